@@ -14,8 +14,7 @@ from pathlib import Path
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import read_lines
-from elmokit.formats.model_name import model_name, with_fingerprint
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.names import DEFAULT_MODEL, model_name, with_fingerprint
 from elmokit.metrics.score import Accuracy
 from elmokit.metrics.statistics import Statistic
 from elmokit.scoring.minimal_pairs import Sentences, accuracies, score_pairs

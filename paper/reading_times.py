@@ -18,8 +18,7 @@ import numpy as np
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.surprisal import SurprisalModel
 from elmokit.files.lines import read_lines
-from elmokit.formats.model_name import model_name, with_fingerprint
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.names import DEFAULT_MODEL, model_name, with_fingerprint
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.cells import whole_number
 from elmokit.text.tokenizer import split_sentences, tokenize

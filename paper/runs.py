@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.model_name import FINGERPRINT_DIGITS
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.names import DEFAULT_MODEL, FINGERPRINT_DIGITS
 from elmokit.metrics.statistics import Interval, Statistic, paired_t
 from elmokit.runs.logged_runs import LoggedRun, has_runs, read_runs
 from elmokit.tasks.all_tasks import find_task

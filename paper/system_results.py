@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from elmokit.files.json_fields import Fields
-from elmokit.formats.model_name import with_fingerprint
+from elmokit.formats.names import with_fingerprint
 from elmokit.metrics.statistics import Interval, Statistic, paired_bootstrap
 from paper.printed import PaperTable
 from paper.reproduction import OurRow, OurTable, Reproduction, Request, distinct_rows

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.model_name import model_name
-from elmokit.formats.names import bundled_models
+from elmokit.formats.names import bundled_models, model_name
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.python import default_cache
 from elmokit.vectors.cache import CachedActivations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from elmokit.files.json_fields import Fields
-from elmokit.formats.model_name import with_fingerprint
+from elmokit.formats.names import with_fingerprint
 from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation, Claim
 from paper.plan import FINETUNED, NO_ELMO, Arm

@@ -8,8 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from elmokit.files.hdf5_attributes import text_attributes
-from elmokit.files.hdf5_numbered import NumberedDatasets
+from elmokit.files.hdf5_numbered import NumberedDatasets, text_attributes
 from elmokit.system.messages import FormatError
 
 TEXTS = {"model": "밥 0123456789abcdef", "empty": "", "layers": "average", "fixed": "of one length"}

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from elmokit.files import hdf5
-from elmokit.files.hdf5_dataset import describe_dataset
+from elmokit.files.hdf5 import describe_dataset
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored
 from elmokit.system.messages import FormatError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.formats.model_name import model_name
+from elmokit.formats.names import model_name
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from elmokit.formats.bilm_tf import read_options
 from elmokit.formats.inspect import inspect
-from elmokit.formats.options_json import read_options
 from elmokit.formats.recognise import read_stored
 from elmokit.system.messages import FormatError
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from elmokit.formats.file_kinds import FileKind
 from elmokit.formats.format import Format, WriteSettings
-from elmokit.formats.inspection import Inspection
+from elmokit.formats.inspect import Inspection
 from elmokit.formats.model_files import ModelFiles
 from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig
@@ -38,7 +38,7 @@ def _recognise(files: ModelFiles) -> bool:
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     path = _archive(files)
     assert path is not None
-    inspection.add_file(path)
+    inspection.add_files(path)
     inspection.config = _config(path)
     inspection.dtypes = ["float32"]
 

@@ -202,7 +202,7 @@ def _has_settings_of_tables(arguments: argparse.Namespace) -> bool:
 def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from datetime import UTC, datetime
 
-    from elmokit.formats.model_name import model_name
+    from elmokit.formats.names import model_name
     from elmokit.scoring import lm_zoo
 
     with _output(arguments.output) as file:

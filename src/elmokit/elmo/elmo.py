@@ -31,9 +31,8 @@ from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.elmo.weights_holder import LoadedBiLM
 from elmokit.formats import hub
 from elmokit.formats.format import WriteSettings
-from elmokit.formats.hugging_face import card_of, write_repository
 from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
-from elmokit.formats.native import write_native
+from elmokit.formats.native import card_of, write_native, write_repository
 from elmokit.formats.read import read_bilm, to_stored
 from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import SoftmaxDetails

@@ -1,22 +1,26 @@
 """Untrusted HDF5 files of float32 weights: everything in them is checked before anything is allocated.
 
-HDF5 can follow links into other files. Files of weights have no links, so all links are refused.
+HDF5 can follow links into other files, keep a dataset in any other file on the disk, and declare terabytes in a
+kilobyte. Files of weights or vectors need none of it, so all of it is refused.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
+from math import ceil, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import h5py as _h5py
 import numpy as np
 
-from elmokit.files.hdf5_dataset import DAMAGE, describe_dataset, link_refusal, read_dataset
 from elmokit.files.hdf5_output import new_hdf5
-from elmokit.files.weights_file import Array, Entry
-from elmokit.system.messages import FormatError, printable
+from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry
+from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
     from elmokit.files.hdf5_output import FailsafeFile
@@ -25,6 +29,11 @@ h5py: Any = _h5py  # has no type stubs; all results are cast below
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MAX_ENTRIES = 10_000
+MAX_CHUNKS = 100_000
+DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
+"""Errors that h5py raises for damaged files."""
+_DEFLATE, _SHUFFLE = _FILTERS = 1, 2  # HDF5's numbers of the two filters that are supported
+_HARD_LINK, _SOFT_LINK, _EXTERNAL_LINK = 0, 1, 64
 
 
 class HDF5File:
@@ -39,11 +48,6 @@ class HDF5File:
     def read(self, name: str) -> Array:
         """A dataset as float32. Raises FormatError if its entry has a refusal."""
         return read_dataset(self.path, self._file.id, self.entries[name], self.num_bytes)
-
-
-def looks_like_hdf5(start: bytes) -> bool:
-    """Whether the first eight bytes are those of an HDF5 file."""
-    return start.startswith(SIGNATURE)
 
 
 @contextmanager
@@ -133,3 +137,147 @@ def _links(group: Any) -> list[tuple[bytes, int]]:
 def object_address(opened: Any) -> int:
     """Where the header of an open file, group or dataset is in the file."""
     return int(h5py.h5o.get_info(opened).addr)
+
+
+def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
+    """Describe a dataset without reading it. The order matters: asking a virtual dataset for its extent opens files."""
+    properties = dataset.get_create_plist()
+    layout = properties.get_layout()
+    if properties.get_external_count() > 0:
+        return Entry(name, "dataset", "keeps its values in another file (external storage)")
+    if layout == h5py.h5d.VIRTUAL:
+        return Entry(name, "dataset", "is a virtual dataset; its values are in other files or datasets")
+    dtype = _float_type(dataset.get_type())
+    if dtype is None:
+        return Entry(name, "dataset", f"holds {_type_name(dataset.get_type())}; expected 16, 32 or 64 bit floats")
+    space = dataset.get_space()
+    if space.get_simple_extent_type() == h5py.h5s.NULL:
+        return Entry(name, "dataset", "holds nothing (a null dataset)", (0,), dtype)
+    shape, stored = tuple(int(length) for length in space.shape), int(dataset.get_storage_size())
+    entry = Entry(name, "dataset", None, shape, dtype, stored)
+    check = _refuse_chunked if layout == h5py.h5d.CHUNKED else _refuse_whole
+    refusal = check(dataset, properties, entry, file_bytes)
+    return entry if refusal is None else replace(entry, refusal=refusal)
+
+
+def link_refusal(link: int) -> str | None:
+    """Why a link of this kind is not followed; None for a hard link, which is the ordinary name of an object."""
+    if link == _HARD_LINK:
+        return None
+    kind = {_SOFT_LINK: "a soft link", _EXTERNAL_LINK: "an external link"}.get(link, "a user-defined link")
+    return f"is {kind}; links are not followed"
+
+
+def require_readable(path: Path, entry: Entry) -> None:
+    """Raise FormatError for an entry with a refusal, and for a group."""
+    if entry.refusal is not None or entry.kind != "dataset":
+        raise FormatError(path, entry.refusal or "is not a dataset", part=f"dataset {entry.name}")
+
+
+def read_dataset(path: Path, root: Any, entry: Entry, file_bytes: int) -> Array:
+    """A described dataset as float32. Raises FormatError if it has a refusal or is damaged."""
+    require_readable(path, entry)
+    try:
+        dataset = h5py.h5o.open(root, entry.name.encode())
+        if dataset.get_create_plist().get_layout() == h5py.h5d.CHUNKED:
+            return _read_chunks(dataset, entry, file_bytes)
+        array = np.empty(entry.shape, dtype=np.float32)
+        dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
+    except (*DAMAGE, zlib.error) as error:
+        raise FormatError(path, f"cannot be read: {printable(str(error))}", part=f"dataset {entry.name}") from error
+    return array
+
+
+def _refuse_whole(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:
+    """Why a contiguous or compact dataset cannot be read: its declared bytes must all be stored."""
+    stored = entry.num_stored_bytes
+    if stored != entry.num_bytes:
+        return f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}"
+    offset = cast("int | None", dataset.get_offset())  # None for a compact dataset, which is in its header
+    if offset is not None and offset + stored > file_bytes:
+        return f"ends at byte {offset + stored}, after the end of the file at {file_bytes}"
+    return None
+
+
+def _refuse_chunked(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:
+    filters = [properties.get_filter(index) for index in range(properties.get_nfilters())]
+    names = {int(number): name for number, _, _, name in filters}
+    unknown = [printable(name.decode("ascii", "replace")) for number, name in names.items() if number not in _FILTERS]
+    if unknown or len(names) != len(filters):
+        return f"is stored with filters that are not read: {', '.join(unknown) or 'one of them twice'}"
+    stored = entry.num_stored_bytes
+    if stored > file_bytes:
+        return f"claims {readable_bytes(stored)} of a file of {readable_bytes(file_bytes)}"
+    if entry.num_bytes > MAX_EXPANSION * stored + SMALL:
+        return (
+            f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}, "
+            f"less than 1/{MAX_EXPANSION}; weights do not compress like that"
+        )
+    chunk = cast("tuple[int, ...]", properties.get_chunk())
+    if prod(chunk) * np.dtype(entry.dtype).itemsize > max(entry.num_bytes, SMALL):
+        return f"has chunks {chunk} that are larger than its shape {entry.shape}"
+    expected = prod(ceil(length / step) for length, step in zip(entry.shape, chunk, strict=True))
+    if expected > MAX_CHUNKS:
+        return f"is cut into {expected} chunks; more than {MAX_CHUNKS} are not read"
+    if int(dataset.get_num_chunks()) != expected:
+        return f"stores {int(dataset.get_num_chunks())} of its {expected} chunks"
+    return None
+
+
+def _read_chunks(dataset: Any, entry: Entry, file_bytes: int) -> Array:
+    """Unpack chunk by chunk; HDF5's own filter has no limit, and crashes on a chunk that unpacks to too little."""
+    properties = dataset.get_create_plist()
+    filters = [int(properties.get_filter(index)[0]) for index in range(properties.get_nfilters())]
+    chunk = cast("tuple[int, ...]", properties.get_chunk())
+    chunk_bytes = prod(chunk) * np.dtype(entry.dtype).itemsize
+    array = np.empty(entry.shape, dtype=np.float32)
+    for corner in product(*(range(0, length, step) for length, step in zip(entry.shape, chunk, strict=True))):
+        info = dataset.get_chunk_info_by_coord(corner)
+        if info.byte_offset is None or info.size > 2 * chunk_bytes + 1024 or info.byte_offset + info.size > file_bytes:
+            raise ValueError(f"the chunk at {corner} is not in the file, or larger than unpacked")
+        mask, packed = cast("tuple[int, bytes]", dataset.read_direct_chunk(corner))
+        applied = [code for index, code in enumerate(filters) if not mask >> index & 1]
+        values = _unpack(packed, applied, chunk_bytes, np.dtype(entry.dtype)).reshape(chunk)
+        place = tuple(
+            slice(start, min(start + step, length))
+            for start, step, length in zip(corner, chunk, entry.shape, strict=True)
+        )
+        with np.errstate(over="ignore"):  # values too large for float32 become infinity, which is refused later
+            array[place] = values[tuple(slice(part.stop - part.start) for part in place)]
+    return array
+
+
+def _unpack(packed: bytes, filters: list[int], num_bytes: int, dtype: np.dtype[Any]) -> Any:
+    for code in reversed(filters):
+        if code == _DEFLATE:
+            packed = zlib.decompressobj().decompress(packed, num_bytes + 1)
+        else:
+            planes = np.frombuffer(packed, dtype=np.uint8)
+            packed = planes.reshape(dtype.itemsize, -1).T.tobytes()
+    if len(packed) != num_bytes:
+        raise ValueError(f"a chunk unpacks to {len(packed)} bytes or more; expected {num_bytes}")
+    return np.frombuffer(packed, dtype=dtype)
+
+
+def _float_type(stored: Any) -> str | None:
+    for bits in (16, 32, 64):
+        for letter, order in (("L", "<"), ("B", ">")):
+            if stored.equal(getattr(h5py.h5t, f"IEEE_F{bits}{letter}E")):
+                return f"{order}f{bits // 8}"
+    return None
+
+
+def _type_name(stored: Any) -> str:
+    names = {
+        h5py.h5t.INTEGER: "integers",
+        h5py.h5t.FLOAT: "floats of an unusual layout",
+        h5py.h5t.STRING: "strings",
+        h5py.h5t.COMPOUND: "compound values",
+        h5py.h5t.VLEN: "objects of variable length",
+        h5py.h5t.REFERENCE: "object references",
+        h5py.h5t.OPAQUE: "opaque objects",
+        h5py.h5t.ENUM: "enumerated values or booleans",
+        h5py.h5t.ARRAY: "array values",
+        h5py.h5t.BITFIELD: "bit fields",
+    }
+    return str(names.get(stored.get_class(), "values of an unknown type"))

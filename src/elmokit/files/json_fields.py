@@ -8,7 +8,8 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -167,10 +168,8 @@ class Fields:
             if name not in given and (name in self or not is_optional):
                 least, most = (bounds or {}).get(name, (0, math.inf))
                 values[name] = self.read(name, types[name], complete=complete, least=least, most=most)
-        try:
+        with blaming(self.where, part=self._prefix.removesuffix(".") or None):
             return kind(**values)
-        except ValueError as error:
-            raise FormatError(self.where, str(error), part=self._prefix.removesuffix(".") or None) from error
 
     def read(self, name: str, kind: Any, *, complete: bool = False, least: float = 0, most: float = math.inf) -> Any:
         """The value of a field as a type that fields of dataclasses have; its numbers are from `least` to `most`.
@@ -308,6 +307,17 @@ class Fields:
             bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
             raise self.error(name, f"is {printable(str(value), most=_MAX_DIGITS)}; expected {bounds}")
         return float(value)
+
+
+@contextmanager
+def blaming(where: str | Path, part: str | None = None) -> Generator[None]:
+    """Make what a constructor refuses a FormatError about the file, or its part, that the values are from."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(where, str(error), part=part) from error
 
 
 def _has_default(entry: dataclasses.Field[Any]) -> bool:

@@ -100,17 +100,20 @@ def largest_unpacked(path: str | os.PathLike[str], most: int = MAX_WHOLE_BYTES) 
 
 def whole(lines: Iterable[str], path: str | os.PathLike[str]) -> list[str]:
     """All lines of a file, which are in memory together. Raises ValueError for more than `largest_unpacked`."""
-    most = left = largest_unpacked(path)
-    kept: list[str] = []
+    return list(up_to(MAX_WHOLE_BYTES, lines, path))
+
+
+def up_to(most: int, lines: Iterable[str], path: str | os.PathLike[str]) -> Iterator[str]:
+    """The lines of a file. Raises ValueError when there are more than `largest_unpacked` says."""
+    most = left = largest_unpacked(path, most)
     for line in lines:
-        kept.append(line)
+        yield line
         left -= len(line) + 1
         if left < -1:
             raise ValueError(
                 f"{shown_name(path)}: has more than {readable_bytes(most)}, which is too much for a file of its size "
                 "that is read as a whole; split it, or unpack it first"
             )
-    return kept
 
 
 def check_inputs(*paths: str | os.PathLike[str]) -> None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.files.json_fields import blaming
 from elmokit.files.torch_files import TorchFile
+from elmokit.formats.bilm_tf import STORED_TRAINING_OPTIONS, Options, read_options
 from elmokit.formats.file_kinds import PICKLES, FileKind, kind_of
-from elmokit.formats.format import Format
-from elmokit.formats.options_json import STORED_TRAINING_OPTIONS, Options, read_options
+from elmokit.formats.format import Format, Inspection
 from elmokit.formats.torch_layout import (
     Names,
     check_shapes,
@@ -31,7 +32,6 @@ from elmokit.model.config import BiLMConfig
 from elmokit.system.messages import FormatError, join_names, plural
 
 if TYPE_CHECKING:
-    from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
 
 _EMBEDDING = "_elmo_lstm._token_embedder._char_embedding_weights"
@@ -87,10 +87,8 @@ def _weights(files: ModelFiles) -> _Weights:
     options_path = _options_path(files)
     options = None if options_path is None else read_options(options_path)
     said = BiLMConfig() if options is None else options.config
-    try:
+    with blaming(file.path):
         config = replace(said, **sizes, bidirectional=True, lookup=None)
-    except ValueError as error:
-        raise FormatError(file.path, str(error)) from error
     if config.num_filters == config.projection_dim:
         raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which elmokit does not")
     check_shapes(file.path, shapes, config, names, files=[file.path])
@@ -156,12 +154,12 @@ def _mixes(file: TorchFile, prefix: str) -> Iterator[StoredMix]:
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     weights = _weights(files)
-    inspection.add_file(weights.file.path)
+    inspection.add_files(weights.file.path)
     inspection.dtypes = weights.file.dtypes()
     if weights.options_path is None or weights.options is None:
         inspection.risks.append(_ASSUMED)
     else:
-        inspection.add_file(weights.options_path)
+        inspection.add_files(weights.options_path)
         inspection.risks += weights.options.risks
     inspection.config = weights.config
     inspection.mixes = list(_mixes(weights.file, weights.prefix))

@@ -1,45 +1,96 @@
 """The released format of bilm-tf and AllenNLP: an `options.json` and an HDF5 file of weights, under any names.
 
-It cannot store the softmax. A vocabulary is not part of it, but may be in the same folder.
+It cannot store the softmax. A vocabulary is not part of it, but may be in the same folder. From top to bottom: the pair
+is found, its options are read, then its weights, of which nothing is allocated before the whole file has been checked;
+checkpoints and cached token vectors are read by the same steps. Source: bilm-tf's `dump_weights` and
+`_pretrained_initializer`, AllenNLP's `elmo_lstm.load_weights`.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.folder import new_folder, write_text
 from elmokit.files.hdf5 import open_hdf5, write_hdf5
-from elmokit.files.json_fields import json_text, read_json_object
-from elmokit.formats.bilm_tf_weights import holds_weights, inspect_weights, layout_of, read_weights, to_datasets
-from elmokit.formats.file_kinds import ADVICE, FileKind
-from elmokit.formats.format import Format, WriteSettings
+from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
+from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, require_finite
+from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
+from elmokit.formats.file_kinds import ADVICE, FileKind, kinds_in
+from elmokit.formats.format import Format, Inspection, WriteSettings
 from elmokit.formats.model_files import ModelFiles, wrong_kind
-from elmokit.formats.options_json import STORED_TRAINING_OPTIONS, options_of, read_options
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
-from elmokit.formats.weights import StoredBiLM
-from elmokit.system.messages import FormatError, printable
+from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, below_padding
+from elmokit.model.config import BiLMConfig, LookupConfig
+from elmokit.system.messages import FormatError, join_names, plural, printable, readable_bytes
+from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
-    from elmokit.formats.inspection import Inspection
+    Way: TypeAlias = tuple[Callable[[Array], tuple[Array, ...]], Callable[[Sequence[Array]], Array]]
 
 OPTIONS_NAME = "options.json"
 WEIGHTS_NAME = "weights.hdf5"
 VOCABULARY_NAME = "vocabulary.txt"
 
+TRAINING_OPTIONS = (
+    *("all_clip_norm_val", "batch_size", "dropout", "learning_rate", "n_epochs", "n_negative_samples_batch"),
+    *("n_tokens_vocab", "n_train_tokens", "sample_softmax", "share_embedding_softmax", "unroll_steps"),
+)
+"""Options that do not matter for inference; they are kept as a record of how the model was trained."""
+STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `StoredBiLM.pretraining`
+_AT_PREDICTION = 262  # characters; a checkpoint says 261, with which bilm-tf trains, and which it then refuses
+
+LSTM_ROOTS = ("RNN", "rnn")
+ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
+"""Datasets whose names begin with one of these are part of the biLM."""
+WORDS = "embedding"
+"""The table of words of a model without characters, or of vectors that were computed from characters."""
+_FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
+_TO_TENSORFLOW = [0, 3, 1, 2]
+
 
 @dataclass(frozen=True)
 class Pair:
-    """The two files, and the vocabulary in their folder if there is exactly one."""
+    """The two files."""
 
     options: Path
     weights: Path
-    vocabulary: Path | None = None
     is_named: bool = False
     """Whether the user has named the options; otherwise they were found in their folder."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Contents of an options.json."""
+
+    config: BiLMConfig
+    training: dict[str, object]
+    says_direction: bool
+    """Whether it has the key `bidirectional`; the released ones do not."""
+    risks: list[str] = field(default_factory=list[str])
+
+    @property
+    def pretraining(self) -> dict[str, object] | None:
+        """The training options as `StoredBiLM` keeps them."""
+        return {STORED_TRAINING_OPTIONS: self.training} if self.training else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One dataset: its name and shape, the native tensors that it holds, and the way there and back."""
+
+    dataset: str
+    shape: tuple[int, ...]
+    native: tuple[str, ...]
+    load: Callable[[Array], tuple[Array, ...]] = lambda array: (array,)
+    save: Callable[[Sequence[Array]], Array] = lambda parts: parts[0]
 
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
@@ -53,25 +104,341 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     pair = find_pair(files)
     options = read_options(pair.options, is_named=pair.is_named)
     with open_hdf5(pair.weights) as file:
-        layout = layout_of(options, file.entries)
-        tensors = read_weights(file, layout)
-    path = pair.vocabulary
-    if path is None and layout.config.lookup is not None:  # of two files that were given, it is near the first
-        path = vocabulary_of(ModelFiles(pair.options).in_folder)
+        config, tensors = read_weights(file, options)
+    nearby = files.in_folder if files.weights is None else {}
+    if files.weights is not None and config.lookup is not None:  # then vectors need it
+        nearby = kinds_in(pair.options.parent)
     try:
-        vocabulary, spelling = read_words(pair.weights, layout.config, path)
+        vocabulary, spelling = read_words(pair.weights, config, nearby)
     except ValueError as error:
-        if layout.config.lookup is not None:
+        if config.lookup is not None:
             raise
         advice = "vectors do not need it: give options and weights as two files (--weights) to leave it out"
         raise ValueError(f"{error}; {advice}") from error
-    return StoredBiLM(
-        config=layout.config,
-        tensors=tensors,
-        vocabulary=vocabulary,
-        spelling=spelling,
-        pretraining={STORED_TRAINING_OPTIONS: options.training} if options.training else None,
-    )
+    return StoredBiLM(config, tensors, vocabulary, options.pretraining, spelling)
+
+
+def is_pair(files: ModelFiles) -> bool:
+    """Whether one of the files is an options.json or HDF5. Raises FormatError if the other one is missing."""
+    if not any(kind in (FileKind.OPTIONS, FileKind.HDF5) for kind in files.given.values()):
+        return False
+    find_pair(files)
+    return True
+
+
+def find_pair(files: ModelFiles) -> Pair:
+    """The options and weights: given as two files, as one with the other in its folder, or as a folder with both.
+
+    Raises FormatError, which says what is missing or ambiguous.
+    """
+    path = files.path
+    if files.weights is None:
+        kinds = files.in_folder
+        options = path if kinds.get(path) is FileKind.OPTIONS else only_options(path, kinds, weights="weights in HDF5")
+        weights = path if kinds.get(path) is FileKind.HDF5 else _only_weights(path, kinds)
+        return Pair(options, weights, is_named=options == path)
+    kinds, options, weights = files.given, path, files.weights
+    if kinds[options] is FileKind.HDF5 and kinds[weights] is not FileKind.HDF5:
+        options, weights = weights, options
+    if kinds[options] not in (FileKind.OPTIONS, FileKind.BROKEN_JSON):  # reading says what is wrong with the latter
+        raise wrong_kind(options, kinds[options], expected=FileKind.OPTIONS.value)
+    if kinds[weights] is not FileKind.HDF5:
+        raise wrong_kind(weights, kinds[weights], expected="the HDF5 file of weights that belongs to it")
+    return Pair(options, weights, is_named=True)
+
+
+def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Path:
+    """The options.json among these files, or JSON that is broken; `weights` describes what it is sought for.
+
+    Raises FormatError if there is none, or more than one.
+    """
+    found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
+    found = _of_the_same_name(path, found) or found
+    found = found or [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON][:1]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise FormatError(path, f"holds several options.json files: {_names(found)}; pass one, and its weights")
+    raise FormatError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
+
+
+def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
+    found = [file for file, kind in kinds.items() if kind is FileKind.HDF5]
+    if len(found) == 1:
+        return found[0]
+    weights: list[Path] = []
+    errors: list[FormatError] = []
+    for candidate in found:
+        try:
+            with open_hdf5(candidate) as file:
+                weights += [candidate] if holds_weights(file.entries) else []
+        except FormatError as error:
+            errors.append(error)
+    weights = _of_the_same_name(path, weights) or weights
+    if len(weights) == 1:
+        return weights[0]
+    if errors and not weights:
+        raise errors[0]
+    if found:
+        said = f"several HDF5 files of weights: {_names(weights)}" if weights else "no HDF5 file with a biLM's weights"
+        raise FormatError(path, f"holds {said}; give the options and the weights as two files")
+    others = [file for file, kind in kinds.items() if kind in ADVICE]
+    if others:
+        raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
+    raise FormatError(path, "has an options.json, but there is no HDF5 file of weights with it")
+
+
+def _of_the_same_name(path: Path, files: list[Path]) -> list[Path]:
+    """The files that are named as the given one except for the words `options` and `weights`, as released pairs are."""
+    if path.is_dir():
+        return []
+    names = [re.sub("options|weights", "", file.stem.lower()) for file in (path, *files)]
+    return [file for file, name in zip(files, names[1:], strict=True) if name == names[0]]
+
+
+def _names(paths: list[Path]) -> str:
+    return ", ".join(path.name for path in paths)
+
+
+def read_options(path: Path, *, is_named: bool = False) -> Options:
+    """Read and check an options.json, with the keys and defaults of bilm-tf and AllenNLP, and bounds on all sizes.
+
+    is_named: the user has named this file, so it may be a link out of its folder.
+    Raises FormatError, which names the field.
+    """
+    options = Fields(path, read_json_object(path, is_named=is_named))
+    lstm = options.fields("lstm")
+    characters = options.fields("char_cnn") if "char_cnn" in options else None
+    risks: list[str] = []
+    says_direction = "bidirectional" in options
+    dim = lstm.integer("projection_dim", least=1, most=MAX_DIM)
+    with blaming(path):
+        config = BiLMConfig(
+            **(words_instead(dim) if characters is None else _sizes_of_characters(characters, risks)),
+            projection_dim=dim,
+            lstm_dim=lstm.integer("dim", least=1, most=MAX_DIM),
+            num_layers=lstm.integer("n_layers", least=1, most=MAX_LAYERS) if "n_layers" in lstm else 1,
+            cell_clip=_clip(lstm, "cell_clip", risks),
+            projection_clip=_clip(lstm, "proj_clip", risks),
+            use_skip_connections="use_skip_connections" in lstm and lstm.boolean("use_skip_connections"),
+            bidirectional=not says_direction or options.boolean("bidirectional"),
+        )
+    training = {name: options.value(name) for name in TRAINING_OPTIONS if name in options}
+    kept = {name: value for name, value in training.items() if not isinstance(value, list | dict)}
+    unknown = [*options.unread, *lstm.unread, *([] if characters is None else characters.unread)]
+    if unknown:
+        risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(unknown)}")
+    return Options(config=config, training=kept, says_direction=says_direction, risks=risks)
+
+
+def _sizes_of_characters(characters: Fields, risks: list[str]) -> dict[str, Any]:
+    number, highways = _AT_PREDICTION, 0
+    if "n_characters" in characters:
+        number = characters.integer("n_characters", least=261, most=262)
+    if number == 261:
+        risks.append("n_characters is 261, as for training: harmless here, but bilm-tf refuses it at prediction")
+    if "n_highway" in characters and characters.value("n_highway") is not None:
+        highways = characters.integer("n_highway", least=0, most=MAX_LAYERS)
+    return {
+        "filters": characters.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM),
+        "character_dim": characters.fields("embedding").integer("dim", least=1, most=MAX_DIM),
+        "num_characters": number,
+        "max_characters_per_token": characters.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),
+        "activation": characters.text("activation"),
+        "num_highway_layers": highways,
+    }
+
+
+def words_instead(width: int) -> dict[str, Any]:
+    """The fields of a config without a char_cnn, which reads whole words; the weights say how many there are."""
+    lookup = LookupConfig(num_words=1, word_dim=width, num_symbols=0, padding_symbol=0, projects=False)
+    most = MAX_CHARACTERS  # words are not cut
+    return {"filters": (), "num_highway_layers": 0, "max_characters_per_token": most, "lookup": lookup}
+
+
+def _clip(lstm: Fields, name: str, risks: list[str]) -> float | None:
+    """The clipping value. 0 means no clipping, as in AllenNLP; TensorFlow would clip everything to 0."""
+    value = lstm.number_or_none(name, most=MAX_CLIP)
+    if value == 0:
+        risks.append(f"lstm.{name} is 0: read as no clipping, as AllenNLP does; bilm-tf clips everything to 0")
+    return value or None
+
+
+def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, dict[str, Array]]:
+    """The config, and all weights but the softmax by native name.
+
+    Raises FormatError, naming the file, the dataset and the reason.
+    """
+    config, table = layout_of(options, file.entries)
+    for refusal in refusals(file, table):
+        raise refusal
+    tensors: dict[str, Array] = {}
+    for row in table.values():
+        array = file.read(row.dataset)
+        require_finite(file.path, f"dataset {row.dataset}", array)
+        tensors |= zip(row.native, row.load(array), strict=True)
+    return config, tensors
+
+
+def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, dict[str, Row]]:
+    """The config and its table by dataset, which match both the options and the names in a file.
+
+    The options of a model that reads words do not say how many there are, but the file does. Options that do not say
+    whether the model is bidirectional mean two directions, as for every other loader, unless the file is a dump of a
+    forward model, which has no RNN_0.
+    """
+    config = options.config
+    if not options.says_direction and not any(name.startswith("RNN_") for name in entries):
+        config = replace(config, bidirectional=not any(name in entries for name in LSTM_ROOTS))
+    if config.lookup is not None and WORDS in entries:
+        num_words = next(iter(entries[WORDS].shape), 0)
+        config = replace(config, lookup=replace(config.lookup, num_words=max(num_words, 1)))
+    return config, {row.dataset: row for row in rows(config, entries)}
+
+
+def rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
+    """The table of a config; LSTM datasets under the names that are `present`, or else those of bilm-tf."""
+    filters, dim, cells = config.num_filters, config.projection_dim, config.lstm_dim
+    if config.lookup is not None:
+        yield Row(WORDS, (config.lookup.num_words, dim), ("char_encoder.words.weight",), *_PADDED)
+    else:
+        yield Row("char_embed", (NUM_CHARACTERS - SHIFT, config.character_dim), (PADDING_TOKEN,), *_PADDED)
+        for index, (width, number) in enumerate(config.filters):
+            ours = f"char_encoder.convolutions.{index}"
+            yield Row(f"CNN/W_cnn_{index}", (1, width, config.character_dim, number), (f"{ours}.weight",), *_FILTER)
+            yield Row(f"CNN/b_cnn_{index}", (number,), (f"{ours}.bias",))
+        for index in range(config.num_highway_layers):
+            for part, theirs in (("transform", "transform"), ("gate", "carry")):
+                ours = f"char_encoder.highways.{index}.{part}"
+                yield Row(f"CNN_high_{index}/W_{theirs}", (filters, filters), (f"{ours}.weight",), *_TURNED)
+                yield Row(f"CNN_high_{index}/b_{theirs}", (filters,), (f"{ours}.bias",))
+        if filters != dim:
+            yield Row("CNN_proj/W_proj", (filters, dim), ("char_encoder.projection.weight",), *_TURNED)
+            yield Row("CNN_proj/b_proj", (dim,), ("char_encoder.projection.bias",))
+    for direction in range(config.num_directions):
+        for layer in range(config.num_layers):
+            ours = f"{('forward', 'backward')[direction]}_lstm.layers.{layer}"
+            kernel, bias, projection = _cell(direction, layer, config.num_layers, present)
+            yield Row(kernel, (2 * dim, 4 * cells), (f"{ours}.input_weight", f"{ours}.recurrent_weight"), *_KERNEL)
+            yield Row(bias, (4 * cells,), (f"{ours}.bias",), *_BIAS)
+            if dim != cells:
+                yield Row(projection, (cells, dim), (f"{ours}.projection_weight",), *_TURNED)
+
+
+def _cell(direction: int, layer: int, num_layers: int, present: Container[str]) -> tuple[str, str, str]:
+    """The names that TensorFlow's scopes and the renaming in `dump_weights` may give to a cell.
+
+    Checkpoints have the names of TensorFlow, in lower case. A dump of a single layer has no MultiRNNCell. A dump of a
+    forward model has no RNN_0; then `rnn` is at the start of the name, where the renaming of rnn, kernel and bias
+    misses it.
+    """
+    cells = [f"MultiRNNCell/Cell{layer}/LSTMCell", f"multi_rnn_cell/cell_{layer}/lstm_cell"]
+    cells += ["LSTMCell", "lstm_cell"] if num_layers == 1 else []
+    roots = [f"RNN_{direction}/RNN", f"RNN_{direction}/rnn", *(LSTM_ROOTS if direction == 0 else ())]
+    endings = (("W_0", "B", "W_P_0"), ("kernel", "bias", "projection/kernel"))
+    names = [
+        (f"{root}/{cell}/{kernel}", f"{root}/{cell}/{bias}", f"{root}/{cell}/{projection}")
+        for root in roots
+        for cell in cells
+        for kernel, bias, projection in endings
+    ]
+    return next((name for name in names if name[0] in present), names[0])
+
+
+def _gates(gates: Array, order: list[int]) -> Array:
+    """The blocks of rows, one per gate, in another order."""
+    return np.ascontiguousarray(gates.reshape(4, -1, *gates.shape[1:])[order]).reshape(gates.shape)
+
+
+def _halves(kernel: Array) -> tuple[Array, ...]:
+    return tuple(_gates(half, _FROM_TENSORFLOW) for half in np.split(kernel.T, 2, axis=1))
+
+
+def _kernel(parts: Sequence[Array]) -> Array:
+    return _gates(np.concatenate(parts, axis=1), _TO_TENSORFLOW).T
+
+
+_PADDED: Way = (lambda table: (below_padding(table),), lambda parts: parts[0][1:])
+_FILTER: Way = (lambda w: (np.ascontiguousarray(w[0].transpose(2, 1, 0)),), lambda w: w[0].transpose(2, 1, 0)[None])
+_TURNED: Way = (lambda matrix: (np.ascontiguousarray(matrix.T),), lambda parts: parts[0].T)
+_KERNEL: Way = (_halves, _kernel)
+_BIAS: Way = (lambda bias: (_gates(bias, _FROM_TENSORFLOW),), lambda parts: _gates(parts[0], _TO_TENSORFLOW))
+
+
+def holds_weights(names: Iterable[str]) -> bool:
+    """Whether the names are those of a biLM, complete or not."""
+    return any(name.startswith(ROOTS) for name in names)
+
+
+def refusals(file: WeightsFile, table: Mapping[str, Row]) -> Iterator[FormatError]:
+    """All reasons not to read the weights."""
+    for entry in file.entries.values():
+        if entry.kind == "other":
+            touched = [name for name in table if f"{name}/".startswith(f"{entry.name}/")]
+            part = f"dataset {touched[0]}" if touched else entry.name
+            at = f"{printable(entry.name)} " if touched and touched[0] != entry.name else ""
+            yield FormatError(file.path, f"{at}{entry.refusal}", part=part)
+    for name, row in table.items():
+        reason = _refusal(file.entries, name, row.shape)
+        if reason is not None:
+            yield FormatError(file.path, reason, part=f"dataset {name}")
+    found = [file.entries[name] for name in table if name in file.entries]
+    stored, read = sum(entry.num_stored_bytes for entry in found), sum(4 * prod(entry.shape) for entry in found)
+    if stored > file.num_bytes or read > MAX_EXPANSION * file.num_bytes + SMALL:  # several may claim the same bytes
+        sizes = f"{readable_bytes(max(stored, read))} in a file of {readable_bytes(file.num_bytes)}"
+        yield FormatError(file.path, f"declares {sizes}, which cannot hold them")
+    for name in _extra_datasets(file, table):
+        if name.startswith(ROOTS):
+            reason = "is not called for by options.json: they are not a pair"
+            yield FormatError(file.path, reason, part=f"dataset {name}")
+
+
+def _refusal(entries: Mapping[str, Entry], name: str, shape: tuple[int, ...]) -> str | None:
+    """Why the dataset of this name and shape cannot be read, if so."""
+    entry = entries.get(name)
+    if entry is None:
+        parts = name.split("/")
+        above = ("/".join(parts[:count]) for count in range(1, len(parts)))
+        if any(entries[prefix].kind != "group" for prefix in above if prefix in entries):
+            return None  # a link, for example, which is refused itself
+        return f"is missing; options.json calls for shape {shape}"
+    if entry.kind == "group":
+        return "is a group; expected a dataset"
+    if entry.refusal is None and entry.shape != shape:
+        return f"has shape {entry.shape}; options.json calls for {shape}"
+    return entry.refusal
+
+
+def _extra_datasets(file: WeightsFile, table: Container[str]) -> list[str]:
+    """Datasets that the options do not call for. They are refused if they belong to a biLM, and ignored otherwise.
+
+    A checkpoint contains slots of the optimiser, such as `char_embed/Adagrad`, which are left out.
+    """
+    names = [name for name, entry in file.entries.items() if entry.kind == "dataset" and name not in table]
+    return [name for name in names if name.rpartition("/")[0] not in table]
+
+
+def inspect_weights(file: WeightsFile, options: Options, inspection: Inspection) -> None:
+    """Add what the names and shapes say, without reading weights."""
+    inspection.config, table = layout_of(options, file.entries)
+    inspection.refusals += [str(refusal) for refusal in refusals(file, table)]
+    found = [file.entries[name].dtype for name in table if name in file.entries]
+    inspection.dtypes = sorted({f"float{8 * int(dtype[2:])}" for dtype in found if dtype})
+    extra = [name for name in _extra_datasets(file, table) if not name.startswith("softmax/")]
+    if extra:
+        others = f"{plural(len(extra), 'dataset')} not of a biLM: {join_names(extra)}"
+        inspection.risks.append(f"{printable(file.path.name)} has {others}")
+
+
+def _inspect(files: ModelFiles, inspection: Inspection) -> None:
+    pair = find_pair(files)
+    inspection.add_files(pair.options, pair.weights)
+    inspection.add_vocabulary(vocabulary_of(files.in_folder) if files.weights is None else None)
+    options = read_options(pair.options, is_named=pair.is_named)
+    inspection.config = options.config
+    inspection.risks += [printable(risk) for risk in options.risks]
+    with open_hdf5(pair.weights) as file:
+        inspect_weights(file, options, inspection)
 
 
 def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
@@ -85,13 +452,41 @@ def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
     if stored.has_softmax:
         raise FormatError(folder, "the HDF5 format cannot store a softmax; write the model without it")
     stored.check(folder)
-    options = json_text(folder / OPTIONS_NAME, options_of(stored))
+    options = json_text(folder / OPTIONS_NAME, _options_of(stored))
+    datasets = ((row.dataset, row.save([stored.tensors[name] for name in row.native])) for row in rows(stored.config))
     with new_folder(folder) as staging:
         with atomic_write(staging / WEIGHTS_NAME) as temporary:
-            write_hdf5(temporary, to_datasets(stored.config, stored.tensors))
+            write_hdf5(temporary, datasets)
         if stored.vocabulary is not None:
             stored.vocabulary.write(staging / VOCABULARY_NAME)
         write_text(staging / OPTIONS_NAME, options)
+
+
+def _options_of(stored: StoredBiLM) -> dict[str, object]:
+    """Contents of the options.json of a model; training options are included if it was read from such a file."""
+    config = stored.config
+    training = (stored.pretraining or {}).get(STORED_TRAINING_OPTIONS)
+    known = cast("dict[str, object]", training) if isinstance(training, dict) else {}
+    options = {name: value for name, value in known.items() if name in TRAINING_OPTIONS}
+    return options | {
+        "bidirectional": config.bidirectional,
+        "lstm": {
+            "dim": config.lstm_dim,
+            "projection_dim": config.projection_dim,
+            "n_layers": config.num_layers,
+            "cell_clip": config.cell_clip,  # null, not left out, where there is none: AllenNLP wants the key
+            "proj_clip": config.projection_clip,
+            "use_skip_connections": config.use_skip_connections,
+        },
+        "char_cnn": {
+            "activation": config.activation,
+            "embedding": {"dim": config.character_dim},
+            "filters": [list(pair) for pair in config.filters],
+            "max_characters_per_token": config.max_characters_per_token,
+            "n_characters": _AT_PREDICTION,
+            "n_highway": config.num_highway_layers,
+        },
+    }
 
 
 def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
@@ -110,109 +505,6 @@ def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[st
             f"{config.num_filters} filters and projection_dim {config.projection_dim}"
         )
     return notes
-
-
-def _inspect(files: ModelFiles, inspection: Inspection) -> None:
-    pair = find_pair(files)
-    inspection.add_file(pair.options)
-    inspection.add_file(pair.weights)
-    if pair.vocabulary is not None:
-        inspection.add_vocabulary(pair.vocabulary)
-    options = read_options(pair.options, is_named=pair.is_named)
-    inspection.config = options.config
-    inspection.risks += [printable(risk) for risk in options.risks]
-    with open_hdf5(pair.weights) as file:
-        inspect_weights(file, options, inspection)
-
-
-def is_pair(files: ModelFiles) -> bool:
-    """Whether one of the files is an options.json or HDF5. Raises FormatError if the other one is missing."""
-    if not any(kind in (FileKind.OPTIONS, FileKind.HDF5) for kind in files.given.values()):
-        return False
-    find_pair(files)
-    return True
-
-
-def find_pair(files: ModelFiles) -> Pair:
-    """The options and weights: given as two files, as one with the other in its folder, or as a folder with both.
-
-    Raises FormatError, which says what is missing or ambiguous.
-    """
-    path = files.path
-    if files.weights is not None:
-        return _pair_of(path, files.weights, files.given)
-    kinds = files.in_folder
-    options = path if kinds.get(path) is FileKind.OPTIONS else only_options(path, kinds, weights="weights in HDF5")
-    weights = path if kinds.get(path) is FileKind.HDF5 else _only_weights(path, kinds)
-    return Pair(options=options, weights=weights, vocabulary=vocabulary_of(kinds), is_named=options == path)
-
-
-def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Path:
-    """The options.json among these files; `weights` describes what it is sought for.
-
-    Raises FormatError if there is none, or more than one.
-    """
-    found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
-    found = _of_the_same_name(path, found) or found
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise FormatError(path, f"holds several options.json files: {_names(found)}; pass one, and its weights")
-    broken = [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON]
-    if broken:
-        read_json_object(broken[0])  # says what is wrong with it
-    raise FormatError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
-
-
-def _pair_of(first: Path, second: Path, kinds: dict[Path, FileKind]) -> Pair:
-    if kinds[first] is FileKind.HDF5 and kinds[second] is not FileKind.HDF5:
-        first, second = second, first
-    if kinds[first] is FileKind.BROKEN_JSON:
-        read_json_object(first, is_named=True)  # says what is wrong with it
-    if kinds[first] is not FileKind.OPTIONS:
-        raise wrong_kind(first, kinds[first], expected=FileKind.OPTIONS.value)
-    if kinds[second] is not FileKind.HDF5:
-        raise wrong_kind(second, kinds[second], expected="the HDF5 file of weights that belongs to it")
-    return Pair(options=first, weights=second, is_named=True)
-
-
-def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
-    found = [file for file, kind in kinds.items() if kind is FileKind.HDF5]
-    if not found:
-        others = [file for file, kind in kinds.items() if kind in ADVICE]
-        if others:
-            raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
-        raise FormatError(path, "has an options.json, but there is no HDF5 file of weights with it")
-    if len(found) == 1:
-        return found[0]
-    weights: list[Path] = []
-    errors: list[FormatError] = []
-    for path_of_file in found:
-        try:
-            with open_hdf5(path_of_file) as file:
-                if holds_weights(file.entries):
-                    weights.append(path_of_file)
-        except FormatError as error:
-            errors.append(error)
-    weights = _of_the_same_name(path, weights) or weights
-    if len(weights) == 1:
-        return weights[0]
-    if errors and not weights:
-        raise errors[0]
-    said = f"several HDF5 files of weights: {_names(weights)}" if weights else "no HDF5 file with a biLM's weights"
-    raise FormatError(path, f"holds {said}; give the options and the weights as two files")
-
-
-def _of_the_same_name(path: Path, files: list[Path]) -> list[Path]:
-    """The files that are named as the given one except for the words `options` and `weights`, as released pairs are."""
-    if path.is_dir():
-        return []
-    names = [re.sub("options|weights", "", file.stem.lower()) for file in (path, *files)]
-    return [file for file, name in zip(files, names[1:], strict=True) if name == names[0]]
-
-
-def _names(paths: list[Path]) -> str:
-    return ", ".join(path.name for path in paths)
 
 
 BILM_TF = Format(

@@ -15,6 +15,8 @@ from elmokit.files.safetensors import looks_like_safetensors
 from elmokit.runs.folder import BILM_FORMAT, TASK_FORMAT
 from elmokit.system.messages import FormatError
 
+MAX_FILES = 1000
+"""Largest number of files in a folder of a model."""
 _HEAD_BYTES = 1024
 _TAR = (257, b"ustar")
 _TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
@@ -93,6 +95,16 @@ def kind_of(path: Path) -> FileKind:
         if kind is not None:
             return kind
     return FileKind.TENSORFLOW_INDEX if tail == _TENSORFLOW_TABLE else FileKind.BINARY
+
+
+def kinds_in(folder: Path) -> dict[Path, FileKind]:
+    """Kinds of all files in a folder. Raises FormatError for a folder with more than `MAX_FILES` files."""
+    files = sorted(path for path in folder.iterdir() if not path.is_dir())
+    if len(files) > MAX_FILES:
+        raise FormatError(
+            folder, f"holds {len(files)} files; no model has so many: pass the files of the model themselves"
+        )
+    return {path: kind_of(path) for path in files}
 
 
 def is_failed_download(path: Path, kind: FileKind) -> bool:

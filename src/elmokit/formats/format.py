@@ -1,20 +1,26 @@
-"""A format of models on disk: a record of functions, like a task. `recognise.py` lists all formats.
+"""A format of models on disk: a record of functions, like a task, and what its functions take and fill.
 
-A new format is a file with such a record, and a line in that list; `recognise`, `read`, `inspect`, `convert` and the
-command line then know it. Every format is read into a `StoredBiLM`.
+A new format is a file with such a record, and a line in the list of `recognise.py`; `recognise`, `read`, `inspect`,
+`convert` and the command line then know it. Every format is read into a `StoredBiLM`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.system.messages import FormatError, printable, readable_bytes
+
 if TYPE_CHECKING:
-    from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
-    from elmokit.formats.weights import StoredBiLM
+    from elmokit.formats.weights import StoredBiLM, StoredMix
+    from elmokit.model.config import BiLMConfig
+
+_MAX_SHOWN_RISKS = 50
 
 
 class Read(Protocol):
@@ -66,3 +72,112 @@ class Format:
     """Types in which the softmax alone can be written; none if it has always that of the other weights."""
     splits_files: bool = False
     """Whether the format supports `WriteSettings.max_file_bytes`."""
+
+
+@dataclass
+class Inspection:
+    """What an inspection found: `refusals` are reasons why reading fails, `risks` what else a user should know."""
+
+    path: Path
+    format: str | None = None
+    """Name of the format; None if it is unknown."""
+    description: str = "unknown"
+    files: dict[Path, int] = field(default_factory=dict["Path", int])
+    """Size in bytes of each file that belongs to the model."""
+    dtypes: list[str] = field(default_factory=list[str])
+    config: BiLMConfig | None = None
+    num_softmax_rows: int | None = None
+    softmax_dtypes: list[str] = field(default_factory=list[str])
+    """Types of the softmax's weight."""
+    vocabulary_size: int | None = None
+    mixes: list[StoredMix] = field(default_factory=list["StoredMix"])
+    """Scalar mixes of the task model that the biLM is part of."""
+    refusals: list[str] = field(default_factory=list[str])
+    risks: list[str] = field(default_factory=list[str])
+
+    @property
+    def num_parameters(self) -> int | None:
+        """Number of parameters without the softmax; None if the config could not be read."""
+        return None if self.config is None else self.config.num_parameters
+
+    @property
+    def num_softmax_parameters(self) -> int | None:
+        """Number of parameters of the softmax; None if there is none."""
+        if self.config is None or self.num_softmax_rows is None:
+            return None
+        return self.num_softmax_rows * (self.config.projection_dim + 1)
+
+    @contextmanager
+    def noting_refusals(self) -> Generator[None]:
+        """A context in which a ValueError or OSError ends this part of the inspection and becomes a refusal."""
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            self.refusals.append(str(error))
+
+    def add_files(self, *paths: Path) -> None:
+        """Add files that belong to the model."""
+        self.files |= {path: path.stat().st_size for path in paths}
+
+    def add_vocabulary(self, path: Path | None) -> None:
+        """Add the vocabulary, if any, and refuse it if it does not match the softmax, if one was found before."""
+        if path is None:
+            return
+        with self.noting_refusals():
+            self.add_files(path)
+            self.vocabulary_size = len(read_vocabulary(path))
+            rows = self.num_softmax_rows
+            if rows is not None and rows != self.vocabulary_size:
+                raise FormatError(path, f"has {self.vocabulary_size} tokens, but the softmax has {rows} rows")
+
+    def __str__(self) -> str:
+        rows = [("format", self.description)]
+        rows += [("file", f"{path.name}  {readable_bytes(size)}") for path, size in self.files.items()]
+        rows += [("weights", ", ".join(self.dtypes))] if self.dtypes else []
+        if self.softmax_dtypes and self.softmax_dtypes != self.dtypes:
+            rows.append(("softmax", ", ".join(self.softmax_dtypes)))
+        if self.config is not None:
+            rows += _describe(self.config)
+            softmax = self.num_softmax_parameters
+            also = "no softmax" if softmax is None else f"{self.config.num_parameters + softmax:,} with the softmax"
+            rows.append(("parameters", f"{self.config.num_parameters:,} ({also})"))
+        if self.vocabulary_size is not None:
+            rows.append(("vocabulary", f"{self.vocabulary_size:,} tokens"))
+        rows += [("mix", _describe_mix(mix)) for mix in self.mixes]
+        problems = [("refused", text) for text in self.refusals] + [("risk", text) for text in self.risks]
+        if len(problems) > _MAX_SHOWN_RISKS:
+            problems[_MAX_SHOWN_RISKS:] = [("risk", f"... and {len(problems) - _MAX_SHOWN_RISKS} more")]
+        rows += problems or [("risks", "none found (weights not read)")]
+        lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
+        return "\n".join(printable(line, most=None) for line in lines)
+
+
+def _describe_mix(mix: StoredMix) -> str:
+    weights = ", ".join(f"{weight:.3g}" for weight in mix.weights)
+    return f"{mix.name}: weights {weights}, gamma {mix.gamma:.3g}"
+
+
+def _describe(config: BiLMConfig) -> list[tuple[str, str]]:
+    directions = "forward and backward" if config.bidirectional else "forward only"
+    skips = "skip connections" if config.use_skip_connections else "no skip connections"
+    projected = f" projected to {config.projection_dim}" if config.projection_dim != config.lstm_dim else ""
+    filters = " ".join(f"{number}x{width}" for width, number in config.filters)
+    clips = [
+        f"{name} to +-{value:g}" if value is not None else f"{name} not"
+        for name, value in (("cells", config.cell_clip), ("projections", config.projection_clip))
+    ]
+    lstms = [
+        ("LSTMs", f"{config.num_layers} layers of {config.lstm_dim} cells{projected}, {directions}, {skips}"),
+        ("clipped", ", ".join(clips)),
+    ]
+    lookup = config.lookup
+    tokens: list[tuple[str, str]] = []
+    if lookup is not None and lookup.num_words:
+        tokens.append(("words", f"a dictionary of {lookup.num_words:,}, embedded in {lookup.word_dim}"))
+    characters = [
+        ("characters", f"at most {config.max_characters_per_token} per token, embedded in {config.character_dim}"),
+        ("filters", f"{config.num_filters} (number x width: {filters}), {config.activation}"),
+        ("highways", str(config.num_highway_layers)),
+    ]
+    vectors = ("vectors", f"{config.num_layers + 1} layers of {config.output_dim}")
+    return [*lstms, *tokens, *(characters if config.reads_characters else []), vectors]

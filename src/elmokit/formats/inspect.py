@@ -6,18 +6,13 @@ Only files of PyTorch need torch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from elmokit.formats.file_kinds import PICKLES
-from elmokit.formats.inspection import Inspection
+from elmokit.formats.format import Format, Inspection
 from elmokit.formats.model_files import ModelFiles, StrPath
 from elmokit.formats.recognise import FORMATS, opened
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME
 from elmokit.system.messages import join_names, plural, printable
-
-if TYPE_CHECKING:
-    from elmokit.formats.format import Format
-
 
 _OF_A_RUN = (METRICS_NAME, HELD_OUT_NAME, "checkpoint")
 """What pretraining writes next to a model, here and in TensorFlow."""
@@ -31,7 +26,7 @@ def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[
         inspection.format, inspection.description = known.name, known.description
         known.inspect(found, inspection)
     if files.is_archive:
-        inspection.add_file(files.path)
+        inspection.add_files(files.path)
     with inspection.noting_refusals():
         of_folder = (
             inspection.format is not None and not files.is_archive and not set(inspection.files) <= {*files.given}

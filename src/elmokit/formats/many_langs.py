@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.files.json_fields import Fields, read_json_object
+from elmokit.files.json_fields import Fields, blaming, read_json_object
 from elmokit.files.lines import read_lines
 from elmokit.files.torch_files import TorchFile
 from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP
 from elmokit.formats.file_kinds import PICKLES, FileKind
-from elmokit.formats.format import Format
+from elmokit.formats.format import Format, Inspection
 from elmokit.formats.torch_layout import Names, check_shapes, read_torch_files, sizes_of, the_file_with, to_native
 from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig, LookupConfig
@@ -23,7 +23,6 @@ from elmokit.system.messages import FormatError, first_token, leads_out
 from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
-    from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
 
 _NAMES = Names(
@@ -119,7 +118,7 @@ def _config(folder: Path, encoder: TorchFile, embedder: TorchFile, architecture:
     num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
     num_symbols = shapes[_NAMES.embedding][0] if sizes["filters"] else 0
     symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=num_symbols)
-    try:
+    with blaming(folder):
         lookup = LookupConfig(
             num_words=num_words,
             word_dim=word_dim,
@@ -128,15 +127,13 @@ def _config(folder: Path, encoder: TorchFile, embedder: TorchFile, architecture:
             projects=True,
         )
         config = BiLMConfig(**sizes, **asdict(architecture), lookup=lookup)
-    except ValueError as error:
-        raise FormatError(folder, str(error)) from error
     check_shapes(folder, shapes, config, _NAMES, files=[encoder.path, embedder.path])
     return config
 
 
 def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
     assert config.lookup is not None
-    try:
+    with blaming(folder):
         return DictionarySpelling(
             words=_read_dictionary(folder / _WORD_DICTIONARY, num_rows=config.lookup.num_words),
             symbols=_read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=config.lookup.num_symbols),
@@ -145,10 +142,6 @@ def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
             end="<eos>",
             unknown="<oov>",
         )
-    except FormatError:
-        raise
-    except ValueError as error:
-        raise FormatError(folder, str(error)) from error
 
 
 def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
@@ -231,8 +224,7 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     model = _model(files)
-    for path in model.files:
-        inspection.add_file(path)
+    inspection.add_files(*model.files)
     inspection.config = model.config
     inspection.dtypes = sorted({*model.encoder.dtypes(), *model.embedder.dtypes()})
     if not model.has_architecture:

@@ -9,14 +9,12 @@ from typing import TypeAlias
 
 from elmokit.files.json_fields import read_json_object
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
-from elmokit.formats.file_kinds import ADVICE, ARCHIVES, PICKLES, FileKind, kind_of
+from elmokit.formats.file_kinds import ADVICE, ARCHIVES, PICKLES, FileKind, kind_of, kinds_in
 from elmokit.formats.names import pair_paths, resolve_model
 from elmokit.system.messages import FormatError, join_names
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
-MAX_FILES = 1000
-"""Largest number of files in a folder of a model."""
 _MAX_LISTED = 8
 
 
@@ -37,7 +35,6 @@ class ModelFiles:
 
     @property
     def is_folder(self) -> bool:
-        """Whether the path is a folder."""
         return self.path.is_dir()
 
     @property
@@ -59,13 +56,8 @@ class ModelFiles:
 
     @cached_property
     def in_folder(self) -> dict[Path, FileKind]:
-        """Kinds of all files in the folder. Raises FormatError for a folder with more than `MAX_FILES` files."""
-        files = sorted(path for path in self.folder.iterdir() if not path.is_dir())
-        if len(files) > MAX_FILES:
-            raise FormatError(
-                self.folder, f"holds {len(files)} files; no model has so many: pass the files of the model themselves"
-            )
-        return {path: kind_of(path) for path in files}
+        """Kinds of all files in the folder. Raises FormatError for one with too many."""
+        return kinds_in(self.folder)
 
     def not_a_model(self) -> FormatError:
         """The refusal that says what was found instead of a model, and what to do with it."""

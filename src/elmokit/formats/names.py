@@ -19,6 +19,8 @@ from elmokit.system.messages import did_you_mean
 _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 """A `pathlib.Path` of a URL has one slash."""
 DEFAULT_MODEL = "mini-en"
+FINGERPRINT_DIGITS = 8
+"""How many of a fingerprint's digits tables and names of runs have."""
 ENTRY_POINTS = "elmokit.models"
 """Group of the entry points by which packages bring models: the model's name = the package that is its folder."""
 
@@ -148,3 +150,15 @@ def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -
         return hub.pinned(name_or_path), None
     path = resolve_model(name_or_path)
     return (name_or_path if is_model_name(name_or_path) else path.absolute()), None
+
+
+def model_name(name_or_path: str | Path) -> str:
+    """The last part of a path, also of `.` and `..`, or of an address on the Hub; the name of a bundled model."""
+    if hub.is_address(name_or_path):
+        return Path(name_or_path).name
+    return os.path.basename(os.path.abspath(Path(name_or_path).expanduser()))  # a link keeps its own name
+
+
+def with_fingerprint(name: str, fingerprint: str) -> str:
+    """A model as tables name it: `mini-en (c3b1f14d)`."""
+    return f"{name} ({fingerprint[:FINGERPRINT_DIGITS]})"

@@ -1,28 +1,31 @@
 """The native format: a folder with config.json, model.safetensors, vocabulary.txt and a model card, README.md.
 
+A model that reads tokens by their numbers has a dictionary.json. In a repository of the Hugging Face Hub, which is
+otherwise the same folder, the Hub reads the first lines of the card.
+
 The softmax is in model.safetensors or in files of its own (`native_softmax`). It may be absent; then perplexity, and
 fine-tuning with the same vocabulary, are not possible.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.files.folder import is_free, new_folder, write_text
-from elmokit.files.json_fields import Fields, json_text, read_json_object
+from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
 from elmokit.files.locks import lock
 from elmokit.files.safetensors import WEIGHTS, TensorEntry, map_weights, read_layout, write_arrays
 from elmokit.files.weights_file import Array
 from elmokit.formats.config_json import config_of, fields_of
-from elmokit.formats.dictionary_json import DICTIONARY_NAME, read_dictionary, write_dictionary
 from elmokit.formats.file_kinds import FileKind, kind_of
-from elmokit.formats.format import Format, WriteSettings
+from elmokit.formats.format import Format, Inspection, WriteSettings
 from elmokit.formats.native_softmax import (
     HEADER_ROOM,
     METADATA,
@@ -39,9 +42,9 @@ from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT, StoredBiLM, check_padding, wrong_shapes
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError
+from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
-    from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
     from elmokit.model.config import BiLMConfig
 
@@ -49,6 +52,22 @@ VERSION = 1
 WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
 CARD_NAME = "README.md"
+DICTIONARY_NAME = "dictionary.json"
+ATTRIBUTES_NAME = ".gitattributes"
+_MAX_DICTIONARY_BYTES = 256 << 20
+"""A dictionary of 150,000 words has 4 MB."""
+_BYTES_PER_ROW, _SMALL = 1 << 10, 1 << 20
+_BOUNDARIES = ("begin", "end", "unknown")
+_ATTRIBUTES = "*.safetensors filter=lfs diff=lfs merge=lfs -text\n"
+_CARD_METADATA = """---
+library_name: elmokit
+pipeline_tag: feature-extraction
+tags:
+- elmo
+- word-embeddings
+---
+
+"""
 
 
 @dataclass(frozen=True)
@@ -174,25 +193,34 @@ def write_native(
 
 
 def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
-    write_native(
-        folder,
-        stored,
-        dtype=settings.dtype,
-        softmax_dtype=settings.softmax_dtype,
-        max_file_bytes=settings.max_file_bytes,
-    )
+    write_native(folder, stored, **asdict(settings))
     return []
+
+
+def card_of(stored: StoredBiLM, *, name: str = "this folder") -> str:
+    """The README.md of a repository: metadata for the Hub, sizes, how to open the model, what the author has to add."""
+    return _CARD_METADATA + short_card(stored, name=name)
+
+
+def write_repository(
+    folder: Path, stored: StoredBiLM, settings: WriteSettings, *, card: str | None = None
+) -> list[str]:
+    """Write a new folder with all files of a repository. Raises FileExistsError if the folder is not empty."""
+    with new_folder(folder) as staging:
+        write_native(staging, stored, **asdict(settings), card=card or card_of(stored))
+        write_text(staging / ATTRIBUTES_NAME, _ATTRIBUTES)
+    return ["README.md lacks the language, the training text and the licence; add them before you publish the model"]
 
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     folder = files.folder
     config_path, weights = folder / CONFIG_NAME, folder / WEIGHTS_NAME
-    inspection.add_file(config_path)
+    inspection.add_files(config_path)
     with inspection.noting_refusals():
         inspection.config = read_config(config_path).bilm
     header: dict[str, TensorEntry] | None = None
     with inspection.noting_refusals():
-        inspection.add_file(weights)
+        inspection.add_files(weights)
         header = _header(weights)
         inspection.dtypes = _dtypes(header)
     if inspection.config is not None and header is not None:
@@ -203,19 +231,54 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
                 parts = softmax_files(weights, inspection.config, header)
                 inspection.softmax_dtypes = softmax_dtypes(parts)
                 inspection.num_softmax_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
-                for part in parts:
-                    inspection.add_file(part)
+                inspection.add_files(*parts)
     if (folder / CARD_NAME).is_file():
-        inspection.add_file(folder / CARD_NAME)
+        inspection.add_files(folder / CARD_NAME)
     else:
         inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
     if inspection.config is not None and inspection.config.lookup is not None:
         with inspection.noting_refusals():
             if not inspection.refusals:  # the rows of the weights say how large it may be
                 read_dictionary(folder / DICTIONARY_NAME, inspection.config)
-            inspection.add_file(folder / DICTIONARY_NAME)
+            inspection.add_files(folder / DICTIONARY_NAME)
     if (folder / VOCABULARY_NAME).is_file():
         inspection.add_vocabulary(folder / VOCABULARY_NAME)
+
+
+def write_dictionary(path: Path, spelling: DictionarySpelling) -> None:
+    """Write the dictionaries of a model that reads tokens by their numbers."""
+    values: dict[str, object] = {name: getattr(spelling, name) for name in _BOUNDARIES}
+    values |= {"words": dict(spelling.words), "symbols": dict(spelling.symbols)}
+    write_text(path, json.dumps(values, indent=0) + "\n")
+
+
+def read_dictionary(path: Path, config: BiLMConfig) -> DictionarySpelling:
+    """Read and check the file. Raises FormatError, which names it and the field, also if it is too large for the rows.
+
+    config: with the rows that the weights have.
+    """
+    assert config.lookup is not None
+    num_rows = config.lookup.num_words + config.lookup.num_symbols
+    most = min(_MAX_DICTIONARY_BYTES, _BYTES_PER_ROW * num_rows + _SMALL)
+    fields = Fields(path, read_json_object(path, max_bytes=most))
+    fields.require_known((*_BOUNDARIES, "words", "symbols"))
+    names = {name: fields.text(name) for name in _BOUNDARIES}
+    with blaming(path):
+        return DictionarySpelling(
+            words=_numbers(fields, "words"),
+            symbols=_numbers(fields, "symbols"),
+            max_characters_per_token=config.max_characters_per_token,
+            **names,
+        )
+
+
+def _numbers(fields: Fields, name: str) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for symbol, number in fields.object(name).items():
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise fields.error(name, "has a value that is not a whole number")
+        numbers[symbol] = number
+    return numbers
 
 
 def _header(weights: Path) -> dict[str, TensorEntry]:
@@ -291,4 +354,12 @@ NATIVE = Format(
     dtypes=tuple(WEIGHTS),
     softmax_dtypes=SOFTMAX_DTYPES,
     splits_files=True,
+)
+
+HUGGING_FACE = replace(
+    NATIVE,
+    name="hugging_face",
+    description="Hugging Face Hub (config.json, safetensors, model card)",
+    recognise=lambda files: False,  # it is a native model
+    write=write_repository,
 )

@@ -12,10 +12,9 @@ from elmokit.formats.allennlp import ALLENNLP
 from elmokit.formats.bilm_tf import BILM_TF
 from elmokit.formats.file_kinds import FileKind, is_failed_download
 from elmokit.formats.format import Format
-from elmokit.formats.hugging_face import HUGGING_FACE
 from elmokit.formats.many_langs import MANY_LANGS
 from elmokit.formats.model_files import ModelFiles, StrPath
-from elmokit.formats.native import NATIVE
+from elmokit.formats.native import HUGGING_FACE, NATIVE
 from elmokit.formats.tensorflow import TENSORFLOW
 from elmokit.formats.token_vectors import TOKEN_VECTORS
 from elmokit.system.messages import FormatError

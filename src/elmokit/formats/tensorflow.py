@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.tensor_bundle import TensorBundle, has_data, latest_index
 from elmokit.files.weights_file import Array, require_finite
-from elmokit.formats.bilm_tf import only_options
-from elmokit.formats.bilm_tf_weights import WORDS, inspect_weights, layout_of, read_weights
+from elmokit.formats.bilm_tf import WORDS, inspect_weights, only_options, read_options, read_weights
 from elmokit.formats.file_kinds import FileKind
-from elmokit.formats.format import Format
-from elmokit.formats.options_json import STORED_TRAINING_OPTIONS, read_options
+from elmokit.formats.format import Format, Inspection
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
     from elmokit.model.config import BiLMConfig
 
@@ -33,11 +30,11 @@ _SOFTMAX_BIAS = "softmax/b"
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of a checkpoint; the vocabulary may be absent."""
+    """The files of a checkpoint, and the kinds of those among which the vocabulary may be."""
 
     index: Path
     options: Path
-    vocabulary: Path | None
+    kinds: dict[Path, FileKind]
 
 
 def _recognise(files: ModelFiles) -> bool:
@@ -68,7 +65,7 @@ def _find(files: ModelFiles) -> _Files:
     return _Files(
         index=latest_index(indices, listings[0] if listings else None),
         options=only_options(files.path, given_options or kinds, weights=FileKind.TENSORFLOW_INDEX.value),
-        vocabulary=vocabulary_of(kinds),
+        kinds=kinds,
     )
 
 
@@ -76,19 +73,12 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     found = _find(files)
     options = read_options(found.options)
     bundle = TensorBundle(found.index, root=_ROOT)
-    layout = layout_of(options, bundle.entries)
-    tensors = read_weights(bundle, layout)
+    config, tensors = read_weights(bundle, options)
     if with_softmax or (with_softmax is None and _SOFTMAX_BIAS in bundle.entries):
-        tensors |= _softmax(bundle, layout.config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS)
-    vocabulary, spelling = read_words(found.index, layout.config, found.vocabulary)
-    stored = StoredBiLM(
-        config=layout.config,
-        tensors=tensors,
-        vocabulary=vocabulary,
-        spelling=spelling,
-        pretraining={STORED_TRAINING_OPTIONS: options.training} if options.training else None,
-    )
-    stored.check_softmax(found.vocabulary or found.index)
+        tensors |= _softmax(bundle, config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS)
+    vocabulary, spelling = read_words(found.index, config, found.kinds)
+    stored = StoredBiLM(config, tensors, vocabulary, options.pretraining, spelling)
+    stored.check_softmax(found.index)
     return stored
 
 
@@ -115,19 +105,16 @@ def _softmax(bundle: TensorBundle, config: BiLMConfig, *, weight: str) -> dict[s
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     found = _find(files)
-    inspection.add_file(found.options)
-    inspection.add_file(found.index)
+    inspection.add_files(found.options, found.index)
     options = read_options(found.options)
     inspection.config = options.config
     inspection.risks += options.risks
     bundle = TensorBundle(found.index, root=_ROOT)
-    for path in bundle.files:
-        inspection.add_file(path)
+    inspection.add_files(*bundle.files)
     inspect_weights(bundle, options, inspection)
     if _SOFTMAX_BIAS in bundle.entries:
         inspection.num_softmax_rows = bundle.entries[_SOFTMAX_BIAS].shape[0]
-    if found.vocabulary is not None:
-        inspection.add_vocabulary(found.vocabulary)
+    inspection.add_vocabulary(vocabulary_of(found.kinds))
 
 
 TENSORFLOW = Format(

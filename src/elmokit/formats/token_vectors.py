@@ -10,29 +10,26 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.files.hdf5 import HDF5File, open_hdf5
 from elmokit.files.weights_file import Array
-from elmokit.formats.bilm_tf import Pair, find_pair
-from elmokit.formats.bilm_tf_weights import (
+from elmokit.formats.bilm_tf import (
     LSTM_ROOTS,
     WORDS,
+    Options,
+    find_pair,
     holds_weights,
     inspect_weights,
-    layout_of,
+    read_options,
     read_weights,
+    words_instead,
 )
 from elmokit.formats.file_kinds import FileKind
-from elmokit.formats.format import Format
+from elmokit.formats.format import Format, Inspection
 from elmokit.formats.model_files import ModelFiles
-from elmokit.formats.options_json import Options, read_options, words_instead
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
 from elmokit.formats.weights import StoredBiLM
 from elmokit.system.messages import FormatError
-
-if TYPE_CHECKING:
-    from elmokit.formats.inspection import Inspection
 
 
 class _Joined:
@@ -64,35 +61,35 @@ def _token_vectors(files: ModelFiles) -> Path | None:
 
 
 @contextmanager
-def _opened(files: ModelFiles) -> Generator[tuple[_Joined, Options, Pair]]:
+def _opened(files: ModelFiles) -> Generator[tuple[_Joined, Options, ModelFiles]]:
+    """The joined file, the options of a model that reads words, and the pair with what is near it."""
     path = _token_vectors(files)
     assert path is not None
-    options_path = next(path for path, kind in files.given.items() if kind is FileKind.OPTIONS)
-    nearby = ModelFiles(options_path)
-    pair = replace(find_pair(nearby), vocabulary=vocabulary_of(nearby.in_folder))
+    nearby = ModelFiles(next(path for path, kind in files.given.items() if kind is FileKind.OPTIONS))
+    pair = find_pair(nearby)
     options = read_options(pair.options, is_named=pair.is_named)
-    words = words_instead(width=options.config.projection_dim, num_words=1)
+    config = replace(options.config, **words_instead(options.config.projection_dim))
     with open_hdf5(pair.weights) as lstms, open_hdf5(path) as tokens:
-        yield _Joined(lstms, tokens), replace(options, config=replace(options.config, **words)), pair
+        options = replace(options, config=config)
+        yield _Joined(lstms, tokens), options, nearby
 
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     if with_softmax:
         raise FormatError(files.path, "has no softmax (perplexity and fine-tuning need it)")
-    with _opened(files) as (file, options, pair):
-        layout = layout_of(options, file.entries)
-        vocabulary, spelling = read_words(file.path, layout.config, pair.vocabulary)
-        return StoredBiLM(layout.config, read_weights(file, layout), vocabulary=vocabulary, spelling=spelling)
+    with _opened(files) as (file, options, nearby):
+        config, tensors = read_weights(file, options)
+        vocabulary, spelling = read_words(file.path, config, nearby.in_folder)
+        return StoredBiLM(config, tensors, vocabulary, spelling=spelling)
 
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
-    with _opened(files) as (file, options, pair):
-        for path in (pair.options, pair.weights, file.path):
-            inspection.add_file(path)
+    with _opened(files) as (file, options, nearby):
+        pair = find_pair(nearby)
+        inspection.add_files(pair.options, pair.weights, file.path)
         inspection.risks += options.risks
         inspect_weights(file, options, inspection)
-        if pair.vocabulary is not None:
-            inspection.add_vocabulary(pair.vocabulary)
+        inspection.add_vocabulary(vocabulary_of(nearby.in_folder))
 
 
 TOKEN_VECTORS = Format(

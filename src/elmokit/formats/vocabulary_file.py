@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.files.lines import largest_unpacked, read_chunks
+from elmokit.files.lines import read_chunks
 from elmokit.formats.file_kinds import FileKind
-from elmokit.system.messages import FormatError, leads_out, readable_bytes, refuse_link_out
+from elmokit.system.messages import FormatError, leads_out, refuse_link_out
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.indexer import DictionarySpelling
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
@@ -48,29 +48,21 @@ def looks_like_vocabulary(path: Path) -> bool:
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """`Vocabulary.read` after a check of the unpacked size.
-
-    Raises FormatError for a link out of the folder, and above 256 MiB or what words can have been packed from.
-    """
+    """`Vocabulary.read`, but of no link out of the folder, and of no more than 256 MiB or what words are packed to."""
     refuse_link_out(path)
-    most = largest_unpacked(path, MAX_BYTES)
-    num_bytes = 0
-    for chunk in read_chunks(path):
-        num_bytes += len(chunk)
-        if num_bytes > most:
-            raise FormatError(path, f"unpacks to more than {readable_bytes(most)}; no vocabulary is so large")
-    return Vocabulary.read(path)
+    return Vocabulary.read(path, most=MAX_BYTES)
 
 
 def read_words(
-    where: Path, config: BiLMConfig, path: Path | None
+    where: Path, config: BiLMConfig, kinds: dict[Path, FileKind]
 ) -> tuple[Vocabulary | None, DictionarySpelling | None]:
-    """The vocabulary of a bilm-tf model, and the dictionary if the model reads words instead of bytes.
+    """The vocabulary among these files, if any, and the dictionary if the model reads words instead of bytes.
 
     Raises FormatError, naming `where`, if a model that reads words has no vocabulary, or one of another size than its
     table.
     """
-    vocabulary = None if path is None else read_vocabulary(path)
+    path = vocabulary_of(kinds)
+    vocabulary = None if path is None else Vocabulary.read(path, most=MAX_BYTES)
     if config.lookup is None:
         return vocabulary, None
     if path is None or vocabulary is None:

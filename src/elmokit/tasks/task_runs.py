@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.files.json_fields import Fields
-from elmokit.formats.model_name import with_fingerprint
+from elmokit.formats.names import with_fingerprint
 from elmokit.runs.folder import TASK_FORMAT
 from elmokit.runs.logged_runs import LoggedRun
 from elmokit.tasks.all_tasks import find_task

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.lines import read_lines
+from elmokit.files.lines import read_lines, up_to
 from elmokit.system.messages import plural
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
@@ -46,12 +46,16 @@ class Vocabulary:
         self.end_id = self._ids[END_SENTENCE]
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Vocabulary:
-        """Read a file of one token per line (plain, gzip or xz). Errors name the file and the line."""
+    def read(cls, path: str | os.PathLike[str], *, most: int | None = None) -> Vocabulary:
+        """Read a file of one token per line (plain, gzip or xz). Errors name the file and the line.
+
+        most: number of bytes, of a file that others have made; it may not be packed to far less either.
+        """
         tokens: list[str] = []
         seen = {""}
         skipped: int | None = None
-        for number, line in enumerate(read_lines(path, keep_marks=True), start=1):
+        lines = read_lines(path, keep_marks=True)
+        for number, line in enumerate(lines if most is None else up_to(most, lines, path), start=1):
             if line == _SKIPPED_LINE:
                 skipped = number
                 continue

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from elmokit.files.hdf5 import looks_like_hdf5
+from elmokit.files.hdf5 import SIGNATURE
 from elmokit.system.messages import FormatError
 from elmokit.vectors.arrow_layout import (
     read_arrow,
@@ -63,7 +63,7 @@ def load_vectors(path: str | Path) -> StoredVectors:
     if layout is None:
         expected = f"holds no vectors; expected a file of `elmokit embed` ({', '.join(BY_ENDING)})"
         by_name = "; its datasets are not numbered, perhaps named by sentences: read them with h5py"
-        raise FormatError(path, expected + (by_name if looks_like_hdf5(_start(path)) else ""))
+        raise FormatError(path, expected + (by_name if _start(path).startswith(SIGNATURE) else ""))
     if BY_ENDING.get(path.suffix, layout) is not layout:
         raise FormatError(path, f"has the contents of a {layout.endings[0]} file; rename it")
     return StoredVectors(path, layout)

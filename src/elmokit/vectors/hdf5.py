@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.hdf5 import looks_like_hdf5
+from elmokit.files.hdf5 import SIGNATURE
 from elmokit.files.hdf5_numbered import NumberedDatasets
 from elmokit.files.hdf5_output import new_hdf5
 from elmokit.system.messages import FormatError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def recognise_hdf5(path: Path, start: bytes) -> bool:
     """Whether the file, which starts with these bytes, is an HDF5 file with a dataset `0`, or a damaged one."""
-    if not looks_like_hdf5(start):
+    if not start.startswith(SIGNATURE):
         return False
     try:
         return len(NumberedDatasets(path)) > 0

@@ -12,8 +12,7 @@ from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import atomic_write
-from elmokit.formats.model_name import model_name
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models, resolve_model
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, resolve_model
 from elmokit.web.demo.picture import sense_picture
 from elmokit.web.demo.terminal import describe, extent, shows_colours, summarise
 from elmokit.web.templates import template_environment
