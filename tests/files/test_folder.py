@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.files.folder import new_folder
+from elmokit.files.atomic import new_folder
 from elmokit.files.locks import InUseError
 
 

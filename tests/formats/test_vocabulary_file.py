@@ -61,5 +61,7 @@ def test_no_more_is_read_than_words_can_be_packed_to(
     if expected is not None:
         assert len(read_vocabulary(tmp_path / "words.gz")) == expected
         return
-    with pytest.raises(ValueError, match=r"words.gz: has more than 488.3 KiB, which is too much for a file of its size"):
+    with pytest.raises(
+        ValueError, match=r"words.gz: has more than 488.3 KiB, which is too much for a file of its size"
+    ):
         read_vocabulary(tmp_path / "words.gz")

@@ -1,4 +1,4 @@
-"""Atomic writes: a file is written in a temporary folder next to it, and moved to its place when it is complete.
+"""Atomic writes: a file or folder is made in a temporary folder next to it, and moved to its place when it is complete.
 
 A temporary folder is locked as long as its process lives. When a process is killed its folder stays behind unlocked,
 and the next one that writes to the same target removes it.
@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from elmokit.files.locks import NO_LOCKS, open_locked
+from elmokit.files.locks import NO_LOCKS, lock, open_locked, remove_stale_lock
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _NO_LOCKS_OF_FOLDERS = (*NO_LOCKS, errno.EBADF, errno.EINVAL)
@@ -105,18 +105,62 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
         raise FileNotFoundError(f"{named}: the folder {target.parent} does not exist; create it first")
     remove_leftovers_of(target)
     try:
-        folder, lock = _new_folder(target)
+        folder, held = _new_folder(target)
         try:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-            if lock is not None:
-                os.close(lock)
+            if held is not None:
+                os.close(held)
     except OSError as error:
         of_no_file = error.filename is None and error.errno in _DISK_FULL
         if of_no_file or str(error.filename).startswith(str(target.with_name(f".{target.name}."))):
             raise OSError(error.errno, error.strerror, os.fspath(named)) from error
         raise
+
+
+@contextmanager
+def new_folder(path: Path) -> Generator[Path]:
+    """A temporary folder next to `path`, renamed to `path` on success and removed on failure.
+
+    Raises FileExistsError if `path` exists and is not an empty folder, and InUseError, an OSError, if another process
+    is making it.
+    """
+    check_new_folder(path)
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with lock(path), temporary_folder(target, named=path) as folder:
+        check_new_folder(path)  # again, now that no other process can make it
+        staging = folder / target.name
+        staging.mkdir()
+        yield staging
+        if target.exists():
+            target.rmdir()
+        os.replace(staging, target)
+
+
+def check_new_folder(path: Path) -> None:
+    """Raise OSError if no new folder can be made at `path`: something is there, or the place is read-only."""
+    if not is_free(path):
+        remove_stale_lock(path)  # of a process that was killed when the folder was whole
+        if path.is_dir():
+            remove_leftovers_of(path.resolve())
+        raise FileExistsError(f"{path} exists and is not an empty folder; choose another one or remove it")
+    target = path.resolve()
+    existing = next(folder for folder in target.parents if folder.exists())
+    with temporary_folder(existing / target.relative_to(existing).parts[0], named=path):
+        pass
+
+
+def is_free(path: Path) -> bool:
+    """Whether the path does not exist or is an empty folder."""
+    return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 text file, completely or not at all."""
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _real_target(path: str | os.PathLike[str]) -> Path:
@@ -139,7 +183,7 @@ def _new_folder(target: Path) -> tuple[Path, int | None]:
         folder.mkdir()
         try:
             return folder, _lock(folder)
-        except (BlockingIOError, FileNotFoundError):  # taken for a leftover before it was locked
+        except (BlockingIOError, FileNotFoundError):  # another process removed it before we locked it
             continue
         except OSError as error:
             if error.errno in _NO_LOCKS_OF_FOLDERS:
@@ -150,12 +194,12 @@ def _new_folder(target: Path) -> tuple[Path, int | None]:
 
 def _remove_if_left(folder: Path) -> None:
     try:
-        lock = _lock(folder)
+        held = _lock(folder)
     except OSError:  # of a living process, or gone by now, or on a file system without locks
         return
-    if lock is not None:
+    if held is not None:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        os.close(held)
 
 
 def _lock(folder: Path) -> int | None:

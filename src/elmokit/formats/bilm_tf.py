@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from elmokit.files.atomic import atomic_write
-from elmokit.files.folder import new_folder, write_text
+from elmokit.files.atomic import atomic_write, new_folder, write_text
 from elmokit.files.hdf5 import open_hdf5, write_hdf5
 from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, require_finite

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.files.folder import check_new_folder
+from elmokit.files.atomic import check_new_folder
 from elmokit.formats.format import WriteSettings
 from elmokit.formats.recognise import FORMATS, read_stored
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.folder import is_free, new_folder, write_text
+from elmokit.files.atomic import is_free, new_folder, write_text
 from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
 from elmokit.files.locks import lock
 from elmokit.files.safetensors import WEIGHTS, TensorEntry, map_weights, read_layout, write_arrays

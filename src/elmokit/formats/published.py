@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from elmokit.files.archives import unpacked
-from elmokit.files.atomic import temporary_folder
+from elmokit.files.atomic import new_folder, temporary_folder, write_text
 from elmokit.files.digests import file_digest
 from elmokit.files.downloads import OFFLINE, DownloadError, download, is_offline
-from elmokit.files.folder import new_folder, write_text
 from elmokit.files.json_fields import read_json_object
 from elmokit.files.locks import InUseError, lock
 from elmokit.formats.file_kinds import FileKind, kind_of

@@ -12,7 +12,7 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS
-from elmokit.files.folder import new_folder
+from elmokit.files.atomic import new_folder
 from elmokit.formats.names import DEFAULT_MODEL, model_name, resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.native_softmax import softmax_shards
