@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.analysis.semantic_change.distances import apd, excess, prt
+from elmokit.analysis.semantic_change.distances import measure_distances
 from elmokit.metrics.statistics import Statistic
 from rank_order import area_under_curve, spearman
 
@@ -65,15 +65,17 @@ def score_measures(
     vectors: Float[np.ndarray, "N E"], occurrences: Sequence[Occurrence], *, num_constructions: int = 100, seed: int = 0
 ) -> Mapping[str, MeasureScore]:
     """Scores of PRT, APD and excess over constructions, given the vector of each occurrence."""
-    randomness = np.random.default_rng(seed)
-    measures = {"PRT": prt, "APD": apd, "excess": excess}
+    randomness, unused = np.random.default_rng(seed), np.random.default_rng(seed)
+    measures = {"PRT": "prt", "APD": "apd", "excess": "excess"}
     correlations: dict[str, list[float]] = {name: [] for name in measures}
     areas: dict[str, list[float]] = {name: [] for name in measures}
     for _ in range(num_constructions):
         changed = construct_change(occurrences, randomness=randomness)
         shares = [one.share for one in changed]
-        for name, measure in measures.items():
-            distances = [measure(vectors[list(one.first)], vectors[list(one.second)]) for one in changed]
+        pairs = [(vectors[list(one.first)], vectors[list(one.second)]) for one in changed]
+        found = [measure_distances(*pair, resamples=1, randomness=unused) for pair in pairs]
+        for name, field in measures.items():
+            distances = [getattr(one, field).estimate for one in found]
             correlations[name].append(spearman(distances, shares))
             ends = [
                 [distance for distance, share in zip(distances, shares, strict=True) if share == end] for end in (1, 0)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,6 @@ from elmokit.analysis.polysemy import Rate
 from elmokit.elmo.elmo import Elmo
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from paper.data_folders import unpacked
-
-TASK = unpacked(Path(__file__).parents[2] / ".data" / "ko" / "tasks" / "homonym_ko")
 
 TRAIN = [
     ("눈", "eye", "나는 눈이 나쁘다 ."),
@@ -84,9 +80,6 @@ def test_a_sense_that_cannot_be_judged_is_refused(elmo: Elmo, halves: tuple[list
         measure_homonyms(elmo, [one for one in train if one.sense != "snow"], test[2:3])
     with pytest.raises(ValueError, match="the train half needs '눈' in the sense 'eye' and in another sense"):
         measure_homonyms(elmo, [one for one in train if one.sense != "snow"], test[:1])
-    unheard = [replace(test[0], sense=f"sense {number}") for number in range(20)]
-    with pytest.raises(ValueError, match="the train half needs '눈' in the sense 'sense 0'"):  # the first of the list
-        measure_homonyms(elmo, train, unheard)
 
 
 @pytest.mark.parametrize(
@@ -140,11 +133,3 @@ def test_measurements_that_cannot_be_read_are_refused(tmp_path: Path, text: str,
     (tmp_path / "measurements.json").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_recorded(tmp_path)
-
-
-@pytest.mark.skipif(not TASK.is_dir(), reason="homonym_ko is not unpacked in .data/ko/tasks")
-def test_the_task_can_be_read_and_every_test_sense_is_in_train():
-    train, test = read_homonyms(TASK / "train.jsonl"), read_homonyms(TASK / "test.jsonl")
-    assert (len(train), len(test)) == (1296, 1295)
-    assert {(one.word, one.sense) for one in test} <= {(one.word, one.sense) for one in train}
-    assert len(of_one_form(train, test)[1]) > 1000

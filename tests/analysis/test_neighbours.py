@@ -34,9 +34,6 @@ def test_nearest_contexts_of_the_same_word_and_of_others():
     assert places(contexts.nearest(0, 1, among="same word")) == [(1, 1), (2, 0)]
     assert places(contexts.nearest(0, 1, among="other words", number=2)) == [(2, 1), (1, 0)]
     assert contexts.nearest(0, 0, among="same word") == []
-
-
-def test_contexts_want_a_vector_for_each_token():
     with pytest.raises(ValueError, match="5 vectors for 7 tokens"):
         Contexts(VECTORS[:2], SENTENCES)
 

@@ -36,13 +36,8 @@ def test_a_continuation_is_a_piece_of_the_last_argument_of_its_role():
 def test_a_continuation_of_nothing_is_an_argument_and_may_be_continued():
     assert arguments_from_tags(["B-C-A2", "O", "B-C-A2"]) == [Argument("A2", ((0, 0), (2, 2)))]
     assert arguments_from_tags(["B-A1", "B-C-A0"]) == [Argument("A1", ((0, 0),)), Argument("A0", ((1, 1),))]
-
-
-def test_a_reference_is_a_role_of_its_own():
-    assert arguments_from_tags(["B-A0", "B-R-A0", "B-C-A0"]) == [
-        Argument("A0", ((0, 0), (2, 2))),
-        Argument("R-A0", ((1, 1),)),
-    ]
+    reference = [Argument("A0", ((0, 0), (2, 2))), Argument("R-A0", ((1, 1),))]  # a role of its own
+    assert arguments_from_tags(["B-A0", "B-R-A0", "B-C-A0"]) == reference
 
 
 def test_a_score_counted_by_hand():
@@ -83,11 +78,8 @@ def test_the_predicate_is_left_out_with_its_continuation():
     assert result.by_role == {"A1": matches(1, 1, 1), "V": matches(0, 1, 1)}
     assert result.overall == matches(1, 1, 1)
     assert result.num_perfect == 1
-
-
-def test_an_argument_too_many_or_too_few_is_not_perfect():
-    assert score(gold="(V*) (A1*) *", predicted="(V*) (A1*) (A0*)").num_perfect == 0
-    assert score(gold="(V*) (A1*) (A0*)", predicted="(V*) (A1*) *").num_perfect == 0
+    few, many = "(V*) (A1*) *", "(V*) (A1*) (A0*)"
+    assert score(gold=few, predicted=many).num_perfect == score(gold=many, predicted=few).num_perfect == 0
 
 
 def test_predicates_are_compared_one_by_one():
@@ -95,9 +87,7 @@ def test_predicates_are_compared_one_by_one():
     predicted = [{0: ["B-V", "B-A1"]}, {0: ["B-A0"]}]
     result = score_roles(gold=gold, predicted=predicted)
     assert result.overall == matches(1, 1, 2)  # the missing predicate's arguments are missed, the other's not counted
-    assert (result.num_predicates, result.num_perfect, result.num_missing, result.num_skipped) == (2, 1, 1, 1)
-    batches = [score_roles(gold=gold[n : n + 1], predicted=predicted[n : n + 1]) for n in range(2)]
-    assert sum(batches, RoleScore()) == result
+    assert (result.num_predicates, result.num_perfect) == (2, 1)
 
 
 def test_props_become_tags_and_back():
@@ -136,13 +126,10 @@ def test_refuses_brackets_that_are_no_arguments(column: str, message: str):
         tags_from_props(column.split())
 
 
-def test_refuses_unequal_lengths():
+def test_refuses_unequal_lengths_and_an_unknown_tag():
     with pytest.raises(ValueError, match="1 sentences with gold roles but 0 with predicted ones"):
         score_roles(gold=[{}], predicted=[])
     with pytest.raises(ValueError, match="sentence 1, predicate at token 3: 1 gold tags but 2 predicted ones"):
         score_roles(gold=[{}, {3: ["B-V"]}], predicted=[{}, {3: ["B-V", "O"]}])
-
-
-def test_refuses_an_unknown_tag():
     with pytest.raises(ValueError, match="sentence 0, predicate at token 1, token 1: the tag 'A0' is unknown"):
         score_roles(gold=[{1: ["O", "B-V"]}], predicted=[{1: ["O", "A0"]}])

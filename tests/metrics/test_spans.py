@@ -3,14 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmokit.metrics.score import Accuracy, Score
-from elmokit.metrics.spans import (
-    Span,
-    SpanScore,
-    score_spans,
-    spans_from_tags,
-    tagging_scheme,
-    tags_from_spans,
-)
+from elmokit.metrics.spans import Span, score_spans, spans_from_tags, tagging_scheme, tags_from_spans
 
 SCHEMES = ["IOB1", "BIO", "BIOUL", "IOBES"]
 LABELS = st.sampled_from(["PER", "LOC", "ORG-X"])
@@ -31,10 +24,6 @@ def spans_in_a_sentence(draw: st.DrawFn) -> tuple[list[Span], int]:
     return spans, start + draw(st.integers(0, 2))
 
 
-def read(tags: str) -> list[tuple[str, int, int]]:
-    return [(span.label, span.first, span.last) for span in spans_from_tags(tags.split())]
-
-
 @pytest.mark.parametrize(
     ("scheme", "tags"),
     [
@@ -50,24 +39,24 @@ def test_the_same_spans_in_each_scheme(scheme: str, tags: str):
     assert tags_from_spans(reversed(spans), num_tokens=6, scheme=scheme) == tags.split()
 
 
-def test_an_illegal_i_starts_a_span():
-    assert read("O I-PER I-PER") == [("PER", 1, 2)]
-    assert read("B-PER I-LOC I-LOC") == [("PER", 0, 0), ("LOC", 1, 2)]
-    assert read("I-PER O I-PER B-PER") == [("PER", 0, 0), ("PER", 2, 2), ("PER", 3, 3)]
-
-
-def test_illegal_ends_are_read_forgivingly():
-    assert read("O L-PER") == [("PER", 1, 1)]
-    assert read("B-PER O") == [("PER", 0, 0)]
-    assert read("B-PER L-LOC") == [("PER", 0, 0), ("LOC", 1, 1)]
-    assert read("B-PER E-PER I-PER") == [("PER", 0, 1), ("PER", 2, 2)]
-    assert read("B-PER U-PER") == [("PER", 0, 0), ("PER", 1, 1)]
-
-
-def test_a_label_may_hold_hyphens_or_be_missing():
-    assert read("B-C-A1 I-C-A1") == [("C-A1", 0, 1)]
-    assert read("B I B O") == [("", 0, 1), ("", 2, 2)]
-    assert tags_from_spans(spans_from_tags(["I", "B"]), num_tokens=2, scheme="BIOUL") == ["U", "U"]
+@pytest.mark.parametrize(
+    ("tags", "spans"),
+    [
+        ("O I-PER I-PER", [("PER", 1, 2)]),  # an illegal I starts a span
+        ("B-PER I-LOC I-LOC", [("PER", 0, 0), ("LOC", 1, 2)]),
+        ("I-PER O I-PER B-PER", [("PER", 0, 0), ("PER", 2, 2), ("PER", 3, 3)]),
+        ("O L-PER", [("PER", 1, 1)]),
+        ("B-PER O", [("PER", 0, 0)]),
+        ("B-PER L-LOC", [("PER", 0, 0), ("LOC", 1, 1)]),
+        ("B-PER E-PER I-PER", [("PER", 0, 1), ("PER", 2, 2)]),
+        ("B-PER U-PER", [("PER", 0, 0), ("PER", 1, 1)]),
+        ("B-C-A1 I-C-A1", [("C-A1", 0, 1)]),  # a label may hold hyphens, or be missing
+        ("B I B O", [("", 0, 1), ("", 2, 2)]),
+    ],
+)
+def test_illegal_tags_are_read_forgivingly(tags: str, spans: list[tuple[str, int, int]]):
+    assert spans_from_tags(tags.split()) == [Span(*span) for span in spans]
+    assert tags_from_spans([Span("", 0, 0)], num_tokens=1, scheme="BIOUL") == ["U"]
 
 
 def test_a_score_counted_by_hand():
@@ -81,21 +70,8 @@ def test_a_score_counted_by_hand():
     }
     assert score.overall == Score.of_matches(correct=2, predicted=4, gold=4)
     assert score.tokens == Accuracy(correct=5, total=8)
-
-
-def test_a_span_ends_with_its_sentence():
-    score = score_spans(gold=[["B-PER"], ["I-PER"]], predicted=[["I-PER"], ["B-PER"]])
-    assert score.overall == Score.of_matches(correct=2, predicted=2, gold=2)
-
-
-def test_batches_add_up_to_the_whole():
-    gold, predicted = [["B-PER"], ["B-LOC"]], [["B-PER"], ["B-PER"]]
-    batches = [score_spans(gold=[gold[n]], predicted=[predicted[n]]) for n in range(2)]
-    assert sum(batches, SpanScore()) == score_spans(gold=gold, predicted=predicted)
-
-
-def test_empty_sentences_count_nothing():
-    assert score_spans(gold=[[]], predicted=[[]]) == SpanScore()
+    sentences = score_spans(gold=[["B-PER"], ["I-PER"]], predicted=[["I-PER"], ["B-PER"]])  # a span ends with its own
+    assert sentences.overall == Score.of_matches(correct=2, predicted=2, gold=2)
 
 
 @given(spans_in_a_sentence(), st.sampled_from(SCHEMES))
@@ -130,29 +106,25 @@ def test_a_scheme_is_recognised_by_what_it_alone_allows(scheme: str):
     assert tagging_scheme([["O"]]) == "BIO"
 
 
-def test_refuses_an_unknown_scheme():
-    with pytest.raises(ValueError, match="scheme is 'BILOU'; expected one of IOB1, BIO, BIOUL, IOBES"):
-        tags_from_spans([], num_tokens=1, scheme="BILOU")
-
-
 @pytest.mark.parametrize("tag", ["X-PER", "PER", "O-PER", "", "b-PER"])
 def test_refuses_an_unknown_tag(tag: str):
     with pytest.raises(ValueError, match=f"sentence 1, token 2: the tag '{tag}' is unknown"):
         score_spans(gold=[["O"], ["O", "O", "O"]], predicted=[["O"], ["O", "O", tag]])
 
 
-def test_refuses_unequal_lengths():
+def test_refuses_what_no_tags_can_hold_and_unequal_lengths():
+    for spans, message in (
+        ([Span("PER", 0, 1), Span("LOC", 1, 2)], "overlaps"),
+        ([Span("PER", 2, 3)], "does not lie within the 3 tokens"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tags_from_spans(spans, num_tokens=3, scheme="BIO")
+    with pytest.raises(ValueError, match="scheme is 'BILOU'; expected one of IOB1, BIO, BIOUL, IOBES"):
+        tags_from_spans([], num_tokens=1, scheme="BILOU")
     with pytest.raises(ValueError, match="2 sentences with gold tags but 1 with predicted ones"):
         score_spans(gold=[["O"], ["O"]], predicted=[["O"]])
     with pytest.raises(ValueError, match="sentence 1 has 2 gold tags but 1 predicted ones"):
         score_spans(gold=[["O"], ["O", "O"]], predicted=[["O"], ["O"]])
-
-
-def test_refuses_spans_that_no_tags_can_hold():
-    with pytest.raises(ValueError, match="overlaps"):
-        tags_from_spans([Span("PER", 0, 1), Span("LOC", 1, 2)], num_tokens=3, scheme="BIO")
-    with pytest.raises(ValueError, match="does not lie within the 2 tokens"):
-        tags_from_spans([Span("PER", 1, 2)], num_tokens=2, scheme="BIO")
 
 
 @given(tags_of("BIES"))

@@ -27,11 +27,6 @@ def test_a_config_that_could_not_be_read_back_is_not_written(tmp_path: Path):
     assert read(tmp_path) == {"shards": ["a"]}
 
 
-def test_a_folder_without_a_config_is_not_a_run(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
-        read(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

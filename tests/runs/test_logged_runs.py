@@ -48,6 +48,8 @@ def test_many_runs_in_one_file_are_read_back(folder: Path, tmp_path: Path):
         replace(run, where=where[run.name], config_where=where[run.name], log_where=where[run.name]) for run in runs
     ]
     assert read_runs([tmp_path / "runs.jsonl"]) == read_runs([tmp_path]) == expected
+    with pytest.raises(ValueError, match="two runs are named a; expected one run per name"):
+        write_runs([*runs, runs[0]], tmp_path / "new.jsonl")
 
 
 def test_a_file_is_read_once_until_it_changes(folder: Path, tmp_path: Path):
@@ -57,12 +59,6 @@ def test_a_file_is_read_once_until_it_changes(folder: Path, tmp_path: Path):
     assert again is first
     write_runs(runs[1:], file)
     assert [run.name for run in read_runs([file])] == ["b"]
-
-
-def test_a_torn_last_line_is_told(folder: Path):
-    with (folder / "a" / "metrics.jsonl").open("a") as file:
-        file.write('{"step": ')
-    assert [run.has_torn_line for run in read_runs([folder])] == [True, False]
 
 
 def test_a_path_without_runs_is_refused(tmp_path: Path):
@@ -87,10 +83,3 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, line: str, messag
     (tmp_path / "runs.jsonl").write_text(line + "\n" if line.endswith("}") else line)
     with pytest.raises(ValueError, match=message):
         read_runs([tmp_path / "runs.jsonl"])
-
-
-def test_two_runs_of_one_name_are_not_written(folder: Path, tmp_path: Path):
-    runs = read_runs([folder])
-    with pytest.raises(ValueError, match="two runs are named a; expected one run per name"):
-        write_runs([*runs, runs[0]], tmp_path / "runs.jsonl")
-    assert not (tmp_path / "runs.jsonl").exists()

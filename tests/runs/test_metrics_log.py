@@ -27,23 +27,23 @@ def test_what_json_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path)
     assert not path.exists()
 
 
-def test_a_full_disk_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("share", [0, 2], ids=["before the line", "within it"])
+def test_a_full_disk_is_named_by_the_file_and_leaves_no_part_of_a_line(
+    share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     path = tmp_path / "metrics.jsonl"
     append_json_line(path, {"step": 1})
     write = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2]))
+
+    def part(file: int, data: bytes) -> int:
+        if not share:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(file, data[: len(data) // share])
+
+    monkeypatch.setattr(os, "write", part)
     with pytest.raises(OSError, match=r"No space left.*metrics\.jsonl"):
         append_json_line(path, {"step": 2})
     assert path.read_text() == '{"step": 1}\n'
-
-
-def test_a_disk_that_is_full_before_the_line_is_named_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def no_space(*_: object) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "write", no_space)
-    with pytest.raises(OSError, match=r"No space left.*metrics\.jsonl"):
-        append_json_line(tmp_path / "metrics.jsonl", {"step": 1})
 
 
 @pytest.mark.parametrize("rest", [b'{"step": 3, "lo', b'{"note": "\xeb\xb0', b"{"])
@@ -63,13 +63,8 @@ def test_a_last_line_that_lacks_only_the_line_feed_counts(tmp_path: Path):
     assert not log.has_torn_line
     keep_records(path, lambda record: True)
     assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
-
-
-def test_a_log_that_is_not_there_has_no_records(tmp_path: Path):
-    path = tmp_path / "metrics.jsonl"
-    assert read_log(path).records == []
-    keep_records(path, lambda record: True)
-    assert not path.exists()
+    assert read_log(tmp_path / "none").records == []  # a log that is not there
+    keep_records(tmp_path / "none", lambda record: True)
 
 
 @pytest.mark.parametrize(

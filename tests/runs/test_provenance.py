@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import elmokit
-from elmokit.runs.provenance import commit_of, provenance
+from elmokit.runs.provenance import commit_of
 
 
 @pytest.fixture
@@ -41,7 +40,3 @@ def test_without_a_repository_or_without_git_the_commit_is_unknown(tmp_path: Pat
     assert commit_of(tmp_path / "a.py") == "unknown"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert commit_of(Path(__file__)) == "unknown"
-
-
-def test_the_version_is_the_packages():
-    assert provenance()["version"] == elmokit.__version__

@@ -55,22 +55,14 @@ def test_a_files_vectors_start_the_training_words_and_stay_for_the_others(vector
     out.inputs.sum().backward()
     assert inputs.words is not None and inputs.words.weight.grad is not None
     assert len(inputs.words.weight) == 1 + 4 and len(inputs.words.fixed) == 2
+    assert make(PLAIN, word_vectors=vectors, num_extra_words=5)([["rare"]]).inputs.tolist() == [[[4, 4]]]
 
 
-def test_the_files_first_words_are_kept_for_new_text(vectors: str):
-    inputs = make(PLAIN, word_vectors=vectors, num_extra_words=5)
-    assert inputs([["rare"]]).inputs.tolist() == [[[4, 4]]]
-
-
-def test_frozen_vectors_have_no_gradient_and_no_random_rows(vectors: str):
-    inputs = make(PLAIN, word_vectors=vectors, train_word_vectors=False)
-    assert inputs([["cat", "sat"]]).inputs.tolist() == [[[2, 2], [0, 0]]]
+@pytest.mark.parametrize(("unit", "cat"), [(False, [2, 2]), (True, [0.5**0.5, 0.5**0.5])])
+def test_frozen_vectors_have_no_gradient_and_no_random_rows(vectors: str, unit: bool, cat: list[float]):
+    inputs = make(PLAIN, word_vectors=vectors, train_word_vectors=False, unit_word_vectors=unit)
+    assert inputs([["cat", "sat"]]).inputs.flatten().tolist() == pytest.approx([*cat, 0, 0])
     assert [parameter for parameter in inputs.parameters() if parameter.requires_grad] == []
-
-
-def test_vectors_of_the_file_can_have_length_one(vectors: str):
-    inputs = make(PLAIN, word_vectors=vectors, train_word_vectors=False, unit_word_vectors=True)
-    assert inputs([["cat", "sat"]]).inputs.flatten().tolist() == pytest.approx([0.5**0.5, 0.5**0.5, 0, 0])
 
 
 def test_rare_words_that_the_file_lacks_share_the_unknown_words_vector(vectors: str):

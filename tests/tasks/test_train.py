@@ -205,49 +205,34 @@ def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same
     assert contents(broken) == contents(whole)
 
 
-def test_the_seed_decides(run: Run):
-    one, same, other = (
-        load_file(run(name, f"seed={seed}") / "model.safetensors")
-        for name, seed in (("one", 1), ("same", 1), ("other", 2))
+def test_the_seed_decides_and_chooses_a_share_of_the_training_set(
+    run: Run, toy: Toy, toy_data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    added: list[int] = []
+    add = CachedActivations.add
+    monkeypatch.setattr(
+        CachedActivations, "add", lambda self, sentences: added.append(len(sentences)) or add(self, sentences)
     )
-    assert all(torch.equal(one[name], same[name]) for name in one)
-    assert not torch.equal(one["encode.weight"], other["encode.weight"])
-
-
-def test_a_folder_that_holds_a_run_is_not_trained_into(run: Run):
-    run("run", "max_epochs=1")
-    with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
-        run("run", "max_epochs=1")
-
-
-def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run, capsys: pytest.CaptureFixture[str]):
-    run_dir = run("run", "max_epochs=1", "max_train_examples=9", "max_dev_examples=5")
+    settings = ("elmo=input", "max_train_examples=9", "max_dev_examples=5")
+    run_dir, same, other = (run(name, *settings, f"seed={seed}") for name, seed in (("1", 1), ("same", 1), ("2", 2)))
+    one, again, different = (load_file(each / "model.safetensors") for each in (run_dir, same, other))
+    assert all(torch.equal(one[name], again[name]) for name in one)
+    assert not torch.equal(one["encode.weight"], different["encode.weight"])
+    assert 20 < added[0] <= 9 + 20  # of these and the development set alone
     assert lines(run_dir)[0]["step"] == 3
     assert lines(run_dir)[0]["dev"]["accuracy"] % 20 == 0  # of five
     assert re.search(r"accuracy [\d.]+ on the first 5 of the development set \(best", capsys.readouterr().err)
     config = json.loads((run_dir / "config.json").read_text())
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1, "used": 9}
 
-
-def test_a_smaller_share_of_the_training_set_is_part_of_a_larger_one(toy: Toy, toy_data: Path):
-    def chosen(*settings: str) -> list[str]:
+    def chosen(*settings: str) -> Counter[str]:
         config = with_settings(toy.recipes["cpu"](), settings)
-        return [f"{example.label} {example.tokens}" for example in read_data(toy, toy.find(toy_data), config).train]
+        train = read_data(toy, toy.find(toy_data), config).train
+        return Counter(f"{example.label} {example.tokens}" for example in train)
 
-    tenth, half, other = (chosen("train_share=0.1"), chosen("train_share=0.5"), chosen("train_share=0.1", "seed=1"))
-    assert (len(tenth), len(half)) == (4, 20)
-    assert Counter(tenth) < Counter(half) < Counter(chosen())
-    assert tenth != other
-
-
-def test_activations_are_computed_for_the_chosen_examples_only(run: Run, toy: Toy, monkeypatch: pytest.MonkeyPatch):
-    added: list[int] = []
-    add = CachedActivations.add
-    monkeypatch.setattr(
-        CachedActivations, "add", lambda self, sentences: added.append(len(sentences)) or add(self, sentences)
-    )
-    run("run", "elmo=input", "max_epochs=1", "max_train_examples=9")
-    assert 20 < added[0] <= 9 + 20  # these and the development set
+    tenth, half = chosen("train_share=0.1"), chosen("train_share=0.5")  # a smaller share is part of a larger one
+    assert tenth < half < chosen() and (tenth.total(), half.total()) == (4, 20)
+    assert tenth != chosen("train_share=0.1", "seed=1")
 
 
 def test_without_a_development_file_a_tenth_is_set_apart(
@@ -278,13 +263,6 @@ def test_korean_text_needs_a_recipe(tmp_path: Path, task: str, recipe: str):
         train(task, data, run_dir=tmp_path / "run")
 
 
-def test_a_config_takes_no_settings_and_is_of_its_task(toy: Toy, toy_data: Path, tmp_path: Path):
-    with pytest.raises(ValueError, match="settings change the recipe of a task; with a config, change the config"):
-        train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), settings=["seed=1"])
-    with pytest.raises(ValueError, match="is not of toy: its model is a SentimentConfig; expected a ToyConfig"):
-        train(toy, toy_data, run_dir=tmp_path / "run", config=task_recipe("sentiment"))
-
-
 def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Path):
     def build(config: Any, inputs: Any, symbols: Any) -> Any:
         model: Any = toy.build(config, inputs, symbols)
@@ -296,8 +274,8 @@ def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Pa
     assert not (tmp_path / "run" / "model.safetensors").exists()
 
 
-def test_files_that_a_resumed_run_would_not_find_and_files_without_examples_are_refused(
-    run: Run, toy_data: Path, tmp_path: Path
+def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_configs_are_refused(
+    run: Run, toy: Toy, toy_data: Path, tmp_path: Path
 ):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("-")):
@@ -309,6 +287,10 @@ def test_files_that_a_resumed_run_would_not_find_and_files_without_examples_are_
     (tmp_path / "empty.tsv").write_text("?\tnothing\n")
     with pytest.raises(ValueError, match=r"no examples in .*empty.tsv"):
         run("run", data=Splits((tmp_path / "empty.tsv",), (toy_data / "dev.tsv",)))
+    with pytest.raises(ValueError, match="settings change the recipe of a task; with a config, change the config"):
+        train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), settings=["seed=1"])
+    with pytest.raises(ValueError, match="is not of toy: its model is a SentimentConfig; expected a ToyConfig"):
+        train(toy, toy_data, run_dir=tmp_path / "run", config=task_recipe("sentiment"))
     assert not (tmp_path / "run").exists()
 
 
@@ -383,6 +365,12 @@ def test_a_run_whose_checkpoint_is_damaged_is_neither_continued_nor_started_agai
         said = reject(damage, damaged, task=toy, device="cpu")
         assert re.search(message, said), said
         assert "Nothing was changed; put back a copy of the file, or train again from the first epoch with" in said
+    (whole / "metrics.jsonl").write_text('{"step": 1}\n')
+    for gone in ("none", "checkpoint.safetensors"):
+        (whole / gone).unlink(missing_ok=True)
+        with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: is missing"):
+            resume_task(whole, task=toy, device="cpu")
+    assert (whole / "metrics.jsonl").read_text() == '{"step": 1}\n'
 
 
 def test_a_damaged_run_is_trained_again_when_that_is_what_is_asked_for(run: Run, toy: Toy):
@@ -393,17 +381,6 @@ def test_a_damaged_run_is_trained_again_when_that_is_what_is_asked_for(run: Run,
     assert contents(whole) == expected
     truncate("checkpoint.safetensors")(whole)
     assert contents(resume_task(whole, from_start=True, task=toy, device="cpu")) == expected
-
-
-def test_a_damaged_log_is_refused_with_its_line(run: Run, toy: Toy):
-    whole = run("whole")
-    (whole / "metrics.jsonl").write_text('{"step": 1}\n')
-    with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: is missing"):
-        resume_task(whole, task=toy, device="cpu")
-    assert (whole / "metrics.jsonl").read_text() == '{"step": 1}\n'
-    (whole / "checkpoint.safetensors").unlink()
-    with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: is missing"):
-        resume_task(whole, task=toy, device="cpu")
 
 
 def test_an_error_about_what_a_run_names_says_where_it_is_named(run: Run, toy: Toy):
@@ -463,6 +440,8 @@ def test_a_run_is_resumed_with_the_sentences_that_it_began_with(run: Run, toy: T
     with pytest.raises(ValueError, match="the training or development set has changed .* training examples then"):
         resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
     train_file.write_text(before)
+    with lock(run_dir), pytest.raises(InUseError, match="run is in use by another process"):
+        resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
     resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
 
 
@@ -498,18 +477,3 @@ def test_there_must_be_a_test_file_to_be_scored(run: Run, toy: Toy, toy_data: Pa
     run_dir = run("run", data=data)
     with pytest.raises(ValueError, match="no test file .*; `elmokit evaluate`, or `load_task`, scores other files$"):
         resume_task(run_dir, task=toy, test=True, device="cpu")
-
-
-def test_a_run_that_another_process_trains_is_refused(run: Run, toy: Toy):
-    run_dir = run("run")
-    with lock(run_dir), pytest.raises(InUseError, match="run is in use by another process"):
-        resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
-    resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
-
-
-def test_files_of_the_user_s_are_not_replaced(run: Run, tmp_path: Path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "metrics.jsonl").write_text("{}\n")
-    with pytest.raises(ValueError, match=r"run has a file metrics.jsonl, which the run would replace"):
-        run("run")
-    assert (tmp_path / "run" / "metrics.jsonl").read_text() == "{}\n"

@@ -50,13 +50,11 @@ def change_config(run_dir: Path, part: str | None, **values: object) -> None:
     [
         ("model", {"second_dim": 20_000}, r"model.safetensors: tensor second\..* has shape .*; the model that config"),
         ("model", {"second_dim": 1 << 50}, r"config.json: describes no model: "),
-        ("model", {"second_dim": "3"}, r"config.json: field model.second_dim: is text; expected a whole number"),
         ("model", {"third_dim": 3}, r"config.json: field model.third_dim: is not known"),
         ("inputs", {"character_filters": [[2, 1 << 30]]}, r"model.safetensors: tensor inputs.characters.* has shape"),
         ("inputs", {"character_filters": [[2, 4]] * 65}, r"config.json: field inputs.character_filters: has 65"),
         ("inputs", {"character_dim": 0}, r"model.safetensors: tensor .*"),
         ("inputs", {"max_characters": 1 << 30}, r"config.json: inputs: max_characters is 1073741824; expected"),
-        ("training", {"batch_size": 0}, r"config.json: training: batch_size is 0"),
         ("training", {"decay": None}, r"config.json: field training.decay: is null; expected a number"),
         (None, {"symbols": ["O"] * 1001}, r"config.json: symbols has 1,001 entries; expected at most 1,000"),
         (None, {"symbols": ["O"]}, r"model.safetensors: tensor dense.weight: has shape \(9, 6\);|model.safetensors: t"),
@@ -72,18 +70,10 @@ def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_ta
     monkeypatch.setattr("elmokit.tasks.saved.new_model", lambda *_, **__: pytest.fail("memory is taken"))
     with pytest.raises(ValueError, match=message):
         load_task(run_dir, device="cpu")
-
-
-def test_a_run_is_compared_with_its_checkpoint_before_memory_is_taken_to_resume_it(
-    run_dir: Path, monkeypatch: pytest.MonkeyPatch
-):
-    change_config(run_dir, "model", second_dim=20_000)
-    monkeypatch.setattr("elmokit.tasks.train.new_model", lambda *_, **__: pytest.fail("memory is taken"))
-    message = (
-        r"checkpoint.safetensors: tensor second\..* has shape .*; the model that config.*Nothing was changed.*start"
-    )
-    with pytest.raises(ValueError, match=message):
-        resume_task(run_dir, device="cpu")
+    if values == {"second_dim": 20_000}:  # a run that is resumed is compared with its checkpoint
+        monkeypatch.setattr("elmokit.tasks.train.new_model", lambda *_, **__: pytest.fail("memory is taken"))
+        with pytest.raises(ValueError, match=message.replace("model", "checkpoint", 1) + ".*Nothing was changed"):
+            resume_task(run_dir, device="cpu")
 
 
 @pytest.mark.parametrize("name", ["config.json", "words.json"])

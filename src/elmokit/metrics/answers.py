@@ -16,16 +16,12 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 @dataclass(frozen=True)
 class AnswerScore:
-    """Exact match and F1 of answers, in percent; `+` joins batches."""
+    """Exact match and F1 of answers, in percent."""
 
     num_questions: int = 0
     num_exact: int = 0
     f1_sum: float = 0.0
     """Sum of F1 over the questions, each F1 between 0 and 1."""
-    num_unanswered: int = 0
-    """Number of questions without a prediction; they count as wrong."""
-    num_skipped: int = 0
-    """Number of predictions for unknown questions; they do not count."""
 
     @property
     def exact_match(self) -> float:
@@ -36,40 +32,21 @@ class AnswerScore:
         """Mean F1 of the questions, in percent."""
         return percentage(self.f1_sum, self.num_questions)
 
-    def __add__(self, other: AnswerScore) -> AnswerScore:
-        return AnswerScore(
-            num_questions=self.num_questions + other.num_questions,
-            num_exact=self.num_exact + other.num_exact,
-            f1_sum=self.f1_sum + other.f1_sum,
-            num_unanswered=self.num_unanswered + other.num_unanswered,
-            num_skipped=self.num_skipped + other.num_skipped,
-        )
-
 
 def score_answers(*, gold: Mapping[str, Sequence[str]], predicted: Mapping[str, str]) -> AnswerScore:
     """Compare the predicted answer to each question with all of its gold answers; the best match counts.
 
-    Both mappings are keyed by question id. Raises ValueError for a question without gold answers.
+    Both mappings are keyed by question id. A question without a prediction counts as wrong, a prediction for another
+    question does not count. Raises ValueError for a question without gold answers.
     """
     num_exact, f1_sum = 0, 0.0
     for question, answers in gold.items():
         if isinstance(answers, str) or not answers:
             raise ValueError(f"question {question!r} has the gold answers {answers!r}; expected a non-empty list")
         if question in predicted:
-            num_exact += max(is_exact_match(predicted[question], answer) for answer in answers)
+            num_exact += normalise_answer(predicted[question]) in map(normalise_answer, answers)
             f1_sum += max(answer_f1(predicted[question], answer) for answer in answers)
-    return AnswerScore(
-        num_questions=len(gold),
-        num_exact=num_exact,
-        f1_sum=f1_sum,
-        num_unanswered=len(gold.keys() - predicted.keys()),
-        num_skipped=len(predicted.keys() - gold.keys()),
-    )
-
-
-def is_exact_match(predicted: str, gold: str) -> bool:
-    """Whether the two answers are equal after normalisation."""
-    return normalise_answer(predicted) == normalise_answer(gold)
+    return AnswerScore(len(gold), num_exact, f1_sum)
 
 
 def answer_f1(predicted: str, gold: str) -> float:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Generic, TypeVar
 
-from elmokit.metrics.score import Accuracy, Score, add_by_label, scores_by_label
+from elmokit.metrics.score import Accuracy, Score, scores_by_label
 
 L = TypeVar("L", bound="Hashable")
 
 
 @dataclass(frozen=True)
 class LabelScore(Generic[L]):
-    """Scores of labels; `+` joins batches."""
+    """Scores of labels."""
 
     by_label: dict[L, Score] = field(default_factory=dict[L, Score])
     """Score of every label that is gold or predicted at least once."""
@@ -33,9 +33,6 @@ class LabelScore(Generic[L]):
     def macro_f1(self) -> float:
         """Mean F1 of the labels, in percent; 0 without labels."""
         return fmean(score.f1 for score in self.by_label.values()) if self.by_label else 0.0
-
-    def __add__(self, other: LabelScore[L]) -> LabelScore[L]:
-        return LabelScore(by_label=add_by_label(self.by_label, other.by_label))
 
 
 def score_labels(*, gold: Sequence[L], predicted: Sequence[L]) -> LabelScore[L]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from elmokit.metrics.score import Score, add_by_label, scores_by_label
+from elmokit.metrics.score import Score, scores_by_label
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
 
@@ -26,7 +26,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class RoleScore:
-    """Scores of semantic roles; `+` joins batches."""
+    """Scores of semantic roles."""
 
     by_role: dict[str, Score] = field(default_factory=dict[str, Score])
     """Score of each role, including V; R-X is a separate role, whereas C-X is part of X."""
@@ -34,24 +34,11 @@ class RoleScore:
     """Number of gold predicates."""
     num_perfect: int = 0
     """Number of gold predicates whose arguments, apart from V, are all correct."""
-    num_missing: int = 0
-    """Number of gold predicates without a prediction; all of their arguments count as missed."""
-    num_skipped: int = 0
-    """Number of predicted predicates that are not gold; their arguments do not count."""
 
     @property
     def overall(self) -> Score:
         """Micro-average over all roles except V."""
         return sum((score for role, score in self.by_role.items() if role != _PREDICATE), Score())
-
-    def __add__(self, other: RoleScore) -> RoleScore:
-        return RoleScore(
-            by_role=add_by_label(self.by_role, other.by_role),
-            num_predicates=self.num_predicates + other.num_predicates,
-            num_perfect=self.num_perfect + other.num_perfect,
-            num_missing=self.num_missing + other.num_missing,
-            num_skipped=self.num_skipped + other.num_skipped,
-        )
 
 
 def score_roles(
@@ -59,14 +46,15 @@ def score_roles(
 ) -> RoleScore:
     """Compare arguments: an argument is correct if its role and all of its pieces are.
 
-    Each sentence is a mapping from the position of a predicate's token to the BIO tags of its arguments. (The Perl
-    script also compares the lemmas of the predicates.) Raises ValueError when the numbers of sentences or of tags
-    differ, or a tag is invalid.
+    Each sentence is a mapping from the position of a predicate's token to the BIO tags of its arguments. All arguments
+    of a predicate without a prediction are missed; those of predicates that are not gold do not count. (The Perl script
+    also compares the lemmas of the predicates.) Raises ValueError when the numbers of sentences or of tags differ, or a
+    tag is invalid.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} sentences with gold roles but {len(predicted)} with predicted ones")
     right, guessed, true = Counter[str](), Counter[str](), Counter[str]()
-    num_perfect = num_missing = num_skipped = 0
+    num_perfect = 0
     for number, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
         for position, tags in gold_tags.items():
             guess = predicted_tags.get(position, ["O"] * len(tags))
@@ -81,15 +69,8 @@ def score_roles(
             guessed.update(argument.role for argument in found)
             true.update(argument.role for argument in truth)
             num_perfect += all(argument.role == _PREDICATE for argument in truth ^ found)
-        num_missing += len(gold_tags.keys() - predicted_tags.keys())
-        num_skipped += len(predicted_tags.keys() - gold_tags.keys())
-    return RoleScore(
-        by_role=scores_by_label(correct=right, predicted=guessed, gold=true),
-        num_predicates=sum(len(tags) for tags in gold),
-        num_perfect=num_perfect,
-        num_missing=num_missing,
-        num_skipped=num_skipped,
-    )
+    by_role = scores_by_label(correct=right, predicted=guessed, gold=true)
+    return RoleScore(by_role, num_predicates=sum(map(len, gold)), num_perfect=num_perfect)
 
 
 def arguments_from_tags(tags: Sequence[str]) -> list[Argument]:

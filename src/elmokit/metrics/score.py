@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -76,9 +76,3 @@ def scores_by_label(*, correct: Counter[L], predicted: Counter[L], gold: Counter
         label: Score.of_matches(correct=correct[label], predicted=predicted[label], gold=gold[label])
         for label in sorted({*gold, *predicted}, key=str)
     }
-
-
-def add_by_label(first: Mapping[L, Score], second: Mapping[L, Score]) -> dict[L, Score]:
-    """The scores of two batches, added up label by label."""
-    labels = sorted({*first, *second}, key=str)
-    return {label: first.get(label, Score()) + second.get(label, Score()) for label in labels}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from elmokit.metrics.score import Accuracy, Score, add_by_label, scores_by_label
+from elmokit.metrics.score import Accuracy, Score, scores_by_label
 from elmokit.system.messages import first_token
 
 # Prefixes of a span's first, inner and last token, and of a span of one token.
@@ -27,7 +27,7 @@ class Span:
 
 @dataclass(frozen=True)
 class SpanScore:
-    """Scores of spans; `+` joins batches."""
+    """Scores of spans."""
 
     by_label: dict[str, Score] = field(default_factory=dict[str, Score])
     tokens: Accuracy = field(default_factory=Accuracy)
@@ -37,12 +37,6 @@ class SpanScore:
     def overall(self) -> Score:
         """Micro-average over all labels: the first line of conlleval's output."""
         return sum(self.by_label.values(), Score())
-
-    def __add__(self, other: SpanScore) -> SpanScore:
-        return SpanScore(
-            by_label=add_by_label(self.by_label, other.by_label),
-            tokens=self.tokens + other.tokens,
-        )
 
 
 def score_spans(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScore:
@@ -69,10 +63,7 @@ def score_spans(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
         true.update(span.label for span in gold_spans)
         same += sum(tag == guess for tag, guess in zip(gold_tags, predicted_tags, strict=True))
         total += len(gold_tags)
-    return SpanScore(
-        by_label=scores_by_label(correct=right, predicted=guessed, gold=true),
-        tokens=Accuracy(correct=same, total=total),
-    )
+    return SpanScore(scores_by_label(correct=right, predicted=guessed, gold=true), Accuracy(same, total))
 
 
 def spans_from_tags(tags: Sequence[str]) -> list[Span]:

@@ -15,13 +15,21 @@ def test_a_line_is_a_word_and_its_forms():
     }
 
 
-def test_a_form_of_two_words_and_no_words_are_refused():
-    with pytest.raises(
-        ValueError, match="line 3 of the words has 'planes' again, which line 1 has; expected each form"
-    ):
-        parse_words(["plane planes", "", "planes"])
-    with pytest.raises(ValueError, match="there are no words; expected one per line"):
-        parse_words(["", " "])
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            ["plane planes", "", "planes"],
+            "line 3 of the words has 'planes' again, which line 1 has; expected each form",
+        ),
+        (["", " "], "there are no words; expected one per line"),
+        ("plane", "the words are the string 'plane'; expected a list of words"),
+        (["plane", 1], "line 2 of the words is 1; expected a string"),
+    ],
+)
+def test_what_is_no_list_of_words_is_refused(lines: list[str], message: str):
+    with pytest.raises(ValueError, match=message):
+        parse_words(lines)
 
 
 def test_forms_are_spelled_as_the_tokens_of_raw_text():
@@ -32,22 +40,12 @@ def test_forms_are_spelled_as_the_tokens_of_raw_text():
         parse_words(["a", "a-b!"], raw_text=True)
 
 
-def test_a_string_is_not_a_list_of_words():
-    with pytest.raises(ValueError, match="the words are the string 'plane'; expected a list of words"):
-        parse_words("plane")
-
-
 def test_the_lines_of_a_file_are_the_same_words(tmp_path: Path):
     path = tmp_path / "words.txt"
     path.write_bytes(b"\xef\xbb\xbfmouse mice\r\n\nplane planes\ncat\n")
     words = {"mouse": ("mouse", "mice"), "plane": ("plane", "planes"), "cat": ("cat",)}
     with path.open(newline="", encoding="utf-8") as file:
         assert parse_words(file) == words
-
-
-def test_a_line_that_is_no_string_is_refused():
-    with pytest.raises(ValueError, match=r"line 2 of the words is 1; expected a string"):
-        parse_words(["plane", 1])  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(

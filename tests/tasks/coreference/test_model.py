@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 
 import pytest
 import torch
@@ -131,10 +130,3 @@ def test_documents_of_a_word_and_without_clusters(resolver: CoreferenceResolver)
     loss.backward()
     resolver([word]).backward()
     assert resolver([word]) == 0
-
-
-def test_mentions_never_cross_and_are_in_one_cluster_each(resolver: CoreferenceResolver):
-    for clusters in resolver.predict(DOCUMENTS):
-        mentions = list(chain.from_iterable(clusters))
-        assert len(set(mentions)) == len(mentions)
-        assert not any(a < c <= b < d for a, b in mentions for c, d in mentions)

@@ -36,15 +36,21 @@ def test_reads_documents(write):
     ]
 
 
-def test_mentions_of_one_entity_may_nest(write):
-    (document,) = read(write(text_of(["(3", "(3", "3)", "3)"])))
-    assert document.clusters == [[(0, 3), (1, 2)]]
-
-
-def test_clusters_are_in_the_order_in_which_the_scorer_meets_their_numbers(write):
-    """In a cell, it reads the mentions of one token first, then those that begin."""
-    (document,) = read(write(text_of(["(5|(4|(3)", "4)", "5)"], ["(1|(3)", "1)|(4)"])))
-    assert document.clusters == [[(0, 0), (3, 3)], [(0, 2)], [(0, 1), (4, 4)], [(3, 4)]]
+@pytest.mark.parametrize(
+    ("sentences", "clusters"),
+    [
+        ([["(3", "(3", "3)", "3)"]], [[(0, 3), (1, 2)]]),  # mentions of one entity nest
+        ([["(1", "(2", "1)", "2)"]], [[(0, 2)], [(1, 3)]]),  # those of two cross
+        ([["-"]], []),
+        # in the order in which the scorer meets their numbers: in a cell, the mentions of one token first
+        (
+            [["(5|(4|(3)", "4)", "5)"], ["(1|(3)", "1)|(4)"]],
+            [[(0, 0), (3, 3)], [(0, 2)], [(0, 1), (4, 4)], [(3, 4)]],
+        ),
+    ],
+)
+def test_clusters_of_cells(write, sentences: list[list[str]], clusters: list[list[tuple[int, int]]]):
+    assert read(write(text_of(*sentences)))[0].clusters == clusters
 
 
 def test_a_mention_of_two_clusters_counts_for_the_one_whose_number_comes_last(write):
@@ -61,15 +67,6 @@ def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):
     lines = text_of(["(1)", "-", "(1)"]).split("\n")
     text = "\n".join(line.replace(" ", "\t").removesuffix("-") if line.startswith("x") else line for line in lines)
     assert read(write(text))[0].clusters == [[(0, 0), (2, 2)]]
-
-
-def test_mentions_of_two_entities_may_cross(write):
-    (document,) = read(write(text_of(["(1", "(2", "1)", "2)"])))
-    assert document.clusters == [[(0, 2)], [(1, 3)]]
-
-
-def test_a_document_may_have_no_mention(write):
-    assert read(write(text_of(["-"])))[0].clusters == []
 
 
 @st.composite

@@ -34,11 +34,6 @@ def test_labels_are_genres():
     assert symbols([EXAMPLE, other, nameless, novel, EXAMPLE]) == ["bc", "news"]
 
 
-def test_a_line_is_a_document():
-    made = from_text("Ann saw the cat. It saw her.")
-    assert made == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
-
-
 def test_reads_json():
     named = CoreferenceDocument("bc/x", 0, SENTENCES, ["Bob"] * 5 + ["Ann"] * 4, [])
     assert from_json({"sentences": SENTENCES, "speakers": ["Bob", "Ann"], "name": "bc/x"}) == named
@@ -46,6 +41,7 @@ def test_reads_json():
     assert (made.name, made.sentences, made.speakers) == ("bc/x", SENTENCES, ["-"] * 9)
     assert from_json(result(EXAMPLE, CLUSTERS).to_dict()).sentences == SENTENCES
     assert from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
+    assert from_text("Ann saw the cat. It saw her.") == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
 
 
 def test_writes_json():
@@ -63,8 +59,5 @@ def test_mentions_are_at_their_places_in_the_text():
     made = result(from_text(text), [[(2, 3), (5, 5)]])
     assert made.text == text
     assert [text[mention.start : mention.end] for mention in made.clusters[0]] == ["the\tcat", "It"]
-
-
-def test_a_text_next_to_its_tokens_is_where_the_offsets_count():
     made = result(from_json({"text": "Ann's  dog.", "tokens": ["Ann", "'s", "dog", "."]}), [[(0, 0), (2, 2)]])
     assert made.text == "Ann's  dog." and [mention.start for mention in made.clusters[0]] == [0, 7]

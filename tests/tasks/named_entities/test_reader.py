@@ -1,4 +1,3 @@
-import gzip
 import re
 from pathlib import Path
 
@@ -34,12 +33,21 @@ def test_reads_conll2003_and_its_iob1(write):
     assert read(write(CONLL2003), scheme="BIO")[0].tags == ["B-PER", "I-PER", "B-PER", "O"]
 
 
-def test_reads_conll2002_whose_documents_begin_without_a_blank_line(write):
-    path = write("-DOCSTART- -DOCSTART- O\nIn Prep O\nGent N B-LOC\n-DOCSTART- -DOCSTART- O\nJan N B-PER\n")
-    assert [(sentence.tokens, sentence.tags) for sentence in read(path)] == [
-        (["In", "Gent"], ["O", "U-LOC"]),
-        (["Jan"], ["U-PER"]),
-    ]
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (  # CoNLL-2002: documents begin without a blank line
+            "-DOCSTART- -DOCSTART- O\nIn Prep O\nGent N B-LOC\n-DOCSTART- -DOCSTART- O\nJan N B-PER\n",
+            [(["In", "Gent"], ["O", "U-LOC"]), (["Jan"], ["U-PER"])],
+        ),
+        (  # WNUT-17: a tab between sentences
+            "#Up\tB-creative-work\n@x\tI-creative-work\n\t\nhi\tO\n",
+            [(["#Up", "@x"], ["B-creative-work", "L-creative-work"]), (["hi"], ["O"])],
+        ),
+    ],
+)
+def test_reads_other_data_sets(write, text: str, sentences: list[tuple[list[str], list[str]]]):
+    assert [(sentence.tokens, sentence.tags) for sentence in read(write(text))] == sentences
 
 
 def klue_ner(annotated: str) -> str:
@@ -52,7 +60,7 @@ def klue_ner(annotated: str) -> str:
 
 
 def test_the_characters_of_klue_ner_become_tokens_and_a_name_keeps_its_particle(write):
-    path = write(klue_ner("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ") + klue_ner("<눈:PS>이"))
+    path = write("\n" + klue_ner("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ") + klue_ner("<눈:PS>이"))
     first, second = read(path)
     assert first.tokens == ["지난", "3월", ",", "김하늘은", "서울", "역에", "갔다ㅋㅋㅋ"]
     assert first.tags == ["B-DT", "L-DT", "O", "U-PS", "B-LC", "L-LC", "O"]
@@ -71,30 +79,11 @@ def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
     ]
 
 
-def test_klue_ner_may_begin_with_a_blank_line(write):
-    assert [sentence.tokens for sentence in read(write("\n" + klue_ner("<눈:PS>이")))] == [["눈이"]]
-
-
 def test_errors_of_klue_ner_name_the_line(write):
     with pytest.raises(ValueError, match=r"lines 2-3, token 1: the tag 'X' is unknown"):
         read(write("## klue-ner\n나\tO\n너\tX\n"))
     with pytest.raises(ValueError, match="has no sentence"):
         read(write("## klue-ner\n \tO\n"))
-
-
-def test_reads_wnut17_with_a_tab_between_sentences(write):
-    path = write("#Up\tB-creative-work\n@x\tI-creative-work\n\t\nhi\tO\n")
-    assert [(sentence.tokens, sentence.tags) for sentence in read(path)] == [
-        (["#Up", "@x"], ["B-creative-work", "L-creative-work"]),
-        (["hi"], ["O"]),
-    ]
-
-
-def test_reads_klue_and_compressed_files(tmp_path: Path):
-    path = tmp_path / "train.conll"
-    path.write_bytes(gzip.compress("저우쉰과\tB-PS\n두\tB-QT\n사람이\tI-QT\n".encode()))
-    (sentence,) = read(path)
-    assert (sentence.tokens, sentence.tags) == (["저우쉰과", "두", "사람이"], ["U-PS", "B-QT", "L-QT"])
 
 
 TOKENS = st.lists(
@@ -152,7 +141,6 @@ def test_gives_what_was_written_in_any_scheme(write, written, scheme: str, separ
         ('{"tokens": ["EU"], "ner_tags": [3]}\n', "data, line 1: this is a line of JSON; expected columns"),
         ("# sent_id = 1\n1\tEU\tB-ORG\n2\tis\tO\n", "data, line 2: the first column numbers the words; expected"),
         ("", "data has no sentence"),
-        ("-DOCSTART- O\n\n", "data has no sentence"),
     ],
 )
 def test_refuses(write, text: str, message: str):

@@ -73,9 +73,6 @@ def test_entities_are_spelt_as_the_text_spells_them():
     assert made.text[11:21] == "Jane   Lee"
     assert repr(made) == "<TaggedText \"It isn't  “Jane   Lee”.\": PER 'Jane   Lee' 11:21>"
     assert repr(TASK.result(TASK.from_text("No."), ["O", "O"])) == "<TaggedText 'No.': no entities>"
-
-
-def test_a_text_next_to_its_tokens_is_where_the_offsets_count():
-    tokens = ["Jane", "Lee", "sang", "."]
-    made = TASK.result(TASK.from_json({"tokens": tokens, "text": "Jane  Lee sang."}), ["O", "U-PER", "O", "O"])
-    assert (made.entities[0].start, made.entities[0].end) == (6, 9)
+    given = {"tokens": ["Jane", "Lee", "sang", "."], "text": "Jane  Lee sang."}  # a text next to its tokens
+    (found,) = TASK.result(TASK.from_json(given), ["O", "U-PER", "O", "O"]).entities
+    assert (found.start, found.end) == (6, 9)

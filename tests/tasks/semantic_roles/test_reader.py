@@ -54,26 +54,15 @@ def test_reads_conll2012(write):
 
 def test_reads_conll2005_with_its_columns_pasted_together(write):
     assert read(write(CONLL2005)) == [SAT, RoleSentence(['"'], [])]
-
-
-def test_reads_conll2005_with_words_and_props_alone(write):
     words_and_props = "The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n"
     assert read(write(words_and_props)) == [SAT]
-
-
-def test_a_word_of_asterisks_is_a_word(write):
-    assert read(write("* - (A0*)\n*** sing (V*)\n"))[0].tokens == ["*", "***"]
+    assert read(write("* - (A0*)\n*** sing (V*)\n"))[0].tokens == ["*", "***"]  # words of asterisks
 
 
 def test_the_predicate_is_where_v_begins_whatever_the_lemma_says(write):
     path = write("give give *\nit - (A1*)\nup - (V*)\n")
     (proposition,) = read(path)[0].propositions
     assert (proposition.predicate, proposition.lemma) == (2, Lemma(0, "give"))
-
-
-def test_continued_and_referring_arguments_stay_as_they_are(write):
-    path = write(conll2012("(A1*) -", "(R-A1*) -", "(V*) -", "(C-A1* -", "*) -"))
-    assert read(path)[0].propositions[0].tags == ["B-A1", "B-R-A1", "B-V", "B-C-A1", "I-C-A1"]
 
 
 def test_a_column_without_v_is_kept_without_a_predicate(write):

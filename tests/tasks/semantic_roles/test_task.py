@@ -35,18 +35,15 @@ SING = PredicateInSentence(TOKENS, 3, ["B-ARG0", "O", "O", "B-V"])
 WITHOUT_V = PredicateInSentence(TOKENS, None, ["B-ARG0", "O", "O", "O"])
 
 
-def read_from(example: PredicateInSentence) -> PredicateInSentence:
-    """The example as the reader gives it; the columns have three of roles, and only two lemmas."""
-    return replace(example, sentence=0)
-
-
 def test_an_example_for_each_predicate_and_what_is_left_out_is_counted(write):
     path = write(COLUMNS)
     training = read(path, SemanticRolesConfig(), True)
-    assert training.examples == [read_from(TRIED), read_from(SING)]
+    tried, sing, without_v = (replace(example, sentence=0) for example in (TRIED, SING, WITHOUT_V))
+    assert training.examples == [tried, sing]  # the columns have three of roles, and only two lemmas
+    assert symbols([SING]) == ["O", "B-ARG0", "I-ARG0", "B-V", "I-V"]
     assert training.skipped == {"predicates without a V": 1, "sentences without a predicate": 1}
     scoring = read(path, SemanticRolesConfig(), False)
-    assert scoring.examples == [read_from(example) for example in (TRIED, SING, WITHOUT_V)]
+    assert scoring.examples == [tried, sing, without_v]
     assert scoring.skipped == {"sentences without a predicate": 1}
 
 
@@ -60,10 +57,6 @@ def test_long_sentences_are_left_out_of_training_only(write):
     assert len(read(path, SemanticRolesConfig(max_train_tokens=0), True).examples) == 2
 
 
-def test_labels_are_both_tags_of_every_role():
-    assert symbols([SING]) == ["O", "B-ARG0", "I-ARG0", "B-V", "I-V"]
-
-
 def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
     right = [example.tags for example in (TRIED, SING)]
     assert score([TRIED, SING], right)["f1"] == 100
@@ -74,19 +67,16 @@ def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
     assert numbers["f1_ARG1"] == 100
 
 
-def test_a_continued_argument_is_right_as_a_whole_only():
-    said = PredicateInSentence(["No", "said", "Ann", "never"], 1, ["B-ARG1", "B-V", "B-ARG0", "B-C-ARG1"])
-    assert score([said], [["B-ARG1", "B-V", "B-ARG0", "O"]])["recall"] == 50
-
-
-@pytest.mark.parametrize("line", ["Ann tried to *sing*", "Ann tried to * sing *", "Ann  tried to *sing*"])
-def test_a_predicate_is_marked_with_asterisks(line: str):
-    assert from_text(line) == PredicateInSentence(TOKENS, 3, [])
-
-
-def test_a_marked_predicate_need_not_be_a_whole_token_of_its_own():
-    assert from_text("She *is*n't well.") == PredicateInSentence(["She", "is", "n't", "well", "."], 1, [])
-    assert from_text("*don't*") == PredicateInSentence(["do", "n't"], 0, [])
+@pytest.mark.parametrize(
+    ("line", "tokens", "predicate"),
+    [
+        *((line, TOKENS, 3) for line in ("Ann tried to *sing*", "Ann tried to * sing *", "Ann  tried to *sing*")),
+        ("She *is*n't well.", ["She", "is", "n't", "well", "."], 1),  # it need not be a whole token of its own
+        ("*don't*", ["do", "n't"], 0),
+    ],
+)
+def test_a_predicate_is_marked_with_asterisks(line: str, tokens: list[str], predicate: int):
+    assert from_text(line) == PredicateInSentence(tokens, predicate, [])
 
 
 def test_writes_columns_that_its_reader_reads(write):
@@ -96,6 +86,9 @@ def test_writes_columns_that_its_reader_reads(write):
     assert [sentence.tokens for sentence in read_again] == [TOKENS] * 3
     assert [sentence.propositions[0].tags for sentence in read_again[:2]] == [TRIED.tags, SING.tags]
     assert read_again[2].propositions == []
+    (example,) = read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
+    assert to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"  # one cell each
+    assert to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
 
 
 GOLD = """#begin document (bc/x); part 000
@@ -145,12 +138,6 @@ def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
     assert unlabelled.predicate is None  # its roles are all missed when it is scored
     assert (without_labels(unlabelled).predicate, without_labels(without_v)) == (1, without_v)
     assert [example.predicate for example in read_sentences(path, SemanticRolesConfig()).examples] == [1, None]
-
-
-def test_words_and_lemmas_are_one_cell_each(write):
-    (example,) = read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
-    assert to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"
-    assert to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
 
 
 def test_writes_json_that_its_reader_reads():

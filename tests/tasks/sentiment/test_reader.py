@@ -22,11 +22,9 @@ def texts(path: Path, **options: object) -> list[LabelledText]:
     return list(read_labelled_texts(path, **options))
 
 
-def test_reads_the_sentences_of_trees(write):
+def test_reads_the_sentences_and_the_phrases_of_trees(write):
     assert trees(write(TREES)) == [("It 's good", "positive"), ("( bad/worse", "negative")]
-
-
-def test_reads_the_phrases_of_trees(write):
+    assert trees(write("(2 (2 2\u00a01\\/2) (2 a))"))[0][0] == "2\u00a01/2 a"  # only spaces part words
     assert trees(write(TREES), phrases=True) == [
         ("It 's good", "positive"),
         ("'s good", "very positive"),
@@ -43,15 +41,10 @@ def test_with_two_classes_what_is_neutral_has_no_label(write):
     path = write("\n".join(f"({label} x)" for label in range(5)))
     assert [label for _, label in trees(path)] == list(FIVE_CLASSES)
     assert [label for _, label in trees(path, num_classes=2)] == ["negative", "negative", None, "positive", "positive"]
-
-
-def test_there_are_two_or_five_classes(write):
     with pytest.raises(ValueError, match="num_classes is 3; expected 5, or 2"):
-        trees(write(TREES), num_classes=3)
-
-
-def test_only_spaces_part_words(write):
-    assert trees(write("(2 (2 2\u00a01\\/2) (2 a))"))[0][0] == "2\u00a01/2 a"
+        trees(path, num_classes=3)
+    with pytest.raises(ValueError, match="data has no trees"):
+        trees(write("\n \n"))
 
 
 WORD = st.text(st.characters(codec="utf-8", exclude_characters="() \t\n\r\0\\/`'-\ufeff"), min_size=1, max_size=4)
@@ -104,27 +97,23 @@ def test_refuses_what_is_no_tree(write, tree: str, message: str):
         trees(write(f"(2 ok)\n{tree}\n"))
 
 
-def test_refuses_a_file_without_trees(write):
-    with pytest.raises(ValueError, match="data has no trees"):
-        trees(write("\n \n"))
-
-
-def test_reads_nsmc(write):
-    path = write('id\tdocument\tlabel\trating\n1\t정말 "좋다"\t1\t10\n2\t네 ㅋㅋㅋㅋㅋ\t0\t1\n')
-    assert texts(path, labels=("0", "1")) == [
-        LabelledText(["정말", '"', "좋다", '"'], "1"),
-        LabelledText(["네", "ㅋㅋㅋ"], "0"),
-    ]
-
-
-def test_reads_other_headers(write):
-    assert texts(write("label\ttext\tx\nbad\tIt's\t\n")) == [LabelledText(["It", "'s"], "bad")]
-    assert texts(write("sentence\tlabel\nfine\t1\n")) == [LabelledText(["fine"], "1")]
-
-
-def test_a_text_may_be_empty_as_some_of_nsmc_are(write):
-    path = write("id\tdocument\tlabel\n6369843\t\t1\n1\t \u200b\t0\n2\t굿\t1\n")
-    assert texts(path) == [LabelledText([], "1"), LabelledText([], "0"), LabelledText(["굿"], "1")]
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (
+            'id\tdocument\tlabel\trating\n1\t정말 "좋다"\t1\t10\n2\t네 ㅋㅋㅋㅋㅋ\t0\t1\n3\t \u200b\t1\t1\n',
+            [
+                LabelledText(["정말", '"', "좋다", '"'], "1"),
+                LabelledText(["네", "ㅋㅋㅋ"], "0"),
+                LabelledText([], "1"),  # a text may be empty, as some of NSMC are
+            ],
+        ),
+        ("label\ttext\tx\n0\tIt's\t\n", [LabelledText(["It", "'s"], "0")]),
+        ("sentence\tlabel\nfine\t1\n", [LabelledText(["fine"], "1")]),
+    ],
+)
+def test_reads_tables(write, table: str, expected: list[LabelledText]):
+    assert texts(write(table), labels=("0", "1")) == expected
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a b", "밥 .", '" c']), st.sampled_from(["0", "good"])), min_size=1))
@@ -146,8 +135,5 @@ def test_gives_the_table_that_was_written(write, rows: list[tuple[str, str]]):
 def test_refuses_tables(write, text: str, message: str):
     with pytest.raises(ValueError, match=message):
         texts(write(text), labels=["1", "0"])
-
-
-def test_a_label_is_needed_even_where_any_will_do(write):
     with pytest.raises(ValueError, match="data, line 2: the label is ''; expected one"):
-        texts(write("text\tlabel\na\t\n"))
+        texts(write("text\tlabel\na\t\n"))  # even where any will do

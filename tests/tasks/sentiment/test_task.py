@@ -4,21 +4,31 @@ from dataclasses import replace
 
 import pytest
 
-from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, CNNClassifier
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.recipes import SentimentConfig
 from elmokit.tasks.sentiment.task import TASK
 from elmokit.tasks.task_model import LabelPrediction
 
 TREES = "(3 (2 It) (4 (2 's) (3 good)))\n(2 (2 so) (2 so))\n"
-TABLE = "id\tdocument\tlabel\n1\tnot bad\t1\n2\tbad\t0\n"
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_counts_the_texts_without_a_word(write, training: bool):
-    reading = TASK.read(write("id\tdocument\tlabel\n1\t\t1\n2\t굿\t0\n"), SentimentConfig(), training)
-    assert [text.tokens for text in reading.examples] == [["굿"]]
-    assert reading.skipped == {"without a word": 1}
+@pytest.mark.parametrize(
+    ("text", "changes", "training", "tokens", "skipped"),
+    [
+        *(
+            ("document\tlabel\n\t1\n굿\t0\n", {}, training, [["굿"]], {"without a word": 1})
+            for training in (True, False)
+        ),
+        (TREES, {"min_phrase_tokens": 3}, True, [["It", "'s", "good"]], {"shorter than 3 tokens": 7}),
+        (TREES, {"min_phrase_tokens": 3}, False, [["It", "'s", "good"], ["so", "so"]], {}),
+        (TREES, {"num_classes": 2}, False, [["It", "'s", "good"]], {"neutral": 1}),
+    ],
+)
+def test_counts_what_is_left_out(
+    write, text: str, changes: dict[str, int], training: bool, tokens: list[list[str]], skipped: dict[str, int]
+):
+    reading = TASK.read(write(text), SentimentConfig(**changes), training)  # type: ignore[arg-type]
+    assert [text.tokens for text in reading.examples] == tokens and reading.skipped == skipped
 
 
 def test_trains_on_phrases_and_evaluates_on_sentences(write):
@@ -26,34 +36,9 @@ def test_trains_on_phrases_and_evaluates_on_sentences(write):
     assert len(TASK.read(path, config, True).examples) == 8
     assert [text.tokens for text in TASK.read(path, config, False).examples] == [["It", "'s", "good"], ["so", "so"]]
     assert len(TASK.read(path, replace(config, phrases=False), True).examples) == 2
-
-
-def test_counts_the_phrases_that_are_too_short(write):
-    path, config = write(TREES), SentimentConfig(phrases=True, min_phrase_tokens=3)
-    reading = TASK.read(path, config, True)
-    assert [text.tokens for text in reading.examples] == [["It", "'s", "good"]]
-    assert reading.skipped == {"shorter than 3 tokens": 7}
-    assert len(TASK.read(path, config, False).examples) == 2
-
-
-def test_counts_what_is_neutral_when_there_are_two_classes(write):
-    reading = TASK.read(write(TREES), SentimentConfig(num_classes=2), False)
-    assert [text.label for text in reading.examples] == ["positive"]
-    assert reading.skipped == {"neutral": 1}
-
-
-def test_reads_tables_whose_labels_are_those_of_the_training_set(write):
-    reading = TASK.read(write(TABLE), SentimentConfig(), True)
-    assert reading.examples == [LabelledText(["not", "bad"], "1"), LabelledText(["bad"], "0")]
-    assert TASK.symbols(reading.examples) == ["0", "1"]
-    assert TASK.sentences(reading.examples[0]) == [["not", "bad"]]
-
-
-@pytest.mark.parametrize(("name", "network"), [("bcn", BCN), ("bilstm", BiLSTMClassifier), ("cnn", CNNClassifier)])
-def test_builds_each_classifier(stand_in_inputs, name: str, network: type):
-    config = replace(TASK.recipes["cpu"]().model, classifier=name)
-    classifier = TASK.build(config, stand_in_inputs(["a"]), ["0", "1"])
-    assert isinstance(classifier.network, network)
+    table = TASK.read(write("text\tlabel\nnot bad\t1\nbad\t0\n"), config, True).examples
+    assert table == [LabelledText(["not", "bad"], "1"), LabelledText(["bad"], "0")]
+    assert (TASK.symbols(table), TASK.sentences(table[0])) == (["0", "1"], [["not", "bad"]])
 
 
 def test_scores_accuracy():

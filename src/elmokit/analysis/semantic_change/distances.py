@@ -95,22 +95,6 @@ def measure_distances(
     return Distances(prt, apd, replace(excess, unchanged=0.0))
 
 
-def prt(first: Float[np.ndarray, "N E"], second: Float[np.ndarray, "M E"]) -> float:
-    """Cosine distance of the average vectors."""
-    return float(1 - unit_vectors(first.mean(axis=0)) @ unit_vectors(second.mean(axis=0)))
-
-
-def apd(first: Float[np.ndarray, "N E"], second: Float[np.ndarray, "M E"]) -> float:
-    """Average cosine distance of all pairs. The mean of products is the product of means, so no pair is computed."""
-    return float(1 - unit_vectors(first).mean(axis=0) @ unit_vectors(second).mean(axis=0))
-
-
-def excess(first: Float[np.ndarray, "N E"], second: Float[np.ndarray, "M E"]) -> float:
-    """APD less the average distance within the corpora, of two uses; a single use has no other, and counts as 0."""
-    within = (_within(unit_vectors(first)), _within(unit_vectors(second)))
-    return apd(first, second) - sum(within) / 2
-
-
 def false_discovery_rates(p: Sequence[float]) -> list[float]:
     """The q of each p (Benjamini and Hochberg, 1995).
 
@@ -135,15 +119,6 @@ def _prt(vectors: Float64[np.ndarray, "N E"], weights: Weights) -> Float64[np.nd
 def _apd(units: Float64[np.ndarray, "N E"], weights: Weights) -> Float64[np.ndarray, " R"]:
     first, second = (part @ units for part in weights)
     return 1 - (first * second).sum(axis=1)
-
-
-def _within(units: Float[np.ndarray, "N E"]) -> float:
-    """Average distance of two different vectors, of length 1."""
-    if len(units) == 1:
-        return 0.0
-    total = units.sum(axis=0)
-    products = float(total @ total - (units * units).sum())
-    return 1 - products / (len(units) * (len(units) - 1))
 
 
 def _excess(units: Float64[np.ndarray, "N E"], weights: Weights, sizes: tuple[int, int]) -> Float64[np.ndarray, " R"]:
