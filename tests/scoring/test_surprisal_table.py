@@ -12,7 +12,8 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.scoring.surprisal_table import TableSettings, as_tsv
+from elmokit.scoring.surprisal_table import TableSettings
+from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.vocabulary import Vocabulary
 from toy_language_model import toy_elmo, toy_parts, write_toy
 

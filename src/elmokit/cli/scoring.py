@@ -192,8 +192,9 @@ def _surprisal(arguments: argparse.Namespace) -> None:
 def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.elmo.surprisal import SurprisalSettings
     from elmokit.layers.full_softmax import SoftmaxDetails
-    from elmokit.scoring.surprisal_table import TableSettings, as_tsv, surprisal_table
+    from elmokit.scoring.surprisal_table import TableSettings, surprisal_table
     from elmokit.system.progress_bar import progress_bar
+    from elmokit.text.corpora.tables import as_tsv
 
     details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top)
     settings = TableSettings(
@@ -234,8 +235,8 @@ def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> N
 def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.cli.scoring_tables import accuracy_text
     from elmokit.scoring.minimal_pairs import accuracies, pair_rows, read_pairs, score_pairs
-    from elmokit.scoring.surprisal_table import as_tsv
     from elmokit.system.progress_bar import progress_bar
+    from elmokit.text.corpora.tables import as_tsv
 
     pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
     scores: list[PairScore] = []
@@ -250,8 +251,8 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
 
 def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.scoring.conditional import conditional_rows, read_prefixes
-    from elmokit.scoring.surprisal_table import as_tsv
     from elmokit.system.progress_bar import progress_bar
+    from elmokit.text.corpora.tables import as_tsv
 
     pairs = read_prefixes(arguments.file, raw_text=arguments.tokenize)
     results = model.read_conditional(pairs, arguments.direction)
