@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from elmokit.vectors.files import load_vectors
     from elmokit.vectors.jobs.embed_file import embed_file
     from elmokit.vectors.jobs.proteins import embed_fasta, protein_vectors
+    from elmokit.vectors.jobs.types import embed_types
     from elmokit.vectors.save_vectors import save_vectors
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "convert",
     "embed_fasta",
     "embed_file",
+    "embed_types",
     "embed_with",
     "find_task",
     "finetune",
@@ -98,6 +100,7 @@ _HOMES = {
     "convert": "elmokit.formats.convert:convert",
     "embed_fasta": "elmokit.vectors.jobs.proteins:embed_fasta",
     "embed_file": "elmokit.vectors.jobs.embed_file:embed_file",
+    "embed_types": "elmokit.vectors.jobs.types:embed_types",
     "embed_with": "elmokit.integrations.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",

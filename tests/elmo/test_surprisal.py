@@ -166,6 +166,37 @@ def test_a_pair_of_texts_is_not_a_sentence_of_two_tokens() -> None:
         toy_elmo().surprisal([("The keys to the cabinet", "are")])
 
 
+def test_conditional_surprisal_is_what_a_part_adds_to_the_other() -> None:
+    elmo = toy_elmo()
+    prefixes, continuations = [["a", "b"], [], ["c"]], [["c", "z", "a"], ["a", "b"], ["b"]]
+    found = elmo.conditional_surprisal(prefixes, continuations)
+    whole = elmo.surprisal([[*pair[0], *pair[1]] for pair in zip(prefixes, continuations, strict=True)])
+    given = {"forward": elmo.surprisal(prefixes), "backward": elmo.surprisal(continuations)}
+    for index, pair in enumerate(found):
+        for direction, read_first in given.items():
+            added = whole[index].bits(direction).sum() - read_first[index].bits(direction).sum()
+            assert pair.total(direction) == pytest.approx(added, rel=1e-4, abs=1e-4)
+            assert pair.total(direction, unit="nats") == pytest.approx(added * math.log(2), rel=1e-4, abs=1e-4)
+        assert (pair.prefix, pair.continuation) == (prefixes[index], continuations[index])
+        assert (len(pair.bits()), len(pair.bits("backward"))) == (len(pair.continuation), len(pair.prefix))
+    assert found[1].total() == pytest.approx(elmo.surprisal([["a", "b"]])[0].bits().sum())  # given nothing
+
+
+def test_conditional_surprisal_refuses_what_is_no_pair() -> None:
+    elmo = toy_elmo()
+    with pytest.raises(ValueError, match="1 prefixes, but 2 continuations; expected as many of each"):
+        elmo.conditional_surprisal(["a"], ["b", "c"])
+    with pytest.raises(ValueError, match="the continuation of pair 1 has no tokens"):
+        elmo.conditional_surprisal(["a", "a"], ["b", " "])
+    with pytest.raises(ValueError, match="the sentences are 'a b'"):
+        elmo.conditional_surprisal("a b", ["c"])
+    (forward,) = elmo.conditional_surprisal(["a"], ["b"], direction="forward")
+    with pytest.raises(ValueError, match="direction is 'backward'; forward was computed"):
+        forward.total("backward")
+    with pytest.raises(ValueError, match="unit is 'bans'; expected bits or nats"):
+        forward.total(unit="bans")  # type: ignore[arg-type]
+
+
 def test_no_sentences_have_no_surprisal() -> None:
     assert toy_elmo().surprisal([]) == []
     assert list(toy_elmo().surprisal_model().read([], SurprisalSettings())) == []

@@ -13,6 +13,7 @@ from elmokit.integrations import gensim as integration
 from elmokit.integrations.embed_with import embed_with
 from elmokit.integrations.gensim import averaged_vectors, word_vectors
 from elmokit.vectors.files import load_vectors
+from elmokit.vectors.jobs.types import embed_types
 from toy_bilm import random_bilm
 
 pytest.importorskip("gensim")
@@ -67,6 +68,15 @@ def test_vectors_are_saved_as_word2vec_does_and_a_comparator_reads_them(elmo: El
     (tmp_path / "lines.txt").write_text("the river\n", encoding="utf-8")
     embed_with("static", str(path), tmp_path / "lines.txt", tmp_path / "out.npy")
     np.testing.assert_allclose(load_vectors(tmp_path / "out.npy")[0].squeeze(), keyed[["the", "river"]], rtol=1e-3)
+
+
+def test_gensim_reads_the_words_of_a_text_to_the_bit(elmo: Elmo, tmp_path: Path):
+    (tmp_path / "lines.txt").write_text("".join(f"{' '.join(sentence)}\n" for sentence in SENTENCES))
+    embed_types(elmo, tmp_path / "lines.txt", tmp_path / "words.vec", min_count=1)
+    keyed = averaged_vectors(elmo, SENTENCES, min_count=1)
+    again = type(keyed).load_word2vec_format(str(tmp_path / "words.vec"))
+    assert again.index_to_key == keyed.index_to_key
+    np.testing.assert_array_equal(again.vectors, keyed.vectors)
 
 
 def test_vectors_are_saved_in_the_format_of_gensim(elmo: Elmo, tmp_path: Path):

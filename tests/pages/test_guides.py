@@ -69,7 +69,10 @@ def test_korean_prints_what_it_says(capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("name", "files"),
     [
-        ("docs/vectors.md", {"sentences.txt": "I sat on the bank .\nIt was very cold .\n\n"}),
+        (
+            "docs/vectors.md",
+            {"sentences.txt": "I sat on the bank .\nIt was very cold .\n\n", "book.txt": "I sat. It\nwas cold.\n"},
+        ),
         (
             "docs/semantic-change.md",
             {

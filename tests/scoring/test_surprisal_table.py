@@ -12,7 +12,8 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.scoring.surprisal_table import TableSettings, as_tsv
+from elmokit.scoring.surprisal_table import TableSettings
+from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.vocabulary import Vocabulary
 from toy_language_model import toy_elmo, toy_parts, write_toy
 
@@ -212,3 +213,32 @@ def test_a_text_without_sentences_is_refused(model: Path, text: Path, capsys: py
 def test_settings_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match="likeliest tokens are for rows of tokens, not sentences"):
         TableSettings(rows="sentences", boundaries=True)
+
+
+@pytest.mark.parametrize(("options", "directions"), [((), ("forward", "backward")), (("backward",), ("backward",))])
+def test_rows_of_pairs_have_what_a_part_costs_given_the_other(
+    options: tuple[str, ...], directions: tuple[str, ...], model: Path, text: Path
+) -> None:
+    text.write_text("a z\tb c\n\n\tc\n")
+    chosen = ("--direction", *options) if options else ()
+    first, second = table(model, text, "--conditional", "--nats", *chosen)
+    counts = ["pair_id", "prefix_tokens", "prefix_unknown", "continuation_tokens", "continuation_unknown"]
+    assert [first[name] for name in counts] == ["1", "2", "1", "2", "0"]
+    assert [second[name] for name in counts] == ["2", "0", "0", "1", "0"]
+    found, alone = toy_elmo().conditional_surprisal([["a", "z"], []], [["b", "c"], ["c"]])
+    columns = ("surprisal", "backward")[: len(directions)]
+    assert list(first) == [*counts, *columns]
+    for column, direction in zip(columns, directions, strict=True):
+        assert float(first[column]) == pytest.approx(found.total(direction, unit="nats"), abs=1e-5)
+    assert second[columns[-1]] == "NA"  # the prefix has no tokens
+    assert options or float(second["surprisal"]) == pytest.approx(alone.total(unit="nats"), abs=1e-5)
+
+
+@pytest.mark.parametrize("line", ["a b", "a\t", "a\tb\tc"])
+def test_a_line_without_a_continuation_is_refused(
+    line: str, model: Path, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text.write_text(f"a\tb\n{line}\n")
+    assert main(["surprisal", str(model), str(text), "--conditional", "-o", str(text.with_suffix(".tsv"))]) == 2
+    assert "text.txt, line 2: expected a prefix, a tab, and a continuation" in capsys.readouterr().err
+    assert not text.with_suffix(".tsv").exists()

@@ -104,7 +104,7 @@ def test_raw_text_is_warned_of_once_unless_it_will_be_tokenised(path: Path, text
 
 def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
     path.write_text(BOOK)
-    with pytest.warns(UserWarning, match="look broken at a width, .* elmokit prepare joins them") as warned:
+    with pytest.warns(UserWarning, match="look broken at a width, .* embed --split-sentences join them") as warned:
         list(sentence_lines(path, raw_text=True))
     assert len(warned) == 1
     with warnings.catch_warnings():

@@ -75,7 +75,7 @@ def _change(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
     from elmokit.cli.change_tables import change_json, change_rows, change_text
     from elmokit.elmo.elmo import Elmo
-    from elmokit.scoring.surprisal_table import as_tsv
+    from elmokit.text.corpora.tables import as_tsv
 
     names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
     given = {name: getattr(arguments, name) for name in names}

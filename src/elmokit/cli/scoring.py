@@ -126,6 +126,13 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="a line is a good sentence, a tab and a bad one: how often is the good one more probable?",
     )
+    rows.add_argument(
+        "--conditional",
+        action="store_true",
+        help="a line is a prefix, a tab and a continuation: the surprisal of the continuation given the prefix and, "
+        "backward, of the prefix given the continuation",
+    )
+    parser.add_argument("--nats", action="store_true", help="with --conditional: in nats instead of bits")
     parser.add_argument("--rank", action="store_true", help="add the rank of the token among the whole vocabulary")
     parser.add_argument("--entropy", action="store_true", help="add the entropy of what was predicted, in bits")
     parser.add_argument("--top", type=int, default=0, metavar="K", help="add the K likeliest tokens")
@@ -150,13 +157,18 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import check_is_not_a_model, resolve_model
 
-    rows = next((name for name in ("words", "sentences", "pairs") if getattr(arguments, name)), "tokens")
+    names = ("words", "sentences", "pairs", "conditional")
+    rows = next((name for name in names if getattr(arguments, name)), "tokens")
     if rows != "tokens" and (arguments.rank or arguments.entropy or arguments.top or arguments.boundaries):
         raise ValueError(f"--rank, --entropy, --top and --boundaries are for rows of tokens, not for --{rows}")
     if arguments.format and (rows != "tokens" or _has_settings_of_tables(arguments)):
         raise ValueError(f"--format {arguments.format} goes with no other option for the rows and columns of a table")
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
         raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
+    if arguments.nats and rows != "conditional":
+        raise ValueError("--nats needs --conditional")
+    if rows == "conditional" and arguments.carry_state:
+        raise ValueError("--conditional reads each pair by itself: no --carry-state")
     check_is_not_a_model(arguments.file)
     check_inputs(arguments.file)
     check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
@@ -171,6 +183,8 @@ def _surprisal(arguments: argparse.Namespace) -> None:
         _write_for_lm_zoo(model, arguments)
     elif rows == "pairs":
         _judge_pairs(model, arguments)
+    elif rows == "conditional":
+        _write_conditional(model, arguments)
     else:
         _write_surprisal(model, arguments)
 
@@ -178,8 +192,9 @@ def _surprisal(arguments: argparse.Namespace) -> None:
 def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.elmo.surprisal import SurprisalSettings
     from elmokit.layers.full_softmax import SoftmaxDetails
-    from elmokit.scoring.surprisal_table import TableSettings, as_tsv, surprisal_table
+    from elmokit.scoring.surprisal_table import TableSettings, surprisal_table
     from elmokit.system.progress_bar import progress_bar
+    from elmokit.text.corpora.tables import as_tsv
 
     details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top)
     settings = TableSettings(
@@ -220,8 +235,8 @@ def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> N
 def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.cli.scoring_tables import accuracy_text
     from elmokit.scoring.minimal_pairs import accuracies, pair_rows, read_pairs, score_pairs
-    from elmokit.scoring.surprisal_table import as_tsv
     from elmokit.system.progress_bar import progress_bar
+    from elmokit.text.corpora.tables import as_tsv
 
     pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
     scores: list[PairScore] = []
@@ -232,6 +247,19 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
         if arguments.output:
             file.write(as_tsv(pair_rows(scores)))
     print(accuracy_text(accuracies(scores)))
+
+
+def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> None:
+    from elmokit.scoring.conditional import conditional_rows, read_prefixes
+    from elmokit.system.progress_bar import progress_bar
+    from elmokit.text.corpora.tables import as_tsv
+
+    pairs = read_prefixes(arguments.file, raw_text=arguments.tokenize)
+    results = model.read_conditional(pairs, arguments.direction)
+    with _output(arguments.output) as file, progress_bar(unit="pair", show=_show(arguments)) as bar:
+        for row in conditional_rows(results, "nats" if arguments.nats else "bits"):
+            file.write(as_tsv([row]))
+            bar.update()
 
 
 @contextmanager

@@ -32,11 +32,11 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="OUT",
-        help="output file: *.h5, *.npz, *.npy, *.safetensors, *.parquet or *.arrow",
+        help="output file: *.h5, *.npz, *.npy, *.safetensors, *.parquet, *.arrow or *.tsv; with --types *.vec or *.tsv",
     )
     parser.add_argument(
         "--format",
-        choices=("h5", "npz", "npy", "safetensors", "parquet", "arrow"),
+        choices=("h5", "npz", "npy", "safetensors", "parquet", "arrow", "tsv", "vec"),
         help="the same as the ending of OUT, which is appended if it is missing",
     )
     parser.add_argument(
@@ -70,6 +70,21 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         "separated by spaces)",
     )
     parser.add_argument(
+        "--split-sentences",
+        action="store_true",
+        help="INPUT is raw text whose lines may end anywhere, such as a book: split it into sentences, which go into "
+        "OUT.sentences.txt, and these into tokens",
+    )
+    parser.add_argument(
+        "--types",
+        action="store_true",
+        help="one vector for each word, the average over its occurrences, most frequent first; OUT is *.vec "
+        "(word2vec's text format) or *.tsv",
+    )
+    parser.add_argument(
+        "--min-count", type=int, metavar="N", help="with --types: occurrences that a word needs (default: 5)"
+    )
+    parser.add_argument(
         "--fasta",
         action="store_true",
         help="INPUT is FASTA: a vector for each residue of each protein, for a model such as SeqVec; the names go into "
@@ -97,19 +112,51 @@ def _embed(arguments: argparse.Namespace) -> None:
     """Compute the contextual vectors of every line of a text file."""
     if arguments.per_protein and not arguments.fasta:
         raise ValueError("--per-protein needs --fasta")
+    if arguments.min_count is not None and not arguments.types:
+        raise ValueError("--min-count needs --types")
     if arguments.format and arguments.output.suffix != f".{arguments.format}":
         arguments.output = arguments.output.with_name(f"{arguments.output.name}.{arguments.format}")
+    if arguments.types:
+        _embed_types(arguments)
+        return
     from elmokit.system.messages import plural
 
     embed = _embed_fasta if arguments.fasta else _embed_with if arguments.system else _embed_with_elmo
     done = embed(arguments)
     size = arguments.output.stat().st_size / 1e6
     line, token = ("protein", "vector") if arguments.fasta else ("line", "token")
+    line = "sentence" if arguments.split_sentences else line
     print(f"{arguments.output}: {plural(done.num_lines, line)}, {plural(done.num_tokens, token)}, {size:,.1f} MB")
+
+
+def _embed_types(arguments: argparse.Namespace) -> None:
+    given = {"--fasta": arguments.fasta, "--with": arguments.system, "--resume": arguments.resume}
+    if refused := [name for name, value in given.items() if value]:
+        raise ValueError(f"{', '.join(refused)} cannot be combined with --types")
+    arguments.when_interrupted = continues_by("")
+    elmo = _open_elmo(arguments)
+
+    from elmokit.system.messages import plural
+    from elmokit.vectors.jobs.types import embed_types
+
+    names = ("layers", "batch_size", "min_count")
+    chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    done = embed_types(
+        elmo,
+        arguments.input,
+        arguments.output,
+        raw_text=arguments.tokenize,
+        split_sentences=arguments.split_sentences,
+        column=arguments.column,
+        **chosen,
+    )
+    size = arguments.output.stat().st_size / 1e6
+    print(f"{arguments.output}: {plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}, {size:,.1f} MB")
 
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
     given = {"--with": arguments.system, "--tokenize": arguments.tokenize}
+    given |= {"--split-sentences": arguments.split_sentences}
     given |= {"--column": arguments.column, "--batch-size": arguments.batch_size is not None}
     if refused := [name for name, value in given.items() if value]:
         raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
@@ -141,6 +188,7 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     }
     given = [option for option, name in names.items() if getattr(arguments, name) is not None]
     given += ["--precision"] * (arguments.precision != "float32") + ["--resume"] * arguments.resume
+    given += ["--split-sentences"] * arguments.split_sentences
     if given:
         raise ValueError(f"{', '.join(given)} cannot be combined with --with, which writes all layers of the system")
     system, colon, model = arguments.system.partition(":")
@@ -161,6 +209,7 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
         layers=arguments.layers,
         batch_size=128 if arguments.batch_size is None else arguments.batch_size,
         raw_text=arguments.tokenize,
+        split_sentences=arguments.split_sentences,
         column=arguments.column,
         resume=arguments.resume,
     )

@@ -30,12 +30,13 @@ from elmokit.corpus.manifest import (
     ExcludedText,
     Source,
 )
-from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
+from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, script_share
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import is_read_once
 from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import progress_bar
+from elmokit.text.documents import read_raw_documents
 from elmokit.text.tokenizer import split_sentences, tokenize
 from elmokit.version import __version__
 

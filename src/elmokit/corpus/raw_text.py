@@ -1,45 +1,16 @@
-"""Raw text files -> documents -> sentences of tokens, as `elmokit prepare` reads them."""
+"""Sentences of raw text -> tokens, as `elmokit prepare` makes them."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 from elmokit.system.python import require
-from elmokit.text.sentence_lines import prose_lines
 from elmokit.text.tokenizer import tokenize
 
-PIECE_CHARACTERS = 1_000_000
-"""Longer documents are cut at line ends into pieces, so that a file without blank lines fits into memory."""
-
 SentenceTokenizer = Callable[[str], list[str]]
-
-
-def read_raw_documents(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of each document of a file, separated by blank lines; pieces of a long one share its number.
-
-    Raises the ValueError and OSError of `prose_lines`, which name the file.
-    """
-    number = size = 0
-    inside = False
-    lines: list[str] = []
-    for line in prose_lines(path):
-        blank = not line or line.isspace()
-        if not blank:
-            inside = True
-            lines.append(line)
-            size += len(line)
-        if lines and (blank or size >= PIECE_CHARACTERS):
-            yield number, "\n".join(lines)
-            lines, size = [], 0
-        if blank and inside:
-            number += 1
-            inside = False
-    if lines:
-        yield number, "\n".join(lines)
 
 
 def keep_spelling(sentence: str) -> list[str]:

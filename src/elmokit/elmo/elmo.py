@@ -26,7 +26,13 @@ from elmokit.elmo.layer_choice import (
 )
 from elmokit.elmo.nearest import Among, NearOccurrence, nearest_occurrences
 from elmokit.elmo.sentences import Sentence, batches_by_length, tokens_of_each
-from elmokit.elmo.surprisal import Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
+from elmokit.elmo.surprisal import (
+    ConditionalSurprisal,
+    Direction,
+    SentenceSurprisal,
+    SurprisalModel,
+    SurprisalSettings,
+)
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.elmo.weights_holder import LoadedBiLM
 from elmokit.formats import hub
@@ -404,6 +410,34 @@ class Elmo:
         with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
             for sentence in self.surprisal_model().read(tokens, settings):
                 found.append(sentence)
+                bar.update()
+        return found
+
+    def conditional_surprisal(
+        self,
+        prefixes: Iterable[Sentence],
+        continuations: Iterable[Sentence],
+        *,
+        direction: Direction = "both",
+        show_progress_bar: bool | None = None,
+    ) -> list[ConditionalSurprisal]:
+        """Surprisal of each continuation given its prefix, which is read but not counted, with the full softmax.
+
+        prefixes, continuations: as many of each; strings, which are tokenised, or lists of tokens. A prefix may be
+            empty.
+        direction: "forward", the continuation given the prefix; "backward", the prefix given the continuation, which
+            this direction reads first; or "both".
+
+        Raises ValueError for another number of continuations than of prefixes, for a continuation without tokens, and
+        as `surprisal` does.
+        """
+        before, after = tokens_of_each(prefixes), tokens_of_each(continuations)
+        if len(before) != len(after):
+            raise ValueError(f"{len(before)} prefixes, but {len(after)} continuations; expected as many of each")
+        found: list[ConditionalSurprisal] = []
+        with progress_bar(unit="pair", total=len(before), show=show_progress_bar) as bar:
+            for pair in self.surprisal_model().read_conditional(zip(before, after, strict=True), direction):
+                found.append(pair)
                 bar.update()
         return found
 

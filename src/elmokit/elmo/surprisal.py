@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import tee
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
 
 Direction = Literal["forward", "backward", "both"]
+Unit = Literal["bits", "nats"]
 Likeliest = list[tuple[str, float]]
 """Tokens with their probabilities, the likeliest first."""
 DIRECTIONS = ("forward", "backward")
@@ -109,6 +111,37 @@ class SentenceSurprisal:
 
 
 @dataclass(frozen=True, eq=False)
+class ConditionalSurprisal:
+    """Surprisal of one part of a sentence given the other part, whose tokens are read but not counted.
+
+    The forward direction reads `<S>` and the prefix, and predicts the continuation. The backward direction reads `</S>`
+    and, from its last token, the continuation, and predicts the prefix. No boundary is counted.
+    """
+
+    prefix: list[str]
+    continuation: list[str]
+    whole: SentenceSurprisal
+    """The prefix and the continuation as one sentence."""
+
+    def bits(self, direction: str = "forward") -> Float[np.ndarray, " T"]:
+        """Bits of each token of the continuation or, in the backward direction, of the prefix.
+
+        Raises ValueError for a direction that is not there.
+        """
+        bits = self.whole.bits(direction)
+        return bits[len(self.prefix) :] if direction == "forward" else bits[: len(self.prefix)]
+
+    def total(self, direction: str = "forward", *, unit: Unit = "bits") -> float:
+        """The sum of `bits`, in bits or nats: minus the log probability of one part given the other.
+
+        Raises ValueError for another unit, and for a direction that is not there.
+        """
+        if unit not in ("bits", "nats"):
+            raise ValueError(f"unit is {unit!r}; expected bits or nats")
+        return float(self.bits(direction).sum()) * (math.log(2) if unit == "nats" else 1.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Predictions:
     """What one direction predicted of several sentences: their N targets, in the order of the text."""
 
@@ -148,6 +181,20 @@ class SurprisalModel:
                 known = np.array([token in self.vocabulary for token in sentence], bool)
                 forward, backward = (by_way[way][index] if way in by_way else None for way in (0, 1))
                 yield SentenceSurprisal(list(sentence), known, forward, backward)
+
+    def read_conditional(
+        self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], direction: Direction = "both"
+    ) -> Iterator[ConditionalSurprisal]:
+        """The surprisal of each pair of a prefix and its continuation, in tokens, in order.
+
+        Raises ValueError for a continuation without tokens, and as `read` does.
+        """
+        split, whole = tee(pairs)
+        results = self.read(([*prefix, *continuation] for prefix, continuation in whole), SurprisalSettings(direction))
+        for number, ((prefix, continuation), result) in enumerate(zip(split, results, strict=True)):
+            if not continuation:
+                raise ValueError(f"the continuation of pair {number} has no tokens; expected at least one")
+            yield ConditionalSurprisal(list(prefix), list(continuation), result)
 
     def predict(
         self, sentences: Iterable[Sequence[str]], settings: SurprisalSettings | None = None

@@ -6,18 +6,18 @@ which Bommasani et al. (2020) found to be the better static vectors.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS
 from elmokit.elmo.sentences import tokens_of_each
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
+from elmokit.vectors.type_averages import TypeSums, layers_of_types
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
@@ -55,29 +55,25 @@ def averaged_vectors(
     """`KeyedVectors` with the average vector of each word over its occurrences, the most frequent word first.
 
     sentences: strings, which are tokenised, or lists of tokens; they are read once, a block at a time.
-    layers: "top", "average" or the number of a layer.
+    layers: as in `Elmo.encode`, but not "all".
     words: the words that are wanted; by default all. The sum of each word that occurs is in memory.
     min_count: occurrences that a word needs to get a vector. `get_vecattr(word, "count")` has their number.
 
     Raises ValueError for "all" layers, a word of which no vector would be left, and a missing gensim.
     """
-    layers = as_layers(layers, top=elmo.config.num_layers)
-    if layers == "all":
-        raise ValueError("layers is 'all'; a word has one vector, of 'top', 'average' or the number of a layer")
-    wanted = None if words is None else set(_several(words, "words"))
-    sums: dict[str, Float32[np.ndarray, " E"]] = {}
-    counts: Counter[str] = Counter()
+    layers = layers_of_types(layers, top=elmo.config.num_layers)
+    sums = TypeSums(wanted=None if words is None else set(_several(words, "words")))
     with progress_bar(unit="sentence", show=show_progress_bar) as bar:
         for block in batched(_several(sentences, "sentences"), size=BLOCK_SENTENCES):
             tokens = tokens_of_each(block)
             vectors = elmo.encode(tokens, layers=layers, batch_size=batch_size, show_progress_bar=False)
             for sentence, array in zip(tokens, vectors, strict=True):
-                _add(sums, counts, sentence, array, wanted)
+                sums.add(sentence, array)
             bar.update(len(block))
-    kept = [word for word, count in counts.most_common() if count >= min_count]
-    keyed = _keyed(kept, [sums[word] / counts[word] for word in kept], dim=elmo.dim)
+    kept = [word for word, count in sums.counts.most_common() if count >= min_count]
+    keyed = _keyed(kept, [sums.average(word) for word in kept], dim=elmo.dim)
     for word in kept:
-        keyed.set_vecattr(word, "count", counts[word])
+        keyed.set_vecattr(word, "count", sums.counts[word])
     return keyed
 
 
@@ -86,23 +82,6 @@ def _several(values: Iterable[T], name: str) -> Iterable[T]:
     if isinstance(values, str):
         raise ValueError(f"{name} is one string, {printable(values)!r}; expected a list")
     return values
-
-
-def _add(
-    sums: dict[str, Float32[np.ndarray, " E"]],
-    counts: Counter[str],
-    sentence: Sequence[str],
-    array: Float32[np.ndarray, "T E"],
-    wanted: set[str] | None,
-) -> None:
-    for token, vector in zip(sentence, array, strict=True):
-        if wanted is not None and token not in wanted:
-            continue
-        if token in sums:
-            sums[token] += vector
-        else:
-            sums[token] = vector.copy()
-        counts[token] += 1
 
 
 def _keyed(words: Sequence[str], vectors: Sequence[Float32[np.ndarray, " E"]], *, dim: int) -> Any:

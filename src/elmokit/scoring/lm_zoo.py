@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from elmokit.elmo.surprisal import SurprisalSettings
 from elmokit.files.lines import read_lines, shown_name
-from elmokit.scoring.surprisal_table import as_tsv
 from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import PLAIN_MARKS, tokenize
 from elmokit.text.vocabulary import UNKNOWN
 from elmokit.version import __version__

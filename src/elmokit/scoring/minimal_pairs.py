@@ -19,6 +19,7 @@ Sentences = tuple[list[str], list[str]]
 """The good and the bad sentence of a pair, in tokens."""
 
 BOTH = "both"
+TWO_SENTENCES = "two sentences separated by a tab: the good one, a tab, the bad one"
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,12 @@ class PairScore:
         return self.good[direction] > self.bad[direction]
 
 
-def read_pairs(path: Path | str, *, raw_text: bool = False) -> Iterator[Sentences]:
+def read_pairs(
+    path: Path | str, *, raw_text: bool = False, expected: str = TWO_SENTENCES, first_may_be_empty: bool = False
+) -> Iterator[Sentences]:
     """Pairs of a file with one pair per line: the good sentence, a tab, the bad one. Blank lines are skipped.
 
+    expected: what a line has, for messages.
     Raises ValueError, naming the line, for a line that is not two sentences, and for a file without pairs.
     """
     split = tokenize if raw_text else split_tokens
@@ -44,17 +48,12 @@ def read_pairs(path: Path | str, *, raw_text: bool = False) -> Iterator[Sentence
         if not line.strip():
             continue
         halves = [split(half) for half in line.split("\t")]
-        if len(halves) != 2 or not all(halves):
-            raise ValueError(
-                f"{shown_name(path)}, line {number}: expected two sentences separated by a tab: the good one, a "
-                "tab, the bad one"
-            )
+        if len(halves) != 2 or not halves[1] or not (halves[0] or first_may_be_empty):
+            raise ValueError(f"{shown_name(path)}, line {number}: expected {expected}")
         is_empty = False
         yield halves[0], halves[1]
     if is_empty:
-        raise ValueError(
-            f"{shown_name(path)}: has no pair; expected one per line: the good sentence, a tab, the bad one"
-        )
+        raise ValueError(f"{shown_name(path)}: has no pair; expected lines of {expected}")
 
 
 def score_pairs(model: SurprisalModel, pairs: Sequence[Sentences]) -> Iterator[PairScore]:

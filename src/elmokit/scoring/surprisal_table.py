@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import tee
 from pathlib import Path
@@ -29,7 +29,6 @@ Row = list[str]
 Value = float | int | Likeliest
 
 MISSING = "NA"
-_NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _FIRST_COLUMNS = ("sentence_id", "token_id", "token")
 
 
@@ -154,12 +153,3 @@ def _cell(value: Value) -> str:
     if isinstance(value, list):  # no token contains a space
         return " ".join(f"{token}:{probability:.4g}" for token, probability in value)
     return f"{value:z.6f}" if isinstance(value, float) else str(value)
-
-
-def as_tsv(rows: Iterable[Sequence[str]]) -> str:
-    """Lines of cells separated by tabs; as in CSV, an empty cell or one with a quotation mark or line end is quoted."""
-    return "".join("\t".join(map(_quoted, row)) + "\n" for row in rows)
-
-
-def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if not cell or _NEEDS_QUOTES.search(cell) else cell

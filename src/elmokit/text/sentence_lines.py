@@ -83,7 +83,7 @@ def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool) -> None:
     example = None if raw_text else _sign_of_raw_text([token for line in sample for token in split_tokens(line)])
     is_wrapped = _is_wrapped(sample)
     if example is not None:
-        remedy = "; elmokit prepare also joins the lines of its sentences" if is_wrapped else ""
+        remedy = "; it and embed --split-sentences also join the lines of sentences" if is_wrapped else ""
         warn_caller(
             f"{name} looks like raw text: words have marks at their ends, such as {first_token(example)}, but models "
             f"know tokenised text, where spaces separate them; --tokenize, or raw_text=True, splits lines, and elmokit "
@@ -91,7 +91,8 @@ def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool) -> None:
         )
     elif is_wrapped:
         warn_caller(
-            f"the lines of {name} look broken at a width, but each is taken for a sentence; elmokit prepare joins them"
+            f"the lines of {name} look broken at a width, but each is taken for a sentence; elmokit prepare and embed "
+            "--split-sentences join them"
         )
 
 

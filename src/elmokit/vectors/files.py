@@ -6,6 +6,7 @@
 | `.npy` | `vectors`; `offsets` in a second file, `NAME.offsets.npy` next to `NAME.npy` |
 | `.h5`, `.hdf5` | for other programs: a dataset per sentence, named by its number from 0, (T,E) or (L,T,E) |
 | `.parquet`, `.arrow` | for other programs: a row per sentence, with its tokens and vectors (`arrow_layout.py`) |
+| `.tsv` | for other programs, which alone read it: a row per token, with its vector as text (`text_tables.py`) |
 
 Sentence i is `vectors[offsets[i]:offsets[i + 1]]`; a sentence without tokens has a number, but no rows. `elmokit embed`
 writes float32, `save_vectors` float16; offsets are int64. The model and its settings are recorded in the metadata of
@@ -32,6 +33,7 @@ from elmokit.vectors.npy import npy_files, read_npy, recognise_npy, write_npy
 from elmokit.vectors.npz import read_npz, recognise_npz, write_npz
 from elmokit.vectors.reader import StoredVectors, VectorsFormat
 from elmokit.vectors.safetensors import read_safetensors, recognise_safetensors, write_safetensors
+from elmokit.vectors.text_tables import read_tsv, recognise_tsv, write_tsv
 
 _START_BYTES = 1 << 16  # bytes at the start of a file that show its layout
 
@@ -41,8 +43,9 @@ FORMATS = (
     VectorsFormat((".npz",), recognise_npz, read_npz, write_npz),
     VectorsFormat((".npy",), recognise_npy, read_npy, write_npy, files=npy_files),
     VectorsFormat((".safetensors",), recognise_safetensors, read_safetensors, write_safetensors),
-    VectorsFormat((".parquet",), recognise_parquet, read_parquet, write_parquet, holds_text=True),
-    VectorsFormat((".arrow", ".feather"), recognise_arrow, read_arrow, write_arrow, holds_text=True),
+    VectorsFormat((".parquet",), recognise_parquet, read_parquet, write_parquet, holds_text=True, package="pyarrow"),
+    VectorsFormat((".arrow", ".feather"), recognise_arrow, read_arrow, write_arrow, holds_text=True, package="pyarrow"),
+    VectorsFormat((".tsv",), recognise_tsv, read_tsv, write_tsv, holds_text=True),
 )
 BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}
 
@@ -85,6 +88,10 @@ def _start(path: Path) -> bytes:
 
 def format_to_write(path: Path) -> VectorsFormat:
     """The layout for the ending of a new file's name. Raises ValueError if there is none."""
+    if path.suffix == ".vec":
+        raise ValueError(
+            f"{path}: word2vec's format has one vector for each word; add --types, or use embed_types, for averages"
+        )
     if path.suffix not in BY_ENDING:
         raise ValueError(
             f"{path} has {f'the unknown ending {path.suffix}' if path.suffix else 'no ending'}; "

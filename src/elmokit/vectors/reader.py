@@ -111,11 +111,18 @@ class VectorsFormat:
     """All files that hold the vectors of a path, the path itself first."""
     holds_text: bool = False
     """Whether the sentences are written as well."""
+    package: str | None = None
+    """The optional package that it needs."""
 
 
 def tokens_path(path: Path) -> Path:
     """Where the tokens of raw text that was embedded are: `NAME.ENDING.tokens.txt`."""
     return path.with_name(f"{path.name}.tokens.txt")
+
+
+def sentences_path(path: Path) -> Path:
+    """Where the sentences are into which a text was split before it was embedded: `NAME.ENDING.sentences.txt`."""
+    return path.with_name(f"{path.name}.sentences.txt")
 
 
 class StoredVectors:

@@ -330,6 +330,38 @@ def test_the_tokens_of_raw_text_are_next_to_their_vectors(tmp_path: Path, ending
     assert not Path(f"{output}.tokens.txt").exists()
 
 
+@pytest.mark.parametrize("ending", [".npz", ".parquet", ".tsv"])
+def test_a_book_becomes_its_sentences_in_their_order(tmp_path: Path, ending: str):
+    book = tmp_path / "book.txt"
+    book.write_text("CHAPTER I\n\nMr. Fox had\nleft. It\n  was very cold.\n\u200b\n\nHe said: Yes.\n")
+    sentences = ["CHAPTER I", "Mr. Fox had left.", "It was very cold.", "He said: Yes."]
+    output = tmp_path / f"book{ending}"
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    done = embed_file(ELMO, book, output, split_sentences=True)
+    assert Path(f"{output}.sentences.txt").read_text() == "".join(f"{sentence}\n" for sentence in sentences)
+    tokens = [ELMO.tokenize(sentence) for sentence in sentences]
+    assert done == embed.EmbeddedFile(num_lines=4, num_tokens=sum(map(len, tokens)))
+    if ending == ".tsv":
+        rows = [line.split("\t")[:3] for line in output.read_text().splitlines()[1:]]
+        assert [row[2] for row in rows] == [token for sentence in tokens for token in sentence]
+    else:
+        vectors = load_vectors(output)
+        assert vectors.sentences() == tokens
+        for ours, theirs in zip(vectors, ELMO.encode(tokens), strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=2e-6)
+    with pytest.raises(ValueError, match=r"sentences\.txt would be replaced by the output"):
+        embed_file(ELMO, f"{output}.sentences.txt", output, raw_text=True)
+    embed_file(ELMO, book, output, raw_text=True)
+    assert not Path(f"{output}.sentences.txt").exists()
+
+
+def test_a_column_is_not_split_into_sentences(tmp_path: Path):
+    (tmp_path / "rows.jsonl").write_text('{"text": "The cat. The mat."}\n')
+    with pytest.raises(ValueError, match=r"rows\.jsonl: only a text can be split into sentences, not a column"):
+        embed_file(ELMO, tmp_path / "rows.jsonl", tmp_path / "out.npz", split_sentences=True, column="text")
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_text_of_the_output_s_name_is_not_taken_for_its_sentences(tmp_path: Path, ending: str):
     (tmp_path / "dev.txt").write_text("a b .\n")

@@ -1,18 +1,20 @@
 """Tables: lines of columns after a header that names them, separated by tabs, or as CSV by commas or semicolons.
 
 Quotes around cells belong to CSV, and to tables with a header in quotes. In others they are text, except around a cell
-whose own quotes are all twice in it, as pandas and other writers of CSV have them.
+whose own quotes are all twice in it, as pandas and other writers of CSV have them. `as_tsv` writes such tables.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import UnlabelledError, refuse_json
 
+_NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 
@@ -55,6 +57,11 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
         yield TableRow(where, [cells[position].strip(" ") for position in positions])
     if not num_rows:
         raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
+
+
+def as_tsv(rows: Iterable[Sequence[str]]) -> str:
+    """Lines of cells separated by tabs; as in CSV, an empty cell or one with a quotation mark or line end is quoted."""
+    return "".join("\t".join(map(_quoted, row)) + "\n" for row in rows)
 
 
 def _header(line: str, columns: Sequence[Sequence[str]]) -> tuple[str, list[str]]:
@@ -103,3 +110,7 @@ def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: st
             raise kind(f"{where}: the header has no column {' or '.join(names)}: {first_token(chr(9).join(header))}")
         positions.append(found[0] % len(header))
     return positions
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if not cell or _NEEDS_QUOTES.search(cell) else cell

@@ -12,7 +12,7 @@ import math
 import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from elmokit.vectors.arrow_groups import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.jobs.partial import FLOAT, PartialVectors
 from elmokit.vectors.jobs.sources import TextSource, open_source, read_once
-from elmokit.vectors.reader import Texts, tokens_path
+from elmokit.vectors.reader import Texts, sentences_path, tokens_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,18 +62,22 @@ def embed_file(
     layers: Layers | None = None,
     batch_size: int = 128,
     raw_text: bool = False,
+    split_sentences: bool = False,
     column: str | None = None,
     resume: bool = False,
 ) -> EmbeddedFile:
     """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence; `load_vectors` reads the output.
 
     The input may be a Parquet or Arrow file, whose rows are the sentences. The ending of the output's name decides its
-    layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow or .feather. The tokens of raw text are written next
-    to it, into `OUTPUT.tokens.txt`, one line per sentence (in Parquet and Arrow, a column). Other tokens are also
-    written if a `NAME.txt` with different text exists, because readers would take it for the sentences.
+    layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow or .feather, and .tsv, which other programs read. The
+    tokens of raw text are written next to it, into `OUTPUT.tokens.txt`, one line per sentence (in tables, a column).
+    Other tokens are also written if a `NAME.txt` with different text exists, because readers would take it for the
+    sentences.
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    split_sentences: whether to split a raw text, such as a book, into sentences and these into tokens. Its lines may
+        end anywhere, and a blank line ends a sentence. `OUTPUT.sentences.txt` gets the sentences, one per line.
     column: of a Parquet or Arrow file, JSON lines, or a table in tabs or commas: strings, or lists of tokens; `form` of
         CoNLL-U. By default `tokens`, or else `text`, of Parquet and Arrow.
     resume: whether to continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the output has the
@@ -87,19 +91,26 @@ def embed_file(
     """
     output = Path(output_path)
     layout = format_to_write(output)
-    source = open_source(input_path, raw_text=raw_text, column=column)
+    raw_text = raw_text or split_sentences
+    source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
     layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
     is_text = isinstance(source, TextSource) and column is None
     needs_tokens = not layout.holds_text and (raw_text or _has_other_text(output, input_path, is_text=is_text))
+    beside: dict[Path, Callable[[Sentence], str]] = {}
+    if needs_tokens:
+        beside[tokens_path(output)] = lambda sentence: " ".join(sentence[1])
+    if split_sentences:
+        beside[sentences_path(output)] = lambda sentence: sentence[0]
+    settings = {"raw_text": raw_text} | ({} if source.column is None else {"column": source.column})
     job = Job(
         elmo,
         source,
         output,
         layers=layers,
-        settings={"raw_text": raw_text} | ({} if source.column is None else {"column": source.column}),
+        settings=settings | ({"split_sentences": True} if split_sentences else {}),
         encode=functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False),
         blocks=sentence_blocks,
-        beside=(tokens_path(output), lambda sentence: " ".join(sentence[1])) if needs_tokens else None,
+        beside=beside,
         raw_text=raw_text,
     )
     return run(job, resume=resume)
@@ -119,8 +130,8 @@ class Job:
     """What is kept of the vectors of sentences of tokens: (T,E) or (L,T,E)."""
     blocks: Callable[[Iterable[Sentence]], Iterator[Block]]
     """Divides sentences into those that are encoded together."""
-    beside: tuple[Path, Callable[[Sentence], str]] | None
-    """A file next to the output, and its line for each sentence."""
+    beside: Mapping[Path, Callable[[Sentence], str]]
+    """Files next to the output, and their line for each sentence."""
     raw_text: bool | None = None
     """Whether the sentences, for layouts that hold them, were tokenised; None leaves them out."""
     one_per_sentence: bool = False
@@ -134,9 +145,9 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
     """Do a job, or continue it. Raises the errors of `embed_file`."""
     output, layout = job.output, format_to_write(job.output)
     check_output(output)
-    if layout.holds_text:
-        pyarrow_module("pyarrow")  # or an error before anything is computed
-    for written in (tokens_path(output), *([job.beside[0]] if job.beside else []), *layout.files(output)):
+    if layout.package:
+        pyarrow_module(layout.package)  # or an error before anything is computed
+    for written in (tokens_path(output), sentences_path(output), *job.beside, *layout.files(output)):
         check_is_not_input(written, job.source.path)
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
@@ -233,17 +244,15 @@ def _removed_on_failure(partial: PartialVectors, *, keep: bool) -> Generator[Non
 
 @contextmanager
 def _written_beside(job: Job, sentences: Iterable[Sentence]) -> Generator[None]:
-    """Writes the file next to the output, and removes at the end the tokens that an earlier job wrote."""
-    if job.beside is None:
-        yield
-    else:
-        path, line = job.beside
-        with atomic_write(path) as unfinished:
-            with unfinished.open("w", encoding="utf-8", newline="") as file:
+    """Writes the files next to the output, and removes at the end the tokens and sentences of an earlier job."""
+    with ExitStack() as stack:
+        for path, line in job.beside.items():
+            with stack.enter_context(atomic_write(path)).open("w", encoding="utf-8", newline="") as file:
                 file.writelines(f"{line(sentence)}\n" for sentence in sentences)
-            yield
-    if job.beside is None or job.beside[0] != tokens_path(job.output):
-        tokens_path(job.output).unlink(missing_ok=True)
+        yield
+    for path in (tokens_path(job.output), sentences_path(job.output)):
+        if path not in job.beside:
+            path.unlink(missing_ok=True)
 
 
 def _has_other_text(output: Path, input_path: str | Path, *, is_text: bool) -> bool:

@@ -101,7 +101,7 @@ def embed_fasta(
         settings={"per_protein": per_protein},
         encode=functools.partial(_encode, elmo, chosen, per_protein),
         blocks=_protein_blocks,
-        beside=(names_path(output), _name),
+        beside={names_path(output): _name},
         one_per_sentence=per_protein,
         unit="proteins",
         part="residue",

@@ -1,4 +1,4 @@
-"""Where the sentences of `elmokit embed` come from: lines of text, or a column of a file.
+"""Where the sentences of `elmokit embed` come from: lines of text, a text to be split, or a column of a file.
 
 A source is read once, into a temporary file that has the sentences with their tokens.
 """
@@ -14,9 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Protocol
 
-from elmokit.files.lines import MAX_LINE_BYTES, split_tokens
+from elmokit.files.lines import MAX_LINE_BYTES, shown_name, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.system.progress_bar import progress_bar
+from elmokit.text.documents import read_sentences
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
@@ -78,14 +79,24 @@ class Sentences:
             yield text, tokens
 
 
-def open_source(path: str | Path, *, raw_text: bool, column: str | None) -> ColumnSource | TextSource:
+def open_source(
+    path: str | Path, *, raw_text: bool, column: str | None, split_sentences: bool = False
+) -> BookSource | ColumnSource | TextSource:
     """The sentences of a text file (`-`: standard input), or of a column of a file.
 
     raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
+    split_sentences: whether to split the text into sentences and tokens, whatever its lines are.
     column: of strings, or of lists of tokens; None takes the lines of text, and in Parquet and Arrow `tokens`, or else
         `text`.
     Raises ValueError for a column that is not there or holds something else, and `raw_text` for tokens.
     """
+    if split_sentences:
+        if column is not None or is_table(Path(path)):
+            raise ValueError(
+                f"{shown_name(path)}: only a text can be split into sentences, not a column; leave out "
+                "--split-sentences, or split_sentences=True"
+            )
+        return BookSource(path)
     if is_table(Path(path)):
         return ColumnSource.open(Path(path), raw_text=raw_text, column=column)
     return TextSource(path, raw_text, column)
@@ -103,6 +114,18 @@ class TextSource:
         split = tokenize if self.raw_text else split_tokens
         lines = sentence_lines(self.path, raw_text=self.raw_text, column=self.column)
         return ((line, split(line)) for line in lines)
+
+
+@dataclass(frozen=True)
+class BookSource:
+    """The sentences of raw text whose lines are no sentences, such as a book, in their order."""
+
+    path: str | Path
+    column: str | None = None
+
+    def __iter__(self) -> Iterator[Sentence]:
+        pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(self.path))
+        return (pair for pair in pairs if pair[1])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,86 @@
+"""A file of sentences -> a text file with one vector for each word: its average (`elmokit embed --types`)."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS
+from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
+from elmokit.files.lines import shown_name
+from elmokit.files.locks import lock
+from elmokit.system.progress_bar import progress_bar
+from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
+from elmokit.vectors.jobs.sources import open_source, read_once
+from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
+from elmokit.vectors.type_averages import TypeSums, layers_of_types
+
+if TYPE_CHECKING:
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
+
+_WRITERS = {".vec": write_word2vec, ".tsv": write_type_table}
+
+
+@dataclass(frozen=True)
+class EmbeddedTypes:
+    """The size of an output file, and of the text."""
+
+    num_types: int
+    num_tokens: int
+    """Tokens of the text, with those of words that are left out."""
+
+
+def embed_types(
+    elmo: Elmo,
+    input_path: str | Path,
+    output_path: str | Path,
+    *,
+    layers: Layers = DEFAULT_LAYERS,
+    batch_size: int = 128,
+    raw_text: bool = False,
+    split_sentences: bool = False,
+    column: str | None = None,
+    min_count: int = 5,
+) -> EmbeddedTypes:
+    """Write the average vector of each word of a text over its occurrences, the most frequent word first, as text.
+
+    output_path: .vec for word2vec's text format, which gensim, fastText's tools and `elmokit embed --with static:`
+        read, or .tsv for a table with the columns `word`, `count`, `v1`, `v2`, ...
+    layers: as in `Elmo.encode`, but not "all".
+    min_count: occurrences that a word needs.
+    The other arguments are those of `embed_file`. The sums of the words that are written are in memory, the text is
+    not. Raises ValueError for a text without such words, and as `embed_file` does; then no output is left.
+    """
+    output = Path(output_path)
+    if output.suffix not in _WRITERS:
+        raise ValueError(f"{output}: vectors of words are text; expected a name that ends in {' or '.join(_WRITERS)}")
+    layers = layers_of_types(layers, top=elmo.config.num_layers)
+    if min_count < 1:
+        raise ValueError(f"min_count is {min_count}; expected at least 1")
+    source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
+    check_output(output)
+    check_is_not_input(output, source.path)
+    encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False)
+    with lock(output), read_once(source, folder=output.parent, unit="lines") as sentences:
+        counts = Counter(token for _, tokens in sentences for token in tokens)
+        words = [word for word, count in counts.most_common() if count >= min_count]
+        if not words:
+            raise ValueError(
+                f"no word of {shown_name(source.path)} occurs {min_count} times; lower --min-count, or min_count"
+            )
+        if output.suffix == ".vec":
+            check_word2vec(words)
+        sums = TypeSums(wanted=frozenset(words))
+        with progress_bar(unit="token", total=sentences.num_tokens, scale=True) as bar:
+            for block, arrays in encoded(elmo, encode, sentence_blocks(sentences)):
+                for (_, tokens), array in zip(block, arrays, strict=True):
+                    sums.add(tokens, array)
+                    bar.update(len(tokens))
+        with atomic_write(output) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+            vectors = ((word, sums.counts[word], sums.average(word)) for word in words)
+            _WRITERS[output.suffix](file, vectors, num_words=len(words), dim=elmo.dim)
+        return EmbeddedTypes(len(words), sentences.num_tokens)
