@@ -17,7 +17,9 @@ export OMP_WAIT_POLICY := passive
 # The tests run in as many processes as there are cores, each with one thread.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: help demo test test-doors docs format check wheel-test clean
+PYTEST_DOORS := OMP_NUM_THREADS=1 $(DOORS)/bin/python -m pytest tests/doors tests/test_shape_checks.py --numprocesses auto --dist loadfile
+
+.PHONY: help demo test test-doors docs format check coverage wheel-test clean
 .DEFAULT_GOAL := help
 
 help:  ## list what make can do
@@ -30,21 +32,23 @@ test: $(STAMP)  ## run all tests
 	$(PYTEST)
 
 test-doors: $(DOORS_STAMP) docs  ## run the tests of integrations with large packages, in an environment of their own
-	OMP_NUM_THREADS=1 $(DOORS)/bin/python -m pytest tests/doors tests/test_shape_checks.py \
-		--numprocesses auto --dist loadfile \
-		--cov --cov-report=json:build/coverage-doors.json --cov-report=
-	$(DOORS)/bin/python tests/check_coverage.py build/coverage-doors.json --at-least $(MIN_COVERAGE) --doors
+	$(PYTEST_DOORS)
 
 format: $(STAMP)  ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-check: $(STAMP)  ## lint, format, types, floors, all tests, coverage of each file
+check: $(STAMP)  ## lint, format, types, floors, all tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(PYTEST) --cov --cov-report=json:build/coverage.json --cov-report=
+	$(PYTEST)
+
+coverage: $(STAMP) $(DOORS_STAMP)  ## both kinds of tests again, nearly twice as long: which lines of each file they run
+	$(PYTEST) --cov --cov-report=
+	$(PYTEST_DOORS) --cov --cov-append --cov-report=
+	$(BIN)/python -m coverage json --quiet -o build/coverage.json
 	$(BIN)/python tests/check_coverage.py build/coverage.json --at-least $(MIN_COVERAGE)
 
 docs: $(DOCS_STAMP)  ## build the documentation as a site, build/site, strictly; needs no torch

@@ -1,7 +1,6 @@
 """Each file of `src` is run by the tests, line by line: `python tests/check_coverage.py COVERAGE_JSON --at-least 85`.
 
-Reads the report of `coverage json`, prints the files below the bound, and exits with 1 if there are any. Looks at files
-that only `make test-doors` runs with `--doors`, and at all others without it.
+Reads the report of `coverage json`, prints the files below the bound, and exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -10,21 +9,6 @@ import argparse
 import json
 import sys
 from pathlib import Path
-
-from behind_doors import is_behind_doors
-
-INTEGRATIONS = "src/elmokit/integrations/"
-
-
-def percentages(report: dict[str, object], *, doors: bool) -> dict[str, float]:
-    """The covered percentage of each file that is tested behind doors, or of each that is not."""
-    files = report["files"]
-    assert isinstance(files, dict)
-    return {
-        name: file["summary"]["percent_covered"]
-        for name, file in files.items()
-        if (name.startswith(INTEGRATIONS) and is_behind_doors(Path(name).stem)) == doors
-    }
 
 
 def too_low(percentages: dict[str, float], *, at_least: float) -> list[str]:
@@ -37,16 +21,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("report", type=Path)
     parser.add_argument("--at-least", type=float, required=True, metavar="PERCENT")
-    parser.add_argument("--doors", action="store_true", help="only the files that `make test-doors` runs")
     arguments = parser.parse_args()
     report = json.loads(arguments.report.read_text(encoding="utf-8"))
-    found = percentages(report, doors=arguments.doors)
+    found = {name: file["summary"]["percent_covered"] for name, file in report["files"].items()}
     low = too_low(found, at_least=arguments.at_least)
     for line in low:
         print(line)
-    if not arguments.doors:
-        print(f"{report['totals']['percent_covered']:.1f} % of all lines; ", end="")
-    print(f"{len(low)} of {len(found)} files below {arguments.at_least:g} %")
+    total = report["totals"]["percent_covered"]
+    print(f"{total:.1f} % of all lines; {len(low)} of {len(found)} files below {arguments.at_least:g} %")
     return 1 if low else 0
 
 
