@@ -24,6 +24,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.scoring.minimal_pairs import read_pairs
 from elmokit.vectors.jobs.proteins import read_fasta
+from toy_language_model import write_toy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -413,3 +414,28 @@ def test_errors_call_standard_input_by_its_name(
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
     with pytest.raises(ValueError, match=message):
         read()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "embed TEXT -o OUT.npz --model MODEL",
+        "surprisal MODEL TEXT -o OUT.tsv",
+        "perplexity MODEL TEXT --json OUT.json",
+        "prepare TEXT -o OUT --min-tokens 1",
+        "change TEXT TEXT --min-uses 2 --resamples 9 --model MODEL -o OUT.tsv",
+        "neighbours a --word a --corpus TEXT --model MODEL",
+    ],
+)
+def test_verbs_that_read_text_read_a_column_of_it(arguments: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = tmp_path / "text.csv"
+    text.write_text('id,text\n1,"a,b"\n2,"a b a"\n3,b a\n')
+    places = {"TEXT": str(text), "OUT": str(tmp_path / "out"), "MODEL": str(write_toy(tmp_path / "model"))}
+    for name, place in places.items():
+        arguments = arguments.replace(name, place)
+    assert run(*arguments.split()) == 2
+    assert "text.csv is a table of columns separated by commas" in (said := capsys.readouterr().err)
+    assert "one sentence per line: --column NAME reads a column" in said
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert run(*arguments.split(), "--column", "text") == 0

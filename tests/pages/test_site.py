@@ -62,9 +62,10 @@ def test_every_picture_of_a_page_is_on_the_site():
     assert [path for path in found if not path.is_file()] == []
 
 
-def test_the_site_is_built_strictly():
+def test_the_site_is_built_strictly_and_asks_no_third_party():
     recipe = re.findall(r"^\t.*mkdocs build.*$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     assert len(recipe) == 1 and "--strict" in recipe[0] and "--quiet" not in recipe[0]  # which hides all warnings
+    assert "highlightjs: false" in (ROOT / "mkdocs.yml").read_text()  # the theme takes it from a CDN
 
 
 def test_other_links_lead_to_the_repository_if_there_is_one():

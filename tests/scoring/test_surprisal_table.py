@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from elmokit.cli.main import main
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.scoring.surprisal_table import TableSettings
+from elmokit.scoring.surprisal_table import TableSettings, surprisal_table
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.vocabulary import Vocabulary
 from toy_language_model import toy_elmo, toy_parts, write_toy
@@ -55,6 +58,35 @@ def test_a_row_for_each_token_begins_with_the_columns_of_lm_zoo(model: Path, tex
     for direction, column in (("forward", "surprisal"), ("backward", "backward")):
         expected = [*first.bits(direction), *second.bits(direction)]
         assert [float(row[column]) for row in rows] == pytest.approx(expected, abs=1e-5)
+
+
+class Typed(io.RawIOBase):
+    """Lines that come one at a time, from a terminal or through a pipe."""
+
+    def __init__(self, *, is_terminal: bool) -> None:
+        self.is_terminal, self.num_read = is_terminal, 0
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.num_read += 1
+        buffer[:4] = b"a b\n"
+        return 4
+
+
+@pytest.mark.parametrize(("is_terminal", "at_most"), [(True, 1), (False, 24)])
+def test_rows_come_before_the_end_of_the_input(
+    is_terminal: bool, at_most: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = Typed(is_terminal=is_terminal)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(typed)))
+    rows = surprisal_table(toy_elmo().surprisal_model(), "-", TableSettings())
+    assert [row[2] for row in next(rows) + next(rows)] == ["token", "a", "b"]
+    assert typed.num_read <= at_most
 
 
 def test_each_row_is_read_as_one_whatever_its_token_is(model: Path, text: Path) -> None:
@@ -182,7 +214,7 @@ def test_a_blank_line_ends_a_story_and_has_no_row(model: Path, text: Path) -> No
     [
         (["--words", "--rank"], "--rank, --entropy, --top and --boundaries are for rows of tokens, not for --words"),
         (["--format", "lm-zoo", "--words"], "--format lm-zoo goes with no other option for the rows and columns"),
-        (["--pairs", "--carry-state"], "no --carry-state or --direction"),
+        (["--pairs", "--carry-state"], "no --column, --carry-state or --direction"),
         (["--top", "7"], "7 likeliest tokens were asked for; the vocabulary has 6"),
         (["--pairs"], "text.txt, line 1: expected two sentences separated by a tab"),
     ],

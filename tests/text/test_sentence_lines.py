@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
         ('{"text": "We sa', "JSON", "jq"),
         (CONLLU, "CoNLL-U", "--column form"),
         (CONLLU.removeprefix("# sent_id = 1\n"), "CoNLL-U", "--column form"),
-        ("EU NNP B-ORG\nrejects VBZ O\na NN O\n\nPeter NNP B-PER\n", "columns", "into one line"),
+        ("EU NNP B-ORG\nrejects VBZ O\na NN O\n\nPeter NNP B-PER\n", "columns", "into one line, .* with awk"),
         ("#begin document (x); part 000\nx 0 0 a - -\n", "columns", "into one line"),
         (">b\nMHLRHLF*\n>c\nMK\n", "FASTA", "--fasta"),
         (">sp|P1|x\n" + "acgt" * 10 + "\n", "FASTA", "--fasta"),
@@ -46,6 +46,12 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, read, te
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"t\.txt is {kind}.*; expected text, one sentence per line: .*{way}"):
         list(read(path))
+    with pytest.raises(ValueError, match=kind) as of_shard:
+        list(read(path, is_shard=True))
+    assert str(of_shard.value).count("--column") == str(of_shard.value).count("elmokit prepare --column")
+    if kind != "a table of columns separated by tabs":
+        with pytest.raises(ValueError, match=f"{kind}.*; expected lines of text, with tabs between their columns$"):
+            list(read(path, has_columns=True))
 
 
 @pytest.mark.parametrize(
@@ -98,6 +104,8 @@ def test_raw_text_is_warned_of_once_unless_it_will_be_tokenised(path: Path, text
     with pytest.warns(UserWarning, match=rf"t\.txt looks like raw text: .*such as '{example}.*--tokenize") as warned:
         list(sentence_lines(path))
     assert len(warned) == 1
+    with pytest.warns(UserWarning, match="spaces separate them; elmokit prepare makes a corpus of it"):
+        list(sentence_lines(path, is_shard=True))
     path.write_text("It was .\n" * 500 + text * 99)  # what follows the beginning is not looked at
     list(sentence_lines(path))
 

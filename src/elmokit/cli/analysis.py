@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.vectors import layer_choice
+from elmokit.cli.verb import add_column
 
 if TYPE_CHECKING:
     import argparse
@@ -35,6 +36,7 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.add_argument("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
     parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
+    add_column(parser)
     parser.add_argument("--ignore-case", action="store_true", help="count Plane as a use of plane")
     parser.add_argument(
         "--max-uses",
@@ -82,6 +84,7 @@ def _change(arguments: argparse.Namespace) -> None:
     settings = ChangeSettings(
         ignore_case=arguments.ignore_case,
         raw_text=arguments.tokenize,
+        column=arguments.column,
         **{name: value for name, value in given.items() if value is not None},
     )
     with (
@@ -108,6 +111,7 @@ def _add_neighbours(parser: argparse.ArgumentParser) -> None:
         help="where to look: one sentence per line (plain, .gz or .xz), or a folder of such files",
     )
     parser.add_argument("--tokenize", action="store_true", help="split the lines of the corpus into tokens first")
+    add_column(parser)
     parser.add_argument("--number", type=int, default=10, metavar="N", help="how many (default: %(default)s)")
     parser.add_argument(
         "--among",
@@ -128,7 +132,7 @@ def _neighbours(arguments: argparse.Namespace) -> None:
     from elmokit.system.markdown import columns
     from elmokit.system.messages import printable
 
-    corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize)
+    corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize, column=arguments.column)
     resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
 
     from elmokit.elmo.elmo import Elmo

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.cli.verb import add_column
+
 if TYPE_CHECKING:
     from elmokit.cli.verb import Verb
 
@@ -32,6 +34,7 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         help="tokens of Korean: words between spaces with punctuation split off (default), or morphemes (needs "
         "'elmokit[ko]')",
     )
+    add_column(parser)
     parser.add_argument("--min-tokens", type=int, metavar="N", help="drop shorter sentences (default: 4)")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="drop longer sentences (default: 100)")
     parser.add_argument("--keep-duplicates", action="store_true", help="keep repeated sentences")
@@ -79,6 +82,7 @@ def _prepare(arguments: argparse.Namespace) -> None:
         language=arguments.language,
         unit=arguments.unit,
         nfc=not arguments.no_nfc,
+        column=arguments.column,
         keep_duplicates=arguments.keep_duplicates,
         seed=arguments.seed,
         exclude=tuple(arguments.exclude),

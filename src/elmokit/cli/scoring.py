@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from elmokit.cli.verb import add_column
+
 if TYPE_CHECKING:
     import argparse
 
@@ -31,6 +33,7 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
+    add_column(parser)
     parser.add_argument(
         "--carry-state",
         action="store_true",
@@ -86,6 +89,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
             num_words=arguments.top,
             min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
             raw_text=arguments.tokenize,
+            column=arguments.column,
             carry_state=arguments.carry_state,
             weights=arguments.weights,
             device=arguments.device,
@@ -108,6 +112,7 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
+    add_column(parser)
     parser.add_argument(
         "--direction",
         choices=("forward", "backward", "both"),
@@ -163,12 +168,15 @@ def _surprisal(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--rank, --entropy, --top and --boundaries are for rows of tokens, not for --{rows}")
     if arguments.format and (rows != "tokens" or _has_settings_of_tables(arguments)):
         raise ValueError(f"--format {arguments.format} goes with no other option for the rows and columns of a table")
-    if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
-        raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
+    if rows == "pairs" and (arguments.carry_state or arguments.direction != "both" or arguments.column):
+        raise ValueError(
+            "--pairs reads each sentence of two columns by itself, in both directions: no --column, --carry-state or "
+            "--direction"
+        )
     if arguments.nats and rows != "conditional":
         raise ValueError("--nats needs --conditional")
-    if rows == "conditional" and arguments.carry_state:
-        raise ValueError("--conditional reads each pair by itself: no --carry-state")
+    if rows == "conditional" and (arguments.carry_state or arguments.column):
+        raise ValueError("--conditional reads each pair of two columns by itself: no --column or --carry-state")
     check_is_not_a_model(arguments.file)
     check_inputs(arguments.file)
     check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
@@ -191,6 +199,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
 
 def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.elmo.surprisal import SurprisalSettings
+    from elmokit.files.lines import is_read_once
     from elmokit.layers.full_softmax import SoftmaxDetails
     from elmokit.scoring.surprisal_table import TableSettings, surprisal_table
     from elmokit.system.progress_bar import progress_bar
@@ -200,18 +209,21 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
     settings = TableSettings(
         rows="words" if arguments.words else "sentences" if arguments.sentences else "tokens",
         raw_text=arguments.tokenize,
+        column=arguments.column,
         boundaries=arguments.boundaries,
         surprisal=SurprisalSettings(arguments.direction, details, arguments.carry_state),
     )
     with _output(arguments.output) as file, progress_bar(unit="sentence", show=_show(arguments)) as bar:
         for lines in surprisal_table(model, arguments.file, settings):
             file.write(as_tsv(lines))
+            if is_read_once(arguments.file):
+                file.flush()
             bar.update()
 
 
 def _has_settings_of_tables(arguments: argparse.Namespace) -> bool:
     columns = arguments.rank or arguments.entropy or arguments.top or arguments.boundaries
-    return bool(columns or arguments.carry_state or arguments.direction == "backward")
+    return bool(columns or arguments.column or arguments.carry_state or arguments.direction == "backward")
 
 
 def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> None:

@@ -183,7 +183,6 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
         "--weights": "weights",
         "--device": "device",
         "--layers": "layers",
-        "--column": "column",
         "--batch-size": "batch_size",
     }
     given = [option for option, name in names.items() if getattr(arguments, name) is not None]
@@ -194,7 +193,9 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     system, colon, model = arguments.system.partition(":")
     if not colon:
         raise ValueError(f"--with {arguments.system}: expected SYSTEM:MODEL, such as static:vectors.bin")
-    return embed_with(system, model, arguments.input, arguments.output, raw_text=arguments.tokenize)
+    return embed_with(
+        system, model, arguments.input, arguments.output, raw_text=arguments.tokenize, column=arguments.column
+    )
 
 
 def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:

@@ -9,6 +9,8 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.cli.verb import add_column
+
 if TYPE_CHECKING:
     import argparse
 
@@ -52,6 +54,7 @@ def _add_explore(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tokenize", action="store_true", help="with --corpus: split its lines into tokens (default: at spaces)"
     )
+    add_column(parser)
     parser.add_argument(
         "--umap", action="store_true", help="compute maps of frequent words by UMAP, too (needs elmokit[umap])"
     )
@@ -71,7 +74,12 @@ def _explore(arguments: argparse.Namespace) -> None:
     def write(folder: Path) -> Path:
         model = arguments.model or DEFAULT_MODEL
         return write_site(
-            folder, model=model, corpora=arguments.corpus, raw_text=arguments.tokenize, umap=arguments.umap
+            folder,
+            model=model,
+            corpora=arguments.corpus,
+            raw_text=arguments.tokenize,
+            column=arguments.column,
+            umap=arguments.umap,
         )
 
     if arguments.output:

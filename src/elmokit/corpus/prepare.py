@@ -84,6 +84,8 @@ class Preparation:
     """Files of evaluation data: sentences that share `exclude_words` successive words with one of them are dropped."""
     exclude_words: int = 10
     """Number of successive words, without regard to case and punctuation, that count as shared."""
+    column: str | None = None
+    """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: each of its texts is a document."""
 
     def __post_init__(self) -> None:
         for name, choices in (("language", ("en", "ko", "other")), ("unit", ("eojeol", "morphemes"))):
@@ -206,7 +208,7 @@ class _Sentences:
         found = Amount()
         num_documents = num_with_sentences = -1
         with progress_bar(unit=" sentences", label=printable(path.name)) as bar:
-            for number, text in read_raw_documents(path):
+            for number, text in read_raw_documents(path, self._how.column):
                 num_documents = number
                 key = _random_number(self._how.seed, "document", index, number)
                 for sentence in split_sentences(text):

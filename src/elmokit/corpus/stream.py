@@ -34,9 +34,9 @@ class SentenceStream:
     """Sentences (lists of tokens), endless or for `num_epochs`; `shuffle=False` keeps the order of the files.
 
     `purpose` is part of the seed, so that two streams over the same shards (one per direction) shuffle independently.
-    Blank lines are skipped. With `raw_text`, lines are tokenised. `warn` is for text that is read for the first time:
-    see `sentence_lines`. Raises ValueError when the shards contain no sentence, one of them is the manifest of a
-    corpus, or is not text.
+    Blank lines are skipped. With `raw_text`, lines are tokenised. `warn` is for text that is read for the first time;
+    see `sentence_lines` for it, `column` and `is_shard`. Raises ValueError when the shards contain no sentence, one of
+    them is the manifest of a corpus, or is not text.
     """
 
     def __init__(
@@ -47,6 +47,8 @@ class SentenceStream:
         purpose: str = "",
         shuffle: bool = True,
         raw_text: bool = False,
+        column: str | None = None,
+        is_shard: bool = True,
         warn: bool = False,
         num_epochs: int | None = None,
         position: CorpusPosition | None = None,
@@ -61,6 +63,8 @@ class SentenceStream:
         self.purpose = purpose
         self.shuffle = shuffle
         self.raw_text = raw_text
+        self.column = column
+        self.is_shard = is_shard
         self.warn = warn
         self.num_epochs = num_epochs
         self.position = position or CorpusPosition()
@@ -107,5 +111,6 @@ class SentenceStream:
         return random.Random(f"{self.seed}/{self.purpose}/{what}/{position.epoch}/{position.shard}/{position.block}")
 
     def _blocks(self, shard: Path) -> Iterator[list[str]]:
-        lines = sentence_lines(shard, raw_text=self.raw_text) if self.warn else prose_lines(shard)
+        read = sentence_lines if self.warn else prose_lines
+        lines = read(shard, raw_text=self.raw_text, column=self.column, is_shard=self.is_shard)
         return batched((line for line in lines if line and not line.isspace()), size=BLOCK_LINES)

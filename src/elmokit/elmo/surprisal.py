@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import tee
+from itertools import islice, tee
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -168,13 +168,19 @@ class SurprisalModel:
         self.text_warnings = text_warnings
 
     def read(
-        self, sentences: Iterable[Sequence[str]], settings: SurprisalSettings | None = None
+        self,
+        sentences: Iterable[Sequence[str]],
+        settings: SurprisalSettings | None = None,
+        *,
+        first_sizes: Iterable[int] = (),
     ) -> Iterator[SentenceSurprisal]:
         """The surprisal of each sentence of tokens, in order.
 
+        first_sizes: numbers of sentences that are read and predicted together at first, to have their results soon;
+            then it is some thousands.
         Raises ValueError for the backward direction of a model that has none, and for a token with a space in it.
         """
-        for chunk, sides in self.predict(sentences, settings):
+        for chunk, sides in self.predict(sentences, settings, first_sizes=first_sizes):
             lengths = [len(sentence) + 1 for sentence in chunk]
             by_way = {way: self._split(side, lengths) for way, side in sides.items()}
             for index, sentence in enumerate(chunk):
@@ -197,16 +203,21 @@ class SurprisalModel:
             yield ConditionalSurprisal(list(prefix), list(continuation), result)
 
     def predict(
-        self, sentences: Iterable[Sequence[str]], settings: SurprisalSettings | None = None
+        self,
+        sentences: Iterable[Sequence[str]],
+        settings: SurprisalSettings | None = None,
+        *,
+        first_sizes: Iterable[int] = (),
     ) -> Iterator[tuple[list[Sequence[str]], dict[int, Predictions]]]:
         """Consecutive sentences, some thousands at a time, with the predictions of each direction (0 is forward).
 
+        first_sizes: as in `read`.
         Raises ValueError for the backward direction of a model that has none.
         """
         settings = settings or SurprisalSettings()
         directions = self._directions(settings.direction)
         state: State | None = None
-        for chunk in batched(sentences, size=SENTENCES_AT_ONCE, weight=len, enough_weight=TOKENS_AT_ONCE):
+        for chunk in _chunks(iter(sentences), first_sizes):
             _check_tokens(chunk)
             if self.text_warnings is not None:
                 self.text_warnings.check(chunk)
@@ -316,6 +327,14 @@ class SurprisalModel:
         return [
             [(tokens[id], probability) for id, probability in zip(*row, strict=True)] for row in zip(*rows, strict=True)
         ]
+
+
+def _chunks(sentences: Iterator[Sequence[str]], first_sizes: Iterable[int]) -> Iterator[list[Sequence[str]]]:
+    for size in first_sizes:
+        if not (chunk := list(islice(sentences, size))):
+            return
+        yield chunk
+    yield from batched(sentences, size=SENTENCES_AT_ONCE, weight=len, enough_weight=TOKENS_AT_ONCE)
 
 
 def _check_tokens(sentences: Iterable[Sequence[str]]) -> None:

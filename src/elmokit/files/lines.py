@@ -129,6 +129,11 @@ def is_read_once(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path) == STDIN or is_pipe(path)
 
 
+def is_terminal(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is standard input (-) that somebody types."""
+    return os.fspath(path) == STDIN and sys.stdin.buffer.isatty()
+
+
 def is_pipe(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a pipe or a device, such as `<(zcat file)` of a shell, which can be read only once."""
     try:

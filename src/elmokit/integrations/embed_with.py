@@ -41,6 +41,7 @@ def embed_with(
     output_path: str | Path,
     *,
     raw_text: bool = False,
+    column: str | None = None,
 ) -> EmbeddedFile:
     """Write the vectors that another system has for every line of a text file; tasks read them with `--model OUTPUT`.
 
@@ -48,13 +49,14 @@ def embed_with(
     model: the file or folder of the system's model.
     output_path: `NAME.npy`, as `save_vectors` writes it, with `NAME.offsets.npy` and the tokens in `NAME.txt`.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    column: of JSON lines, tables in tabs or commas, or `form` of CoNLL-U, whose texts are the lines.
     Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
     would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
     zeros, because the system has no vector of them.
     """
     check_paths(output_path, input_path, model)
     opened = find_system(SYSTEMS, system, str(model)).open(str(model), None)
-    return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text)
+    return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text, column=column)
 
 
 def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Comparator:
@@ -72,11 +74,17 @@ def check_paths(output_path: str | Path, *inputs: str | Path) -> None:
 
 
 def write_vectors(
-    layers: VectorSource, input_path: str | Path, output_path: str | Path, *, model: str | Path, raw_text: bool
+    layers: VectorSource,
+    input_path: str | Path,
+    output_path: str | Path,
+    *,
+    model: str | Path,
+    raw_text: bool,
+    column: str | None = None,
 ) -> EmbeddedFile:
     """Write what the layers of a system give for every line of a text file; `model` names it in the warning."""
     split = tokenize if raw_text else split_tokens
-    sentences = [split(line) for line in sentence_lines(input_path, raw_text=raw_text)]
+    sentences = [split(line) for line in sentence_lines(input_path, raw_text=raw_text, column=column)]
     if not sentences:
         raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")
     layers.add(sentences)

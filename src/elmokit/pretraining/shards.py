@@ -63,7 +63,7 @@ def with_text(record: RunRecord) -> RunRecord:
     with progress_bar(unit=" lines", label="reading the text", keep=False, scale=True) as bar:
         for shard in shards:
             digests.append(_digest(shard))
-            for line in prose_lines(shard):
+            for line in prose_lines(shard, is_shard=True):
                 in_line = len(split_tokens(line))
                 num_sentences += in_line > 0
                 num_tokens += in_line

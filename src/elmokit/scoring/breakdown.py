@@ -100,6 +100,7 @@ def measure_files(
     num_words: int | None = None,
     min_count: int = 1,
     raw_text: bool = False,
+    column: str | None = None,
     carry_state: bool = False,
     weights: str | None = None,
     device: str | torch.device | None = None,
@@ -108,7 +109,7 @@ def measure_files(
 
     num_words: number of worst words to list; None for none.
     min_count: smallest number of predictions of a word that is listed.
-    raw_text, carry_state: as in `perplexity`, with a separate stream for each file.
+    raw_text, column, carry_state: as in `perplexity`, with a separate stream for each file.
     device: by default the GPU if there is one.
 
     The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
@@ -121,7 +122,8 @@ def measure_files(
             raise ValueError(f"the {what} is {count}; expected at least 1")
     for path in files:
         if not is_read_once(path):
-            next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
+            # refuses an empty file now, not after hours
+            next(SentenceStream([path], shuffle=False, raw_text=raw_text, column=column, is_shard=False, num_epochs=1))
     scored = read_scorer(model, weights=weights, device=device)
     vocabulary = scored.vocabulary
     names = [path.name for path in files]
@@ -146,7 +148,9 @@ def measure_files(
     whole: TextLosses | None = None
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         for name, path in zip(names, files, strict=True):
-            losses = text_losses(scored, [path], raw_text=raw_text, carry_state=carry_state, when_done=bar.update)
+            losses = text_losses(
+                scored, [path], raw_text=raw_text, column=column, carry_state=carry_state, when_done=bar.update
+            )
             texts.append(measured(name, losses))
             whole = losses if whole is None else join_texts(whole, losses)
     assert whole is not None  # there is a file

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.elmo.surprisal import SurprisalSettings
 from elmokit.files.lines import read_lines, shown_name
+from elmokit.scoring.surprisal_table import first_sizes
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import PLAIN_MARKS, tokenize
@@ -32,7 +33,8 @@ def get_surprisals(model: SurprisalModel, path: Path | str) -> Iterator[str]:
     Blank lines have no rows. Raises ValueError if the text has no sentence, and the errors of `read_lines`.
     """
     to_write, to_predict = tee((number, text) for number, text in enumerate(read_lines(path), start=1) if text.strip())
-    results = model.read((tokenize(text) for _, text in to_predict), SurprisalSettings("forward"))
+    sentences = (tokenize(text) for _, text in to_predict)
+    results = model.read(sentences, SurprisalSettings("forward"), first_sizes=first_sizes(path))
     head = [["sentence_id", "token_id", "token", "surprisal"]]
     for (number, text), result in zip(to_write, results, strict=True):
         spelled = zip(spellings(text, model.vocabulary), result.bits(), strict=True)

@@ -117,6 +117,7 @@ def perplexity(
     shards: Iterable[str | Path],
     *,
     raw_text: bool = False,
+    column: str | None = None,
     carry_state: bool = False,
     weights: str | Path | None = None,
     device: str | torch.device | None = None,
@@ -124,6 +125,7 @@ def perplexity(
     """Perplexity of a stored model (folder, run, or options + weights) on text with one sentence per line.
 
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    column: of JSON lines, of tables in tabs or commas, or `form` of CoNLL-U, whose texts are the sentences.
     device: by default the GPU if there is one.
     Raises ValueError when the model has no softmax or no vocabulary, when the text is empty, and for a device that is
     not there.
@@ -131,8 +133,9 @@ def perplexity(
     shards = as_paths(shards)
     scored = read_scorer(model, weights=weights, device=device)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        losses = text_losses(scored, shards, raw_text=raw_text, carry_state=carry_state, when_done=bar.update)
-        return losses.perplexity()
+        return text_losses(
+            scored, shards, raw_text=raw_text, column=column, carry_state=carry_state, when_done=bar.update
+        ).perplexity()
 
 
 def read_scorer(
@@ -164,6 +167,7 @@ def text_losses(
     shards: Sequence[Path],
     *,
     raw_text: bool = False,
+    column: str | None = None,
     carry_state: bool = False,
     when_done: Callable[[int], object] | None = None,
 ) -> TextLosses:
@@ -186,8 +190,10 @@ def text_losses(
         if direction == 0 and when_done is not None:
             when_done(len(targets))
 
-    sentences = partial(SentenceStream, shards, shuffle=False, raw_text=raw_text, num_epochs=1)
     is_new = scored.text_warnings is not None
+    sentences = partial(
+        SentenceStream, shards, shuffle=False, raw_text=raw_text, column=column, is_shard=not is_new, num_epochs=1
+    )
     if carry_state:
         if scored.text_warnings is not None:
             scored.text_warnings.check(list(islice(sentences(warn=True), SENTENCES_AT_ONCE)))

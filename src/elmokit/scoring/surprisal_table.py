@@ -10,12 +10,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import tee
+from itertools import repeat, tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from elmokit.elmo.surprisal import Likeliest, SurprisalSettings
-from elmokit.files.lines import shown_name, split_tokens
+from elmokit.files.lines import is_read_once, is_terminal, shown_name, split_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.sentence_lines import sentence_lines
@@ -40,6 +40,8 @@ class TableSettings:
     """A row for each token; for each word between white space, with the sum of its tokens; or for each sentence."""
     raw_text: bool = False
     """Whether the lines are tokenised first; for rows of words they always are."""
+    column: str | None = None
+    """Of JSON lines, a table in tabs or commas, or `form` of CoNLL-U: its texts are the lines."""
     boundaries: bool = False
     """Whether there are rows of `<S>` and `</S>` around the tokens of each sentence."""
     surprisal: SurprisalSettings = field(default_factory=SurprisalSettings)
@@ -67,11 +69,11 @@ class Line:
 def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSettings) -> Iterator[list[Row]]:
     """The rows of each sentence of a text with one sentence per line; first of all, the row of the columns' names.
 
-    Blank lines have no rows; with carried state, the next line starts from zeros. Raises ValueError if the text has no
-    sentence, and the errors of `sentence_lines`.
+    Blank lines have no rows; with carried state, the next line starts from zeros. Rows of a pipe come soon, and what is
+    typed is answered line by line. Raises ValueError if the text has no sentence, and the errors of `sentence_lines`.
     """
     lines, to_predict = tee(_lines(path, settings))
-    results = model.read((line.tokens for line in to_predict), settings.surprisal)
+    results = model.read((line.tokens for line in to_predict), settings.surprisal, first_sizes=first_sizes(path))
     make_rows = {"tokens": _token_rows, "words": _word_rows, "sentences": _sentence_rows}[settings.rows]
     is_empty = True
     for line, result in zip(lines, results, strict=True):
@@ -85,10 +87,17 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
         raise ValueError(f"{shown_name(path)}: has no sentence; expected text with one sentence per line")
 
 
+def first_sizes(path: Path | str) -> Iterable[int]:
+    """Numbers of sentences that are predicted together at first, so that the rows of a pipe come soon."""
+    if is_terminal(path):
+        return repeat(1)
+    return [1 << exponent for exponent in range(10)] if is_read_once(path) else []
+
+
 def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
     is_raw = settings.raw_text or settings.rows == "words"
     split = tokenize if is_raw else split_tokens
-    for number, text in enumerate(sentence_lines(path, raw_text=is_raw), start=1):
+    for number, text in enumerate(sentence_lines(path, raw_text=is_raw, column=settings.column), start=1):
         tokens = split(text)
         if tokens or settings.surprisal.carry_state:
             yield Line(f"{shown_name(path)}, line {number}", number, text, tokens)

@@ -24,11 +24,15 @@ def read_sentences(path: str | os.PathLike[str]) -> Iterator[str]:
             yield _LINE_END.sub(" ", sentence)
 
 
-def read_raw_documents(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+def read_raw_documents(path: str | os.PathLike[str], column: str | None = None) -> Iterator[tuple[int, str]]:
     """Number and text of each document of a file, separated by blank lines; pieces of a long one share its number.
 
+    column: of JSON lines, a table or CoNLL-U (`column_texts`), each of whose texts is a document.
     Raises the ValueError and OSError of `prose_lines`, which name the file.
     """
+    if column is not None:
+        yield from enumerate(text for text in prose_lines(path, column=column) if text.strip())
+        return
     number = size = 0
     inside = False
     lines: list[str] = []

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.files.lines import is_terminal, read_lines, shown_name, split_tokens
 from elmokit.system.messages import first_token
 from elmokit.system.python import warn_caller
 from elmokit.text.corpora.column_texts import column_texts
@@ -27,45 +27,68 @@ _MARKS = ".,;:!?"
 _SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
 _WITHIN_WORD = re.compile(r"(?<=\w)['’-](?=\w)")
 _WAYS = {
-    Kind.JSON: "embed --column FIELD reads a field of JSON lines, and jq -r .FIELD writes one as text",
-    Kind.CONLLU: "embed --column form reads its words",
-    Kind.COLUMNS: "write the tokens of a sentence into one line",
-    Kind.FASTA: "embed --fasta reads it (in text, spaces separate the residues)",
-    Kind.TABS: "embed --column NAME reads a column, and cut -f N writes one as text (where tabs separate tokens, put "
+    Kind.JSON: "{option} FIELD reads a field of JSON lines, and jq -r .FIELD writes one as text",
+    Kind.CONLLU: "{option} form reads its words",
+    Kind.COLUMNS: "write the tokens of a sentence into one line, the first column with "
+    """awk 'NF {{printf "%s ", $1; next}} {{print ""}}'""",
+    Kind.FASTA: "elmokit embed --fasta reads it (in text, spaces separate the residues)",
+    Kind.TABS: "{option} NAME reads a column, and cut -f N writes one as text (where tabs separate tokens, put "
     r"spaces: tr '\t' ' ')",
-    Kind.COMMAS: "embed --column NAME reads a column",
+    Kind.COMMAS: "{option} NAME reads a column",
 }
+"""The option is --column, but for a corpus that of `prepare`, which makes one of a column."""
 
 
 def sentence_lines(
-    path: str | os.PathLike[str], *, raw_text: bool = False, column: str | None = None, has_columns: bool = False
+    path: str | os.PathLike[str],
+    *,
+    raw_text: bool = False,
+    column: str | None = None,
+    has_columns: bool = False,
+    is_shard: bool = False,
 ) -> Iterator[str]:
-    """Lines of a file as `read_lines` yields them, with a warning if they do not look like one sentence each.
+    """Lines of a file as `prose_lines` yields them, with a warning if they do not look like one sentence each.
 
     raw_text: whether the lines will be tokenised; otherwise raw text is warned of.
+    """
+    lines = prose_lines(path, raw_text=raw_text, column=column, has_columns=has_columns, is_shard=is_shard)
+    return _looked_at(lines, name=shown_name(path), raw_text=raw_text, is_shard=is_shard)
+
+
+def prose_lines(
+    path: str | os.PathLike[str],
+    *,
+    raw_text: bool = False,
+    column: str | None = None,
+    has_columns: bool = False,
+    is_shard: bool = False,
+) -> Iterator[str]:
+    """Lines of a file of any text, as `read_lines` yields them.
+
+    raw_text: whether the lines will be tokenised, as those of a column of tokens must not.
     column: of JSON lines, a table or CoNLL-U, whose texts are the lines (`column_texts`); None for text.
     has_columns: whether the lines may have columns after the sentence.
-    Raises the errors of `prose_lines`, or of `column_texts`.
+    is_shard: whether the file is of a corpus for training, so that messages name `elmokit prepare` as the only way.
+    Raises ValueError for JSON, CoNLL-U, columns, FASTA and tables, naming how they are read, and the errors of
+    `read_lines` or `column_texts`.
     """
-    if column is None:
-        lines = prose_lines(path, has_columns=has_columns)
-    else:
-        lines = column_texts(path, column, raw_text=raw_text)
-    return _looked_at(lines, name=shown_name(path), raw_text=raw_text)
-
-
-def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False) -> Iterator[str]:
-    """Lines of a file of any text. Raises ValueError for JSON, CoNLL-U, columns, FASTA and tables, naming how they are
-    read, and the errors of `read_lines`.
-    """
-    lines, head = with_head(read_lines(path))
-    kind = kind_of(head)
-    if kind is not None and not (has_columns and kind is Kind.TABS):
-        raise ValueError(f"{shown_name(path)} is {kind.value}; expected text, one sentence per line: {_WAYS[kind]}")
+    if column is not None:
+        yield from column_texts(path, column, raw_text=raw_text)
+        return
+    lines = read_lines(path)
+    if not is_terminal(path):  # where the first line is to be answered before the second is typed
+        lines, head = with_head(lines)
+        kind = kind_of(head)
+        if kind is not None and not (has_columns and kind is Kind.TABS):
+            expected = "lines of text, with tabs between their columns"
+            if not has_columns:
+                way = _WAYS[kind].format(option="elmokit prepare --column" if is_shard else "--column")
+                expected = f"text, one sentence per line: {way}"
+            raise ValueError(f"{shown_name(path)} is {kind.value}; expected {expected}")
     yield from lines
 
 
-def _looked_at(lines: Iterable[str], *, name: str, raw_text: bool) -> Iterator[str]:
+def _looked_at(lines: Iterable[str], *, name: str, raw_text: bool, is_shard: bool) -> Iterator[str]:
     sample: list[str] = []
     num_tokens = 0
     for line in lines:
@@ -74,20 +97,20 @@ def _looked_at(lines: Iterable[str], *, name: str, raw_text: bool) -> Iterator[s
             sample.append(line)
             num_tokens += len(split_tokens(line))
             if num_tokens >= SAMPLE_TOKENS:
-                _warn_of(sample, name=name, raw_text=raw_text)
+                _warn_of(sample, name=name, raw_text=raw_text, is_shard=is_shard)
     if num_tokens < SAMPLE_TOKENS:
-        _warn_of(sample, name=name, raw_text=raw_text)
+        _warn_of(sample, name=name, raw_text=raw_text, is_shard=is_shard)
 
 
-def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool) -> None:
+def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) -> None:
     example = None if raw_text else _sign_of_raw_text([token for line in sample for token in split_tokens(line)])
     is_wrapped = _is_wrapped(sample)
     if example is not None:
         remedy = "; it and embed --split-sentences also join the lines of sentences" if is_wrapped else ""
+        splits = "" if is_shard else "--tokenize, or raw_text=True, splits lines; "
         warn_caller(
             f"{name} looks like raw text: words have marks at their ends, such as {first_token(example)}, but models "
-            f"know tokenised text, where spaces separate them; --tokenize, or raw_text=True, splits lines, and elmokit "
-            f"prepare writes a tokenised corpus{remedy}"
+            f"know tokenised text, where spaces separate them; {splits}elmokit prepare makes a corpus of it{remedy}"
         )
     elif is_wrapped:
         warn_caller(

@@ -75,9 +75,7 @@ def test_a_column_of_a_text_file_is_embedded_and_its_tokens_are_found_with_the_v
     assert vectors.sentences() == tokens
     for ours, theirs in zip(vectors, ELMO.encode(tokens), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=2e-6)
-    with pytest.raises(
-        ValueError, match=r"out.txt is JSON; expected text, one sentence per line: embed --column FIELD"
-    ):
+    with pytest.raises(ValueError, match=r"out.txt is JSON; expected text, one sentence per line: --column FIELD"):
         embed_file(ELMO, table, tmp_path / "other.npz")
     assert not (tmp_path / "other.npz").exists()
 

@@ -53,6 +53,8 @@ class ChangeSettings:
     ignore_case: bool = False
     raw_text: bool = False
     """Whether the corpora are to be tokenised; otherwise tokens are separated by spaces."""
+    column: str | None = None
+    """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: its texts are the lines of the corpora."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -135,7 +137,7 @@ def semantic_change(
     forms = None
     if words is not None:
         forms = parse_words(words, ignore_case=settings.ignore_case, raw_text=settings.raw_text)
-    corpora = tuple(open_corpus(path, raw_text=settings.raw_text) for path in (first, second))
+    corpora = tuple(open_corpus(path, raw_text=settings.raw_text, column=settings.column) for path in (first, second))
     if forms is None:
         if piped := [file for corpus in corpora for file in corpus.files if is_read_once(file)]:
             raise ValueError(

@@ -51,6 +51,8 @@ class TextCorpus:
     files: tuple[Path, ...]
     raw_text: bool
     """Whether the lines are to be tokenised; otherwise their tokens are separated by spaces."""
+    column: str | None = None
+    """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: its texts are the lines."""
 
     @property
     def split(self) -> Callable[[str], list[str]]:
@@ -61,7 +63,8 @@ class TextCorpus:
         """The lines of all files, each with the index of its file and its number there, from 1."""
         with progress_bar(unit="line", label="reading", keep=False, scale=True) as bar:
             for index, path in enumerate(self.files):
-                for number, line in enumerate(sentence_lines(path, raw_text=self.raw_text), start=1):
+                lines = sentence_lines(path, raw_text=self.raw_text, column=self.column)
+                for number, line in enumerate(lines, start=1):
                     yield index, number, line
                     bar.update()
 
@@ -70,7 +73,7 @@ class TextCorpus:
         return (self.split(line) for _, _, line in self.lines())
 
 
-def open_corpus(path: str | Path, *, raw_text: bool = False) -> TextCorpus:
+def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None = None) -> TextCorpus:
     """A text file, or a folder whose text files (.txt, .gz, .xz) are one corpus, in the order of their names.
 
     Raises FileNotFoundError for a missing file and ValueError for a folder without text files.
@@ -79,11 +82,11 @@ def open_corpus(path: str | Path, *, raw_text: bool = False) -> TextCorpus:
     if not path.is_dir():
         if not path.exists():
             raise FileNotFoundError(f"{path}: there is no such file; expected a corpus, or a folder of text files")
-        return TextCorpus((path,), raw_text)
+        return TextCorpus((path,), raw_text, column)
     files = tuple(sorted(file for file in path.iterdir() if file.suffix in TEXT_ENDINGS and file.is_file()))
     if not files:
         raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}")
-    return TextCorpus(files, raw_text)
+    return TextCorpus(files, raw_text, column)
 
 
 def sample_uses(

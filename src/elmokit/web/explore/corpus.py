@@ -56,7 +56,9 @@ class Corpus:
         return listed + self.labels
 
 
-def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = False) -> Corpus:
+def read_corpus(
+    paths: Sequence[Path], language: Language, *, raw_text: bool = False, column: str | None = None
+) -> Corpus:
     """The list of polysemes of a language, and the lines of files (plain, gzip or xz).
 
     A line of a file named `.tsv` (`.tsv.gz`, `.tsv.xz`) has, after the sentence, an index and a label for each token
@@ -64,6 +66,7 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
 
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces. Both are brought to NFC,
         as text that is typed is.
+    column: of JSON lines, tables in tabs or commas, or `form` of CoNLL-U, whose texts are the lines; without labels.
     Raises ValueError for a file without sentences, for more than MAX_TOKENS tokens in all, and, naming the line, for an
     index without a label, one that is not that of a token, and one of text that is tokenised.
     """
@@ -75,8 +78,8 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
     for path in paths:
         is_only = [other.name for other in paths].count(path.name) == 1
         sources.append((path.name if is_only else str(path), len(sentences)))
-        is_labelled = LABELLED.search(path.name) is not None
-        lines = sentence_lines(path, raw_text=raw_text, has_columns=is_labelled)
+        is_labelled = column is None and LABELLED.search(path.name) is not None
+        lines = sentence_lines(path, raw_text=raw_text, column=column, has_columns=is_labelled)
         for number, line in enumerate(lines, start=1):
             text, *columns = line.split("\t") if is_labelled else [line]
             tokens = tokenize(text) if raw_text else split_tokens(unicodedata.normalize("NFC", text))

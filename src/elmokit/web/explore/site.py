@@ -53,12 +53,13 @@ def write_site(
     model: str | Path = DEFAULT_MODEL,
     corpora: Sequence[Path] = (),
     raw_text: bool = False,
+    column: str | None = None,
     umap: bool = False,
 ) -> Path:
     """Write the explorer of a model into a new folder, and return the page, `index.html`.
 
-    corpora: files to search in next to the bundled sample, one sentence per line; `raw_text` tokenises them. A map of a
-        word's occurrences has a colour for each file.
+    corpora: files to search in next to the bundled sample, one sentence per line; `raw_text` tokenises them, and
+        `column` reads a column of them. A map of a word's occurrences has a colour for each file.
     umap: whether to compute maps by UMAP, too; that takes about a second for each of 200 words at most.
     The site shows the model's own vectors exactly: its weights are stored in float16 only if that loses nothing.
     Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser, or that
@@ -75,7 +76,7 @@ def write_site(
     if umap:
         require_umap()
     elmo = Elmo(model, device="cpu")
-    corpus = read_corpus(corpora, language_of_model(elmo), raw_text=raw_text)
+    corpus = read_corpus(corpora, language_of_model(elmo), raw_text=raw_text, column=column)
     with new_folder(folder) as target:
         _write_model(target, stored)
         write_corpus(target, corpus, elmo, umap=umap)
