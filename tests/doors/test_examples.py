@@ -1,4 +1,4 @@
-"""The examples of the integrations that are tested here run, in an empty folder, and print something."""
+"""Examples and pages of the integrations that are tested here: their code runs from the top to the bottom."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from behind_doors import integration_of, is_behind_doors
+from page_code import run_page
 
-FOLDER = Path(__file__).parents[2] / "examples"
-EXAMPLES = sorted(path for path in FOLDER.glob("integrations/*.py") if is_behind_doors(integration_of(path)))
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted(path for path in ROOT.glob("examples/integrations/*.py") if is_behind_doors(integration_of(path)))
+PAGES = sorted(page for page in ROOT.glob("docs/integrations/*.md") if is_behind_doors(page.stem))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -28,3 +30,10 @@ def test_it_runs_in_an_empty_folder(path: Path, tmp_path: Path):
     )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(f"docs/integrations/{page.name}")

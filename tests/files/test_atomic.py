@@ -16,9 +16,11 @@ from elmokit.files.atomic import (
     atomic_write,
     check_names,
     check_output,
+    new_folder,
     remove_leftovers,
     temporary_folder,
 )
+from elmokit.files.locks import InUseError
 
 WRITER = """
 import sys, time
@@ -86,33 +88,27 @@ def test_a_link_is_followed(tmp_path: Path):
     assert real.read_text() == "new"
 
 
-def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="does not exist; create it first"), atomic_write(tmp_path / "no" / "a"):
-        pytest.fail("nothing should be computed")
-    with pytest.raises(IsADirectoryError, match="is a folder"), atomic_write(tmp_path):
-        pytest.fail("nothing should be computed")
-    with pytest.raises(OSError, match="is a device"), atomic_write(os.devnull):
-        pytest.fail("nothing should be computed")
-    os.mkfifo(tmp_path / "fifo")
-    (tmp_path / "link").symlink_to(tmp_path / "nothing")
-    for name, message in (("fifo", "is a device or a pipe"), ("link", "is a link to .*nothing, which does not exist")):
-        with pytest.raises(OSError, match=message), atomic_write(tmp_path / name):
-            pytest.fail("nothing should be computed")
-        with pytest.raises(OSError, match=message):
-            check_output(tmp_path / name)
-    assert sorted(os.listdir(tmp_path)) == ["fifo", "link"]
-
-
-def test_standard_output_is_not_the_name_of_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="- cannot name an output; name a file, or leave out -o"):
-        check_output("-")
+    os.mkfifo("fifo")
+    Path("link").symlink_to(tmp_path / "nothing")
     reader, writer = os.pipe()
-    with pytest.raises(OSError, match="is a device or a pipe"):
-        check_output(f"/dev/fd/{writer}")  # a link to a pipe, as /dev/stdout may be
+    for target, kind, message in (
+        ("no/a", FileNotFoundError, "does not exist; create it first"),
+        (tmp_path, IsADirectoryError, "is a folder"),
+        (os.devnull, OSError, "is a device"),
+        ("fifo", OSError, "is a device or a pipe"),
+        (f"/dev/fd/{writer}", OSError, "is a device or a pipe"),  # a link to a pipe, as /dev/stdout may be
+        ("link", FileNotFoundError, "is a link to .*nothing, which does not exist"),
+        ("-", ValueError, "- cannot name an output; name a file, or leave out -o"),
+    ):
+        with pytest.raises(kind, match=message), atomic_write(target):
+            pytest.fail("nothing should be computed")
+        with pytest.raises(kind, match=message):
+            check_output(target)
     os.close(reader)
     os.close(writer)
-    assert os.listdir(tmp_path) == []
+    assert sorted(os.listdir(tmp_path)) == ["fifo", "link"]
 
 
 def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path: Path):
@@ -241,9 +237,28 @@ def test_names_that_are_not_utf8_are_refused(tmp_path: Path):
 
 def test_files_are_a_list_of_names_or_paths(tmp_path: Path):
     assert as_paths(["a.txt", tmp_path]) == as_paths(iter([Path("a.txt"), str(tmp_path)])) == [Path("a.txt"), tmp_path]
+    for alone in ("a.txt", Path("a.txt")):
+        with pytest.raises(ValueError, match=re.escape("a.txt is given alone; expected a list of files: ['a.txt']")):
+            as_paths(alone)  # pyright: ignore[reportArgumentType] - a Path, as users may give it
 
 
-@pytest.mark.parametrize("alone", ["a.txt", Path("a.txt")])
-def test_a_file_that_is_not_in_a_list_is_refused(alone: str | Path):
-    with pytest.raises(ValueError, match=re.escape("a.txt is given alone; expected a list of files: ['a.txt']")):
-        as_paths(alone)  # pyright: ignore[reportArgumentType] - a Path, as users may give it
+def test_a_folder_that_is_being_made_is_not_made_a_second_time(tmp_path: Path):
+    target = tmp_path / "parent" / "model"
+    with new_folder(target) as place:
+        (place / "first").touch()
+        with pytest.raises(InUseError, match="model is in use by another process"), new_folder(target):
+            pytest.fail("two are making it")
+    assert os.listdir(target) == ["first"] and os.listdir(tmp_path / "parent") == ["model"]
+    with pytest.raises(FileExistsError, match="is not an empty folder"), new_folder(target):
+        pytest.fail("it is there")
+
+
+def test_what_a_process_left_that_was_killed_after_its_work_goes(tmp_path: Path):
+    target = tmp_path / "model"
+    with new_folder(target) as place:
+        (place / "first").touch()
+    (tmp_path / ".model.lock").touch()
+    (tmp_path / ".model.0123456789abcdef.tmp").mkdir()
+    with pytest.raises(FileExistsError), new_folder(target):
+        pytest.fail("it is there")
+    assert os.listdir(tmp_path) == ["model"]

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,17 +78,8 @@ def test_does_not_write_what_it_would_not_read(tmp_path: Path):
 
 
 def test_gives_each_field_by_its_type():
-    read = fields(
-        text="a",
-        flag=True,
-        count=3,
-        rate=0.5,
-        none=None,
-        whole=[1, 2],
-        pairs=[[1, 2]],
-        words=["a", "밥"],
-        rates=[1, 0.5],
-    )
+    values = {"text": "a", "flag": True, "count": 3, "rate": 0.5, "none": None, "whole": [1, 2], "pairs": [[1, 2]]}
+    read = fields(**values, words=["a", "밥"], rates=[1, 0.5])
     assert read.text("text") == "a"
     assert read.boolean("flag") is True
     assert read.integer("count") == 3
@@ -148,26 +140,23 @@ def test_errors_name_the_way_to_a_field():
         inner.value("m")
 
 
-def test_refuses_fields_that_are_missing_or_of_another_kind():
-    read = fields(none=None, true=True, text="3", list=[{}, 3], large=10**400, object={})
-    with pytest.raises(FormatError, match="^x.json: field a: is missing; there are none, true, text"):
-        read.text("a")
-    with pytest.raises(FormatError, match="field none: is null; expected text"):
-        read.text("none")
-    with pytest.raises(FormatError, match="field true: is a boolean; expected a whole number"):
-        read.integer("true")
-    with pytest.raises(FormatError, match="field text: is text; expected a number"):
-        read.number("text")
-    with pytest.raises(FormatError, match="field object: is an object; expected a list"):
-        read.list_of_fields("object")
-    with pytest.raises(FormatError, match=r"field list\[1\]: is a number; expected an object"):
-        read.list_of_fields("list")
-    with pytest.raises(FormatError, match=r"field list\[0\]: is an object; expected a number"):
-        read.numbers("list")
-    with pytest.raises(FormatError, match="field large: is 1000.*; expected at least 0"):
-        read.number("large")
-    with pytest.raises(FormatError, match="field a: is not known; expected none, true"):
-        fields(a=1).require_known(("none", "true"))
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda fields: fields.text("a"), "^x.json: field a: is missing; there are none, true, text"),
+        (lambda fields: fields.text("none"), "field none: is null; expected text"),
+        (lambda fields: fields.integer("true"), "field true: is a boolean; expected a whole number"),
+        (lambda fields: fields.number("text"), "field text: is text; expected a number"),
+        (lambda fields: fields.list_of_fields("object"), "field object: is an object; expected a list"),
+        (lambda fields: fields.list_of_fields("list"), r"field list\[1\]: is a number; expected an object"),
+        (lambda fields: fields.numbers("list"), r"field list\[0\]: is an object; expected a number"),
+        (lambda fields: fields.number("large"), "field large: is 1000.*; expected at least 0"),
+        (lambda fields: fields.require_known(("none", "text")), "field true: is not known; expected none, text"),
+    ],
+)
+def test_refuses_fields_that_are_missing_or_of_another_kind(read: Callable[[Fields], object], message: str):
+    with pytest.raises(FormatError, match=message):
+        read(fields(none=None, true=True, text="3", list=[{}, 3], large=10**400, object={}))
 
 
 @pytest.mark.parametrize("value", [[], ["a", ""], ["a b"], ["a\tb"], ["a\nb"], ["a\r"], ["a", 3]])

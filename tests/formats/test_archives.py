@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from attacks.mutations import mutants
 from elmokit.files import archives
 from elmokit.files.archives import unpacked
 from elmokit.formats.convert import convert
@@ -110,54 +109,49 @@ def tar_link(kind: bytes) -> tarfile.TarInfo:
 ZEROS = bytes(30 << 20)
 LONG = "a\x1b[2J" + "x" * 300
 ENCRYPTED = (b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")  # flags in the list of members
-HOSTILE_ZIPS: dict[str, tuple[list[tuple[Any, bytes]], tuple[bytes, bytes], str]] = {
-    "a long name": ([(LONG, b"1")], (b"", b""), "File name too long"),
-    "deep folders": ([("/".join("abcdefghij"), b"1")], (b"", b""), "is in more than 8 folders"),
-    "no name": ([("name", b"1")], (b"name", b"\0ame"), "cannot be unpacked"),  # a zip's names end at a zero
-    "a link": ([(zip_link(), b"/etc/passwd")], (b"", b""), "link: is a link or a device"),
-    "a file that is a folder": ([("a", b"1"), ("a/b", b"1")], (b"", b""), "cannot be unpacked"),
-    "a folder that is a file": ([("a/b", b"1"), ("a", b"1")], (b"", b""), "cannot be unpacked"),
-    "a bomb": ([("zeros", ZEROS)], (b"", b""), "which no archive of trained weights does"),
-    "a size that is too small": (
-        [("zeros", ZEROS)],
-        (len(ZEROS).to_bytes(4, "little"), (100).to_bytes(4, "little")),
-        "cannot be unpacked",
-    ),
-    "too many files": ([(str(number), b"") for number in range(21)], (b"", b""), "holds more than 20 files"),
-    "encryption": ([("a", NOISE)], ENCRYPTED, "is encrypted"),
-}
-HOSTILE_TARS: dict[str, tuple[list[Any], str]] = {
+SMALL_SIZE = (len(ZEROS).to_bytes(4, "little"), (100).to_bytes(4, "little"))
+HOSTILE: dict[str, tuple[list[Any], str]] = {  # zips and tars
     "a long name": ([(LONG, b"1")], "File name too long"),
     "deep folders": ([("/".join("abcdefghij"), b"1")], "is in more than 8 folders"),
     "a file that is a folder": ([("a", b"1"), ("a/b", b"1")], "cannot be unpacked"),
     "a folder that is a file": ([("a/b", b"1"), ("a", b"1")], "cannot be unpacked"),
     "a bomb": ([("noise", NOISE), ("zeros", ZEROS)], "which no archive of trained weights does"),
-    **{
-        f"a link of type {kind.decode()}": ([tar_link(kind)], "link: is a link or a device")
-        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
-    },
+    "too many files": ([(str(number), b"") for number in range(21)], "holds more than 20 files"),
+}
+HOSTILE_ZIPS: dict[str, tuple[tuple[Any, bytes], tuple[bytes, bytes], str]] = {  # a member, and bytes that are changed
+    "no name": (("name", b"1"), (b"name", b"\0ame"), "cannot be unpacked"),  # a zip's names end at a zero
+    "a link": ((zip_link(), b"/etc/passwd"), (b"", b""), "link: is a link or a device"),
+    "a size that is too small": (("zeros", ZEROS), SMALL_SIZE, "cannot be unpacked"),
+    "encryption": (("a", NOISE), ENCRYPTED, "is encrypted"),
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE_ZIPS)
-def test_hostile_zips_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
-    members, (old, new), reason = HOSTILE_ZIPS[name]
-    path = zipped(tmp_path / "a.zip", *members)
-    if old:
-        assert old in path.read_bytes()
-        path.write_bytes(path.read_bytes().replace(old, new))
+def assert_refused(path: Path, reason: str) -> None:
     with pytest.raises(FormatError, match=reason) as error:
         contents(path)
     assert "\x1b" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", HOSTILE_TARS)
-def test_hostile_tars_are_refused(tmp_path: Path, name: str) -> None:
-    members, reason = HOSTILE_TARS[name]
-    with pytest.raises(FormatError, match=reason) as error:
-        contents(tarred(tmp_path / "a.tar.gz", *members))
-    assert "\x1b" not in str(error.value)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
+    members, reason = HOSTILE[name]
+    assert_refused(zipped(tmp_path / "a.zip", *members), reason)
+    assert_refused(tarred(tmp_path / "a.tar.gz", *members), reason)
+
+
+@pytest.mark.parametrize("name", HOSTILE_ZIPS)
+def test_hostile_zips_are_refused(tmp_path: Path, name: str) -> None:
+    member, (old, new), reason = HOSTILE_ZIPS[name]
+    path = zipped(tmp_path / "a.zip", member)
+    assert old in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(old, new) if old else path.read_bytes())
+    assert_refused(path, reason)
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_links_and_devices_in_tars_are_refused(tmp_path: Path, kind: bytes) -> None:
+    assert_refused(tarred(tmp_path / "a.tar.gz", tar_link(kind)), "link: is a link or a device")
 
 
 def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(
@@ -170,18 +164,6 @@ def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(
         file.write(bytes(64 << 20))
     with pytest.raises(FormatError), without_allocation(16 << 20):
         contents(tmp_path / "a.tar.gz")
-
-
-@pytest.mark.parametrize("name", ["nlpl/typical.zip", "allennlp/frozen.model.tar.gz"])
-def test_damaged_archives_are_read_or_refused(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "archive"
-    for content in mutants((FIXTURES / name).read_bytes(), number=20, seed=3):
-        path.write_bytes(content)
-        try:
-            read_stored(path)
-        except ValueError as error:
-            assert str(path) in str(error)
-            assert "/tmp/elmokit-" not in str(error)
 
 
 def test_an_error_within_an_archive_names_the_archive(tmp_path: Path) -> None:

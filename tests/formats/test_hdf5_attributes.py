@@ -37,7 +37,7 @@ def test_whatever_is_damaged_there_are_texts_or_a_refusal(tmp_path: Path, libver
     content = path.read_bytes()
     start = content.index(b"GCOL")
     refused = 0
-    for at in [*range(address, address + 500, 2), *range(start, start + 400, 2)]:
+    for at in [*range(address, address + 500, 5), *range(start, start + 400, 5)]:
         for new in (b"\0\0", b"\xff\xff"):
             damaged.write_bytes(content[:at] + new + content[at + 2 :])
             try:
@@ -45,4 +45,4 @@ def test_whatever_is_damaged_there_are_texts_or_a_refusal(tmp_path: Path, libver
             except FormatError as error:
                 assert str(error).startswith(f"{damaged}: attributes: cannot be read: ")
                 refused += 1
-    assert refused > 50
+    assert refused > 20

@@ -128,12 +128,9 @@ def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"lstm": {"dim": NaN}}', "NaN is not a JSON number"),
         ('{"lstm": {}, "lstm": {}}', 'the key "lstm" is repeated'),
-        ('{"lstm": ' * 100_000, "is nested too deeply"),
         ('{"lstm": {"dim": 4096', "is not valid JSON"),
         ("{" + " " * (5 << 20) + "}", r"expected an options.json|more than 4\.0 MiB"),
-        ("[]", "is a text file; expected a model file"),
         ("null", "is a text file; expected a model file"),
         ("", "is an empty file"),
     ],
@@ -144,9 +141,3 @@ def test_refuses_what_is_not_an_ordinary_json_object(pair: Path, text: str, mess
     with pytest.raises(FormatError, match=rf"options\.json: .*({message})"):
         read_stored(path, pair / "weights.hdf5")
     assert inspect(path, pair / "weights.hdf5").refusals
-
-
-def test_a_byte_order_mark_does_not_matter(pair: Path) -> None:
-    content = (pair / "options.json").read_bytes()
-    (pair / "options.json").write_bytes(b"\xef\xbb\xbf" + content)
-    read_stored(pair)

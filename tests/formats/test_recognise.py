@@ -17,12 +17,15 @@ import numpy as np
 import pytest
 import torch
 
+from elmokit.formats import vocabulary_file as vocabulary
 from elmokit.formats.bilm_tf import BILM_TF, find_pair
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.formats.inspect import inspect
 from elmokit.formats.model_files import ModelFiles
+from elmokit.formats.names import model_name
 from elmokit.formats.native import NATIVE
 from elmokit.formats.recognise import read_stored, recognise
+from elmokit.formats.vocabulary_file import looks_like_vocabulary, read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
 
@@ -132,6 +135,7 @@ def _torch_file(*, new: bool) -> bytes:
     return target.getvalue()
 
 
+CHECKPOINT_INDEX = bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
     "pickle": (pickle.dumps({"a": 1}), FileKind.PICKLE, "opening a pickle can run any code"),
     "old pickle": (pickle.dumps({"a": 1}, protocol=0), FileKind.PICKLE, "opening a pickle can run any code"),
@@ -143,15 +147,11 @@ OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
     "gzip": (gzip.compress(b"words"), FileKind.GZIP, "expected a model"),
     "xz": (lzma.compress(b"words"), FileKind.XZ, "expected a model"),
     "npy": (b"\x93NUMPY\x01\x00", FileKind.NUMPY, "expected a model"),
-    "checkpoint index": (
-        bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb",
-        FileKind.TENSORFLOW_INDEX,
-        "there is no options.json",
-    ),
+    "checkpoint index": (CHECKPOINT_INDEX, FileKind.TENSORFLOW_INDEX, "there is no options.json"),
     "checkpoint": (
-        b'model_checkpoint_path: "model.ckpt-9"\n',
+        b'model_checkpoint_path: "x"\n',
         FileKind.TENSORFLOW_CHECKPOINT,
-        "the .index and .data files of the checkpoint are not with it",
+        "the .index and .data files of the",
     ),
     "SavedModel": (b"\x08\x01\x12\xa2\x03", FileKind.TENSORFLOW_SAVED_MODEL, "modules of TF-Hub are not read"),
     "many langs": (b'{"config_path": "/users/cnn.json"}', FileKind.MANY_LANGS_CONFIG, "ELMoForManyLangs"),
@@ -184,17 +184,17 @@ def test_other_files_are_named_by_their_contents(tmp_path: Path, name: str) -> N
 
 
 def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path) -> None:
-    (tmp_path / "weights.th").write_bytes(_torch_file(new=True))
-    with pytest.raises(FormatError, match=r"weights\.th: is a PyTorch file .*; expected the HDF5 file of weights"):
-        recognise(pair / "options.json", tmp_path / "weights.th")
-    with pytest.raises(FormatError, match=r"vocabulary\.txt: is a text file; expected an options\.json of bilm-tf"):
-        recognise(pair / "vocabulary.txt", pair / "weights.hdf5")
-    with pytest.raises(FormatError, match=r"weights\.hdf5: is an HDF5 file; expected an options\.json"):
-        recognise(pair / "weights.hdf5", pair / "weights.hdf5")
-    with pytest.raises(FormatError, match=r"is a folder; expected an options\.json .*; give the folder alone"):
-        recognise(pair, pair / "weights.hdf5")
-    with pytest.raises(FormatError, match=r"is a folder; expected the HDF5 file .*; give the folder alone"):
-        recognise(pair / "options.json", pair)
+    (state := tmp_path / "weights.th").write_bytes(_torch_file(new=True))
+    options, weights = pair / "options.json", pair / "weights.hdf5"
+    for first, second, message in (
+        (options, state, r"weights\.th: is a PyTorch file .*; expected the HDF5 file of weights"),
+        (pair / "vocabulary.txt", weights, r"vocabulary\.txt: is a text file; expected an options\.json of bilm-tf"),
+        (weights, weights, r"weights\.hdf5: is an HDF5 file; expected an options\.json"),
+        (pair, weights, r"is a folder; expected an options\.json .*; give the folder alone"),
+        (options, pair, r"is a folder; expected the HDF5 file .*; give the folder alone"),
+    ):
+        with pytest.raises(FormatError, match=message):
+            recognise(first, second)
 
 
 @pytest.mark.parametrize("content", [OTHER_FILES[name][0] for name in ("nothing", "web page", "pointer")])
@@ -218,16 +218,6 @@ def test_of_two_released_pairs_the_one_with_the_given_name_is_read(pair: Path) -
         assert (found.options.name, found.weights.name) == ("elmo_5.5B_options.json", "elmo_5.5B_weights.hdf5")
     with pytest.raises(FormatError, match="holds several options"):
         find_pair(ModelFiles(pair))
-
-
-def test_an_elmoformanylangs_folder_is_explained(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"config_path": "cnn_50_100_512_4096_sample.json"}')
-    (tmp_path / "encoder.pkl").write_bytes(_torch_file(new=False))
-    (tmp_path / "char.dic").write_text("a\t1\n")
-    with pytest.raises(FormatError) as error:
-        recognise(tmp_path)
-    assert "encoder.pkl (a Python pickle)" in str(error.value)
-    assert "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic" in str(error.value)
 
 
 def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path) -> None:
@@ -296,3 +286,81 @@ def test_safetensors_without_our_config_are_explained(folder: Path) -> None:
         recognise(folder / "model.safetensors")
     with pytest.raises(FormatError, match=r"config\.json \(a JSON file\)"):
         recognise(folder)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("mini-en", "mini-en"),
+        ("hf://user/model", "model"),
+        ("hf://user/model@main", "model@main"),
+        ("bilm/", "bilm"),
+        (Path("bilm/inner/.."), "bilm"),
+    ],
+)
+def test_a_model_is_called_as_its_folder_or_as_it_is_on_the_hub(given: str | Path, name: str):
+    assert model_name(given) == name
+
+
+def test_the_name_of_a_path_is_that_of_the_folder_that_it_leads_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "bilm" / "inner"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    assert model_name(".") == "inner" and model_name("..") == "bilm"
+
+
+TEXT = b"<S>\r\n</S>\r\n<UNK>\r\nthe\r\n"
+
+
+def test_a_vocabulary_is_known_by_its_special_tokens_plain_or_compressed(tmp_path: Path):
+    (tmp_path / "plain.txt").write_bytes(TEXT)
+    (tmp_path / "small.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "prose.txt").write_bytes(b"the\nbank\n")
+    assert looks_like_vocabulary(tmp_path / "plain.txt") and looks_like_vocabulary(tmp_path / "small.gz")
+    assert not looks_like_vocabulary(tmp_path / "prose.txt")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(TEXT)[:-12],
+        gzip.compress(TEXT)[:3],
+        gzip.compress(TEXT)[:10] + b"\xff" + gzip.compress(TEXT)[11:],
+        lzma.compress(TEXT)[:-12],
+        lzma.compress(TEXT)[:6] + b"\xff" + lzma.compress(TEXT)[7:],
+    ],
+    ids=["gzip cut short", "a part of gzip's header", "a byte of gzip", "xz cut short", "a byte of xz's header"],
+)
+def test_a_compressed_file_that_is_damaged_may_be_the_vocabulary_and_is_refused(tmp_path: Path, content: bytes):
+    (tmp_path / "damaged").write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"damaged: .* is truncated or damaged \(.*it may be the vocabulary of the model"
+    ):
+        looks_like_vocabulary(tmp_path / "damaged")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        looks_like_vocabulary(tmp_path / "missing.txt")
+
+
+def test_what_is_elsewhere_is_no_vocabulary(tmp_path: Path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "outside.txt").write_bytes(TEXT)
+    (tmp_path / "model" / "link.txt").symlink_to(tmp_path / "outside.txt")
+    assert not looks_like_vocabulary(tmp_path / "model" / "link.txt")
+    with pytest.raises(FormatError, match="link"):
+        read_vocabulary(tmp_path / "model" / "link.txt")
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1 << 28, 100_004), (500_000, None)])
+def test_no_more_is_read_than_words_can_be_packed_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, expected: int | None
+):
+    monkeypatch.setattr(vocabulary, "MAX_BYTES", most)
+    words = "".join(f"{number:x}\n" for number in range(100_000)).encode()
+    (tmp_path / "words.gz").write_bytes(gzip.compress(TEXT + words, 1))
+    if expected is not None:
+        assert len(read_vocabulary(tmp_path / "words.gz")) == expected
+        return
+    with pytest.raises(
+        ValueError, match=r"words.gz: has more than 488.3 KiB, which is too much for a file of its size"
+    ):
+        read_vocabulary(tmp_path / "words.gz")

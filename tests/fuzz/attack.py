@@ -17,17 +17,14 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from attacks.outcome import Attempt, Part, Result, by_part, read_results, result_of, write_results
+from attacks.outcome import Part, Result, by_part, read_results, write_results
 
 PARTS = ("mutants", "text", "determinism", "leaks", "kills", "disks", "pairs", "forks")
 """Modules of `attacks/`; the constant `PART` of each says what it does."""
-
-FORK = multiprocessing.get_context("fork")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,16 +34,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.part == "report":
         results = [result for path in arguments.results for result in read_results(path)]
     elif arguments.part == "small":
-        parts = [part_named(name) for name in arguments.parts or PARTS]
-        results = [_result(part, arguments.seed, range(part.small_count), jobs=1) for part in parts]
+        names = arguments.parts or PARTS
+        results = [_result(name, arguments.seed, range(part_named(name).small_count)) for name in names]
     else:
-        part = part_named(arguments.part)
-        count = part.count if arguments.count is None else arguments.count
+        count = part_named(arguments.part).count if arguments.count is None else arguments.count
         numbers = range(arguments.first, arguments.first + count)
-        results = [_result(part, arguments.seed, numbers, jobs=arguments.jobs)]
+        results = [_result(arguments.part, arguments.seed, numbers, jobs=arguments.jobs)]
+    results = by_part(results)
     if arguments.output:
         write_results(arguments.output, results)
-    for result in by_part(results):
+    for result in results:
         print(_text(result), flush=True)
     return int(any(result.num_defects for result in results))
 
@@ -64,8 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         part.add_argument("--count", type=int, metavar="N", help="attempts (default: as in the goals)")
         part.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
     small = commands.add_parser("small", parents=[common, seeded], help="a little of each part, as `make test` runs it")
-    of_parts = f"some of {', '.join(PARTS)} (default: all)"
-    small.add_argument("parts", nargs="*", type=_known_part, metavar="PART", help=of_parts)
+    small.add_argument("parts", nargs="*", type=_known_part, metavar="PART", help=f"some of {', '.join(PARTS)}")
     report = commands.add_parser("report", parents=[common], help="add up the results of several runs")
     report.add_argument("results", nargs="+", type=Path, metavar="FILE")
     return parser
@@ -82,48 +78,24 @@ def part_named(name: str) -> Part:
     return importlib.import_module(f"attacks.{name}").PART
 
 
-def _result(part: Part, seed: int, numbers: range, *, jobs: int) -> Result:
+def _result(name: str, seed: int, numbers: range, *, jobs: int = 1) -> Result:
+    """What became of the attempts of these numbers, in so many processes; each does every `jobs`-th one."""
     from elmokit import __version__
 
     asked = f"--seed {seed} --first {numbers.start} --count {len(numbers)} --jobs {jobs}"
-    return result_of(
-        part.name,
-        _in_jobs(part, seed, numbers, jobs=jobs),
-        command=f"python tests/fuzz/attack.py {part.name} {asked}",
-        machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        version=__version__,
-        clock=time.monotonic,
-    )
-
-
-def _in_jobs(part: Part, seed: int, numbers: range, *, jobs: int) -> Iterator[Attempt]:
-    """The attempts of these numbers, in so many processes; each does every `jobs`-th one."""
+    command = f"python tests/fuzz/attack.py {name} {asked}"
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    result, began = Result(name, [], machine, __version__), time.monotonic()
     if jobs == 1:
-        yield from part.attempts(seed, numbers)
-        return
-    workers: list[BaseProcess] = []
-    readers: list[Connection] = []
-    for start in range(jobs):
-        reader, writer = FORK.Pipe(duplex=False)
-        workers.append(FORK.Process(target=_work, args=(part, seed, numbers[start::jobs], writer)))
-        workers[-1].start()
-        writer.close()  # so that what is read ends with the process, also if it is killed
-        readers.append(reader)
-    while readers:
-        for reader in wait(readers):
-            try:
-                yield reader.recv()
-            except (EOFError, OSError):  # at its end, or in the middle of an attempt
-                readers.remove(reader)
-    for worker in workers:
-        worker.join()
-    if failed := [worker.exitcode for worker in workers if worker.exitcode]:
-        raise RuntimeError(f"{len(failed)} of {jobs} processes of {part.name} failed")
-
-
-def _work(part: Part, seed: int, share: range, writer: Connection) -> None:
-    for attempt in part.attempts(seed, share):
-        writer.send(attempt)
+        for attempt in part_named(name).attempts(seed, numbers):
+            result.count(attempt)
+    else:
+        shares = [numbers[start::jobs] for start in range(jobs)]
+        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as processes:
+            for share in processes.map(_result, [name] * jobs, [seed] * jobs, shares):
+                result.add(share)
+    result.commands, result.seconds = [command], round(time.monotonic() - began, 1)
+    return result
 
 
 def _text(result: Result) -> str:

@@ -2,22 +2,12 @@
 
 import pytest
 
-from elmokit.system.markdown import (
-    aligned_table,
-    code_block,
-    code_span,
-    columns,
-    escape_markdown,
-    markdown_table,
-)
+from elmokit.system.markdown import aligned_table, code_span, columns, escape_markdown, markdown_table
 
 
 def test_names_are_flush_left_and_numbers_flush_right():
     table = markdown_table(("run", "task", "score"), [("a", "b", "1.0"), ("c", "d", "2.5")], num_names=2)
     assert table.splitlines() == ["| run | task | score |", "|---|---|---:|", "| a | b | 1.0 |", "| c | d | 2.5 |"]
-
-
-def test_a_table_without_rows_has_a_header():
     assert markdown_table(("run", "score"), []) == "| run | score |\n|---|---:|"
 
 
@@ -45,6 +35,8 @@ def test_code_ends_where_it_should():
 def test_a_row_with_too_few_cells_is_refused():
     with pytest.raises(ValueError, match="a row has 1 cells, but the header has 2: alone"):
         markdown_table(("run", "score"), [("alone",)])
+    with pytest.raises(ValueError):
+        aligned_table([["a", "b"], ["c"]])
 
 
 def test_aligned_columns_are_two_spaces_apart():
@@ -57,13 +49,3 @@ def test_a_korean_syllable_takes_two_columns():
     table = aligned_table([["word", "sense"], ["눈이", "눈"], ["a", "snow"]])
     assert table.splitlines() == ["word  sense", "눈이     눈", "a      snow"]
     assert {columns(line) for line in table.splitlines()} == {11}
-
-
-def test_aligned_rows_have_the_same_number_of_cells():
-    with pytest.raises(ValueError):
-        aligned_table([["a", "b"], ["c"]])
-
-
-def test_a_block_of_code_ends_where_it_should():
-    assert code_block(["a", "b_c"], language="sh") == "```sh\na\nb_c\n```"
-    assert code_block(["a```b\n"], language="") == "````\na```b\\n\n````"

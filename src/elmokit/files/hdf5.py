@@ -46,7 +46,6 @@ class HDF5File:
         self.entries: dict[str, Entry] = {entry.name: entry for entry in _walk(path, file.id, self.num_bytes)}
 
     def read(self, name: str) -> Array:
-        """A dataset as float32. Raises FormatError if its entry has a refusal."""
         return read_dataset(self.path, self._file.id, self.entries[name], self.num_bytes)
 
 

@@ -69,7 +69,6 @@ class NumberedDatasets:
         return self._len
 
     def __getitem__(self, number: int) -> Array:
-        """A dataset as float32."""
         return read_dataset(self.path, self._root, self._entry(number), self._num_bytes)
 
     def shape(self, number: int) -> tuple[int, ...]:
@@ -110,8 +109,8 @@ class _DamagedError(ValueError):
 def text_attributes(path: Path, address: int) -> dict[str, str]:
     """The short single texts among the attributes of the object whose header is at this address.
 
-    Attributes that are kept outside of the header are left out; there are so only where one object has many. Raises
-    FormatError for a header or a heap that is damaged.
+    Attributes stored outside the header (of objects with many) are ignored. Raises FormatError for a header or a heap
+    that is damaged.
     """
     try:
         with path.open("rb") as file:

@@ -119,7 +119,6 @@ class Fields:
 
     @property
     def names(self) -> list[str]:
-        """Names of all fields."""
         return list(self._values)
 
     @property
@@ -210,11 +209,9 @@ class Fields:
         return self._checked(name, value, kind, "true or false" if kind is bool else "text")
 
     def object(self, name: str) -> dict[str, object]:
-        """An object, unchecked inside."""
         return self.read(name, dict[str, object])
 
     def fields(self, name: str) -> Fields:
-        """The fields of an object within this one."""
         return Fields(self.where, self.object(name), prefix=f"{self._prefix}{name}.")
 
     def list_of_fields(self, name: str) -> list[Fields]:
@@ -227,11 +224,9 @@ class Fields:
         return self.read(name, list[object])
 
     def text(self, name: str) -> str:
-        """A string."""
         return self.read(name, str)
 
     def texts(self, name: str) -> list[str]:
-        """A list of texts, perhaps empty."""
         return self.read(name, list[str])
 
     def tokens(self, name: str) -> list[str]:
@@ -245,7 +240,6 @@ class Fields:
         return tokens
 
     def boolean(self, name: str) -> bool:
-        """True or false."""
         return self.read(name, bool)
 
     def integer(self, name: str, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:

@@ -124,18 +124,15 @@ def check_inputs(*paths: str | os.PathLike[str]) -> None:
                 pass
 
 
-def is_read_once(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is standard input (-), or a pipe or a device."""
-    return os.fspath(path) == STDIN or is_pipe(path)
-
-
 def is_terminal(path: str | os.PathLike[str]) -> bool:
     """Whether a path is standard input (-) that somebody types."""
     return os.fspath(path) == STDIN and sys.stdin.buffer.isatty()
 
 
-def is_pipe(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a pipe or a device, such as `<(zcat file)` of a shell, which can be read only once."""
+def is_read_once(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is standard input (-), or a pipe or a device, such as `<(zcat file)` of a shell."""
+    if os.fspath(path) == STDIN:
+        return True
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):  # opening it says what is wrong

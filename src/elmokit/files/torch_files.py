@@ -40,11 +40,9 @@ class TorchFile:
     tensors: dict[str, Tensor]
 
     def dtypes(self) -> list[str]:
-        """Names of the types of all tensors."""
         return sorted({_dtype(tensor) for tensor in self.tensors.values()})
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of all tensors by name."""
         return {name: tuple(tensor.shape) for name, tensor in self.tensors.items()}
 
     def read(self, name: str) -> Array:
@@ -102,20 +100,15 @@ def read_torch_file(path: Path) -> TorchFile:
         raise FormatError(
             path, f"is damaged, or holds more than a state dict (nothing in it was run): {printable(reason)}"
         ) from error
-    _check_total(path, sum(places.values()))
+    num_bytes, stored = sum(places.values()), path.stat().st_size
+    if num_bytes > MAX_EXPANSION * stored:  # they are expanded, or made of the same numbers again and again
+        reason = f"declares tensors of {readable_bytes(num_bytes)} in a file of {readable_bytes(stored)}"
+        raise FormatError(path, reason)
     return TorchFile(path, tensors)
 
 
 def _dtype(tensor: Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
-
-
-def _check_total(path: Path, num_bytes: int) -> None:
-    """Raise FormatError for tensors that are expanded, or made of the same numbers again and again."""
-    stored = path.stat().st_size
-    if num_bytes > MAX_EXPANSION * stored:
-        reason = f"declares tensors of {readable_bytes(num_bytes)} in a file of {readable_bytes(stored)}"
-        raise FormatError(path, reason)
 
 
 def _check_zip(path: Path) -> None:

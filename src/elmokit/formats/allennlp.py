@@ -1,7 +1,7 @@
 """AllenNLP: the biLM inside a trained model (`model.tar.gz`, or its folder) or the state dict of an ELMo module.
 
 The state dict has the biLM as it was used, perhaps fine-tuned, and the scalar mixes. The options are only in archives
-of AllenNLP 0.x; the shapes of the tensors say everything else than what all released models have in common.
+of AllenNLP 0.x; everything else follows from the shapes, except settings that all released models share.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ def config_of(fields: Fields) -> BiLMConfig:
     lookup = None
     if "lookup" in fields:
         lookup = fields.fields("lookup").as_dataclass(LookupConfig, complete=True, bounds=_LOOKUP_BOUNDS)
-    filters = _filters(fields, lookup)
+    has_no_filters = lookup is not None and not lookup.num_symbols and fields.items("filters") == []
+    filters = () if has_no_filters else fields.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM)
     return fields.as_dataclass(BiLMConfig, complete=True, bounds=_BOUNDS, filters=filters, lookup=lookup)
 
 
@@ -61,9 +62,3 @@ def require_bounds(path: Path, config: BiLMConfig) -> None:
     for name, (_, most) in bounds.items():
         if (sizes.get(name) or 0) > most:
             raise FormatError(path, f"{name} is {sizes[name]:,}; at most {most:,} is read")
-
-
-def _filters(fields: Fields, lookup: LookupConfig | None) -> tuple[tuple[int, int], ...]:
-    if lookup is not None and not lookup.num_symbols and fields.items("filters") == []:
-        return ()
-    return fields.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM)

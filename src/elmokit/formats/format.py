@@ -116,7 +116,6 @@ class Inspection:
             self.refusals.append(str(error))
 
     def add_files(self, *paths: Path) -> None:
-        """Add files that belong to the model."""
         self.files |= {path: path.stat().st_size for path in paths}
 
     def add_vocabulary(self, path: Path | None) -> None:
@@ -143,18 +142,15 @@ class Inspection:
             rows.append(("parameters", f"{self.config.num_parameters:,} ({also})"))
         if self.vocabulary_size is not None:
             rows.append(("vocabulary", f"{self.vocabulary_size:,} tokens"))
-        rows += [("mix", _describe_mix(mix)) for mix in self.mixes]
+        for mix in self.mixes:
+            weights = ", ".join(f"{weight:.3g}" for weight in mix.weights)
+            rows.append(("mix", f"{mix.name}: weights {weights}, gamma {mix.gamma:.3g}"))
         problems = [("refused", text) for text in self.refusals] + [("risk", text) for text in self.risks]
         if len(problems) > _MAX_SHOWN_RISKS:
             problems[_MAX_SHOWN_RISKS:] = [("risk", f"... and {len(problems) - _MAX_SHOWN_RISKS} more")]
         rows += problems or [("risks", "none found (weights not read)")]
         lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
         return "\n".join(printable(line, most=None) for line in lines)
-
-
-def _describe_mix(mix: StoredMix) -> str:
-    weights = ", ".join(f"{weight:.3g}" for weight in mix.weights)
-    return f"{mix.name}: weights {weights}, gamma {mix.gamma:.3g}"
 
 
 def _describe(config: BiLMConfig) -> list[tuple[str, str]]:

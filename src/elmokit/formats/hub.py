@@ -43,7 +43,12 @@ def download(address: str | Path) -> Path:
     hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
     with _speaking_of(str(address)):
         commit = _snapshot(hub, repository, revision, [CONFIG_NAME]).name
-        _check_is_ours(address, hub.try_to_load_from_cache(repository, CONFIG_NAME, revision=commit))
+        config = hub.try_to_load_from_cache(repository, CONFIG_NAME, revision=commit)
+        if not isinstance(config, str) or read_json_object(Path(config)).get("format") != BILM_FORMAT:
+            raise ValueError(  # before the weights of another program's model are downloaded
+                f"{address} is not a model of elmokit: its repository has no {CONFIG_NAME} of one. Download its files, "
+                "and convert them with `elmokit convert FILES FOLDER --to hugging_face`"
+            )
         return _snapshot(hub, repository, commit, FILES)
 
 
@@ -101,15 +106,6 @@ def _snapshot(hub: Any, repository: str, revision: str | None, files: Sequence[s
     )
 
 
-def _check_is_ours(address: str | Path, config: object) -> None:
-    """Before the weights of another program's model are downloaded."""
-    if not isinstance(config, str) or read_json_object(Path(config)).get("format") != BILM_FORMAT:
-        raise ValueError(
-            f"{address} is not a model of elmokit: its repository has no {CONFIG_NAME} of one. Download its files, and "
-            "convert them with `elmokit convert FILES FOLDER --to hugging_face`"
-        )
-
-
 @contextmanager
 def _speaking_of(address: str) -> Generator[None]:
     """Errors of huggingface_hub say which model they are about, and what to do."""
@@ -129,8 +125,5 @@ def _speaking_of(address: str) -> Generator[None]:
             f"{address} is not in the cache, and the Hub cannot be reached (offline, or HF_HUB_OFFLINE is set)"
         ) from error
     except (errors.HTTPError, RuntimeError) as error:  # the latter when a file could not be uploaded
-        raise OSError(f"{address}: the Hub refused, or was not reached: {_first_line(error)}") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise OSError(f"{address}: the Hub refused, or was not reached: {reason}") from error

@@ -90,33 +90,17 @@ def _model(files: ModelFiles) -> _Model:
     embedder = the_file_with(folder, torch_files, f"{_NAMES.projection}weight")
     if encoder is None or embedder is None:
         raise FormatError(folder, "has no token_embedder.pkl, with the weights of the token representation")
-    path = _architecture_path(files)
-    architecture, said = (_Architecture(), {}) if path is None else _read_architecture(path)
-    config = _config(folder, encoder, embedder, architecture)
-    for name, value in said.items():
-        if getattr(config, name) != value:
-            raise FormatError(
-                folder, f"{name} is {getattr(config, name)} in the tensors, but the architecture says {value}"
-            )
-    small = [_config_path(files), *([] if path is None else [path])]
-    small += [folder / _WORD_DICTIONARY] if _NAMES.words in embedder.tensors else []
-    small += [folder / _CHARACTER_DICTIONARY] if config.filters else []
-    return _Model(
-        encoder=encoder,
-        embedder=embedder,
-        config=config,
-        spelling=_spelling(folder, config),
-        files=[*small, embedder.path, encoder.path],
-        has_architecture=path is not None,
-    )
-
-
-def _config(folder: Path, encoder: TorchFile, embedder: TorchFile, architecture: _Architecture) -> BiLMConfig:
-    """The config that the tensors say, all of whose shapes have been checked."""
+    config_path = next(path for path, kind in files.in_folder.items() if kind is FileKind.MANY_LANGS_CONFIG)
+    # the JSON file that the config names, by its name alone: the path is of the machine that trained
+    named = Fields(config_path, read_json_object(config_path)).text("config_path").replace("\\", "/")
+    path = folder / named.rpartition("/")[2]
+    has_architecture = files.in_folder.get(path) is FileKind.JSON
+    architecture, said = _read_architecture(path) if has_architecture else (_Architecture(), {})
     shapes = {**embedder.shapes(), **encoder.shapes()}
     sizes = sizes_of(folder, shapes, _NAMES)
     num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
     num_symbols = shapes[_NAMES.embedding][0] if sizes["filters"] else 0
+    words = _read_dictionary(folder / _WORD_DICTIONARY, num_rows=num_words)
     symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=num_symbols)
     with blaming(folder):
         lookup = LookupConfig(
@@ -128,20 +112,22 @@ def _config(folder: Path, encoder: TorchFile, embedder: TorchFile, architecture:
         )
         config = BiLMConfig(**sizes, **asdict(architecture), lookup=lookup)
     check_shapes(folder, shapes, config, _NAMES, files=[encoder.path, embedder.path])
-    return config
-
-
-def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
-    assert config.lookup is not None
+    for name, value in said.items():
+        if (found := getattr(config, name)) != value:
+            raise FormatError(folder, f"{name} is {found} in the tensors, but the architecture says {value}")
     with blaming(folder):
-        return DictionarySpelling(
-            words=_read_dictionary(folder / _WORD_DICTIONARY, num_rows=config.lookup.num_words),
-            symbols=_read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=config.lookup.num_symbols),
+        spelling = DictionarySpelling(
+            words=words,
+            symbols=symbols,
             max_characters_per_token=config.max_characters_per_token,
             begin="<bos>",
             end="<eos>",
             unknown="<oov>",
         )
+    small = [config_path, *([path] if has_architecture else [])]
+    small += [folder / _WORD_DICTIONARY] if words else []
+    small += [folder / _CHARACTER_DICTIONARY] if symbols else []
+    return _Model(encoder, embedder, config, spelling, [*small, embedder.path, encoder.path], has_architecture)
 
 
 def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
@@ -177,18 +163,6 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
             "cut short, or of another version of the model",
         )
     return numbers
-
-
-def _config_path(files: ModelFiles) -> Path:
-    return next(path for path, kind in files.in_folder.items() if kind is FileKind.MANY_LANGS_CONFIG)
-
-
-def _architecture_path(files: ModelFiles) -> Path | None:
-    """The JSON file that the config names, by its name alone: the path is of the machine that trained."""
-    config = _config_path(files)
-    name = Fields(config, read_json_object(config)).text("config_path").replace("\\", "/").rpartition("/")[2]
-    found = files.folder / name
-    return found if files.in_folder.get(found) is FileKind.JSON else None
 
 
 def _read_architecture(path: Path) -> tuple[_Architecture, dict[str, int]]:

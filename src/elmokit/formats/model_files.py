@@ -44,7 +44,6 @@ class ModelFiles:
 
     @property
     def folder(self) -> Path:
-        """The folder itself, or the folder that contains the file."""
         return self.path if self.is_folder else self.path.parent
 
     @cached_property

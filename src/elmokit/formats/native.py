@@ -172,7 +172,9 @@ def write_native(
     stored.check(folder)
     if "float16" in (dtype, softmax_dtype):
         _require_float16(folder, stored.tensors)
-    config = _config_text(folder / CONFIG_NAME, stored)
+    values: dict[str, object] = {"format": BILM_FORMAT, "version": VERSION, "bilm": fields_of(stored.config)}
+    values |= {} if stored.pretraining is None else {"pretraining": stored.pretraining}
+    config = json_text(folder / CONFIG_NAME, values)
     own, shards = _in_files(stored, dtype, softmax_dtype or dtype, max_file_bytes)
     with _target(folder) as target:
         write_softmax(target, shards, dtype=softmax_dtype or dtype)
@@ -222,7 +224,8 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     with inspection.noting_refusals():
         inspection.add_files(weights)
         header = _header(weights)
-        inspection.dtypes = _dtypes(header)
+        names = {code: name for name, code in WEIGHTS.items()}
+        inspection.dtypes = sorted({names[e.dtype] for name, e in header.items() if name not in SOFTMAX_NAMES})
     if inspection.config is not None and header is not None:
         shapes = {name: entry.shape for name, entry in header.items()}
         inspection.refusals += [str(refusal) for refusal in wrong_shapes(weights, inspection.config, shapes)]
@@ -246,7 +249,6 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
 
 
 def write_dictionary(path: Path, spelling: DictionarySpelling) -> None:
-    """Write the dictionaries of a model that reads tokens by their numbers."""
     values: dict[str, object] = {name: getattr(spelling, name) for name in _BOUNDARIES}
     values |= {"words": dict(spelling.words), "symbols": dict(spelling.symbols)}
     write_text(path, json.dumps(values, indent=0) + "\n")
@@ -291,18 +293,6 @@ def _require_float16(path: Path, tensors: dict[str, Array]) -> None:
         largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
         if largest > float(np.finfo(np.float16).max):
             raise FormatError(path, f"has a value of {largest:g}, too large for float16: write float32", part=name)
-
-
-def _dtypes(header: dict[str, TensorEntry]) -> list[str]:
-    names = {code: name for name, code in WEIGHTS.items()}
-    return sorted({names[entry.dtype] for name, entry in header.items() if name not in SOFTMAX_NAMES})
-
-
-def _config_text(path: Path, stored: StoredBiLM) -> str:
-    values: dict[str, object] = {"format": BILM_FORMAT, "version": VERSION, "bilm": fields_of(stored.config)}
-    if stored.pretraining is not None:
-        values["pretraining"] = stored.pretraining
-    return json_text(path, values)
 
 
 @contextmanager

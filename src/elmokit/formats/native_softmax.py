@@ -7,7 +7,7 @@ a softmax takes half the room of a float16 one, and it is read into float32 like
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,9 +75,15 @@ def softmax_dtypes(files: dict[Path, dict[str, TensorEntry]]) -> list[str]:
     return sorted({names[entries[SOFTMAX_WEIGHT].dtype] for entries in files.values()})
 
 
-def read_softmax(files: Iterable[Path]) -> dict[str, Array]:
+def read_softmax(files: Mapping[Path, Mapping[str, TensorEntry]]) -> dict[str, Array]:
     """Weight (V,D) and bias (V,) in float32, from files that `softmax_files` has checked."""
-    pieces = [_read_part(file) for file in files]
+    pieces: list[dict[str, Array]] = []
+    for file, entries in files.items():
+        names = entries.keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
+        tensors = map_weights(file, names, dtypes=_DTYPES_IN_SHARDS)
+        if SOFTMAX_SCALE in tensors:
+            tensors[SOFTMAX_WEIGHT] *= tensors.pop(SOFTMAX_SCALE)[:, None]
+        pieces.append(tensors)
     if len(pieces) == 1:
         return pieces[0]
     return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in SOFTMAX_NAMES}
@@ -133,14 +139,6 @@ def _check_shard(shard: Path, entries: dict[str, TensorEntry], config: BiLMConfi
         raise FormatError(shard, f"holds {printable(str(found))}; expected {expected}")
     if in_int8 not in ([], [SOFTMAX_WEIGHT]):
         raise FormatError(shard, f"holds {' and '.join(in_int8)} in int8; only {SOFTMAX_WEIGHT} may be")
-
-
-def _read_part(file: Path) -> dict[str, Array]:
-    names = read_layout(file, dtypes=_DTYPES_IN_SHARDS).tensors.keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
-    tensors = map_weights(file, names, dtypes=_DTYPES_IN_SHARDS)
-    if SOFTMAX_SCALE in tensors:
-        tensors[SOFTMAX_WEIGHT] *= tensors.pop(SOFTMAX_SCALE)[:, None]
-    return tensors
 
 
 def _as_int8(weight: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int8]], Array]:

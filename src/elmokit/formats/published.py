@@ -53,12 +53,10 @@ class PublishedModel:
 
     @property
     def folder(self) -> Path:
-        """Where it is, or will be."""
         return default_cache() / "models" / self.name.replace(":", "-")
 
     @property
     def is_here(self) -> bool:
-        """Whether it is in the cache."""
         return self.folder.is_dir()
 
     @property
@@ -70,7 +68,6 @@ class PublishedModel:
 
 
 def published_models() -> dict[str, PublishedModel]:
-    """All models of the list, by name."""
     return _read_list(LIST)
 
 

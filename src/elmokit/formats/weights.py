@@ -63,11 +63,9 @@ class StoredBiLM:
 
     @property
     def has_softmax(self) -> bool:
-        """Whether there is a softmax among the tensors."""
         return SOFTMAX_WEIGHT in self.tensors
 
     def without_softmax(self) -> StoredBiLM:
-        """The same model without its softmax."""
         kept = {name: array for name, array in self.tensors.items() if name not in SOFTMAX_NAMES}
         return replace(self, tensors=kept)
 

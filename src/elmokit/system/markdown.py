@@ -44,13 +44,6 @@ def code_span(text: str) -> str:
     return f"{fence}{space}{printable(text, most=None)}{space}{fence}"
 
 
-def code_block(lines: Sequence[str], *, language: str) -> str:
-    """Plain text as a block of code. Control characters, such as line ends, are shown escaped."""
-    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return "\n".join([f"{fence}{language}", *(printable(line, most=None) for line in lines), fence])
-
-
 def aligned_table(rows: Sequence[Sequence[str]], *, num_names: int = 1) -> str:
     """A table for a terminal: columns two spaces apart, the first `num_names` left-aligned, the others right-aligned.
 

@@ -2,52 +2,51 @@
 
 Each attempt leaves an eighth to all but an eighth of the space that the job's output needs, or none. The verb must say
 in one line, with exit code 2, that the disk is full; an output of an earlier time stays as it was; nothing unfinished
-stays. With space again, the same command, or the one that continues it, makes the bits of an undisturbed run.
+stays. With space again, the same command, or the one that continues it, makes the bits of an undisturbed run. The disk
+is a tmpfs, mounted where only this process and its children see it (Linux): that needs a mount namespace, and a user
+namespace for those who are not root.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from attacks.full_disk import Disk, enter_namespace, new_disk
 from attacks.outcome import Attempt, Outcome, Part
-from attacks.undisturbed import Undisturbed
-from attacks.writing_verbs import EMBED, FINETUNE, LATER, OTHERS, PRETRAIN, TRAIN, Job, contents, go_on
+from attacks.undisturbed import Undisturbed, attempts_on
+from attacks.writing_verbs import JOBS, Job, contents, go_on
 
 _FULL = ("No space left on device", "free; choose another folder, or fewer layers")
 _NUM_SIZES = 8
-_JOBS = (PRETRAIN, OTHERS[0], EMBED[3], TRAIN, OTHERS[1], FINETUNE, *EMBED[:3], *EMBED[4:], *OTHERS[2:-1])
-"""The last of the others is `cache clear`, which only frees space."""
+_JOBS = [job for job in JOBS if job.verb != "cache"]  # which only frees space
+PAGE_BYTES = 4096
+_NUM_PAGES = 8192
+_CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
+_MS_REC, _MS_PRIVATE, _MNT_DETACH = 16384, 1 << 18, 2
+_BALLAST = ".ballast"
 
 
 def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
-    """Attempt `n` runs the next job, with the next size after all have had their turn; then come the verbs `LATER`."""
+    """Attempt `n` runs the next job, with the next size after all have had their turn."""
     try:
         enter_namespace()
     except OSError:
         yield Attempt("not attacked, because mounting is forbidden here", Outcome.OK)
         return
-    with Undisturbed() as undisturbed:
-        for number in numbers:
-            randomness = random.Random(f"disks {seed} {number}")
-            turn, place = divmod(number, len(_JOBS))
-            job, eighths = _JOBS[place], (turn + place) % _NUM_SIZES
-            if turn >= _NUM_SIZES:
-                later, eighths = divmod(number - _NUM_SIZES * len(_JOBS), _NUM_SIZES)
-                job = LATER[later % len(LATER)]
-            yield _attempt(undisturbed, job, eighths=eighths, old=randomness.random() < 0.5)
+    yield from attempts_on(_JOBS, _disturb)(seed, numbers)
 
 
-def _attempt(undisturbed: Undisturbed, job: Job, *, eighths: int, old: bool) -> Attempt:
+def _disturb(undisturbed: Undisturbed, job: Job, number: int, randomness: random.Random) -> str:
+    eighths = sum(divmod(number, len(_JOBS))) % _NUM_SIZES  # all sizes, when each job has had so many turns
     free_pages = undisturbed.whole(job).pages * eighths // _NUM_SIZES
     with new_disk(undisturbed.folder / "disk") as disk:
-        folder = undisturbed.new_folder(job, old=old, empty=disk.folder)
+        folder = undisturbed.new_folder(job, old=randomness.random() < 0.5, empty=disk.folder)
         wrong = _what_is_wrong(undisturbed, job, disk, folder, free_pages=free_pages)
-    if wrong:
-        return Attempt(job.name, Outcome.WRONG, f"{free_pages} pages free: {wrong}")
-    return Attempt(job.name, Outcome.OK)
+    return f"{free_pages} pages free: {wrong}" if wrong else ""
 
 
 def _what_is_wrong(undisturbed: Undisturbed, job: Job, disk: Disk, folder: Path, *, free_pages: int) -> str:
@@ -73,10 +72,51 @@ def _what_is_wrong(undisturbed: Undisturbed, job: Job, disk: Disk, folder: Path,
     return f"then code {ended.code}: {ended.last_line} {difference}" if ended.code or difference else ""
 
 
-PART = Part(
-    name="disks",
-    summary="the disk full at eight sizes for every verb that writes; then the same command with space",
-    attempts=attempts,
-    count=_NUM_SIZES * (len(_JOBS) + len(LATER)),
-    small_count=4,
-)
+def enter_namespace() -> None:
+    """From now on this process may mount what nobody else sees. Raises OSError where that is forbidden."""
+    user, group = os.getuid(), os.getgid()
+    _call("unshare", _CLONE_NEWNS | (_CLONE_NEWUSER if user else 0))
+    if user:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    _call("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
+
+
+class Disk:
+    """A folder that is a disk of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._ballast = folder / _BALLAST
+
+    def fill(self, *, free_pages: int) -> None:
+        """Take all space but so many pages of 4 KiB."""
+        free = os.statvfs(self.folder).f_bavail
+        with self._ballast.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, (free - free_pages) * PAGE_BYTES)
+
+    def clear(self) -> None:
+        """Give the space back."""
+        self._ballast.unlink()
+
+
+@contextmanager
+def new_disk(folder: Path) -> Iterator[Disk]:
+    """Mount an empty disk on a new folder, after `enter_namespace`."""
+    folder.mkdir()
+    _call("mount", b"none", bytes(folder), b"tmpfs", 0, f"size={_NUM_PAGES * PAGE_BYTES}".encode())
+    try:
+        yield Disk(folder)
+    finally:
+        _call("umount2", bytes(folder), _MNT_DETACH)
+        folder.rmdir()
+
+
+def _call(name: str, *arguments: object) -> None:
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments):
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+PART = Part("disks", attempts, count=_NUM_SIZES * len(_JOBS), small_count=4)

@@ -64,10 +64,4 @@ def _outcome(arguments: list[str]) -> tuple[Outcome, str]:
     return (Outcome.WRONG, "other bits") if done.returncode else (Outcome.OK, "")
 
 
-PART = Part(
-    name="forks",
-    summary="children of a process that has used several threads",
-    attempts=attempts,
-    count=60,
-    small_count=1,
-)
+PART = Part("forks", attempts, count=60, small_count=1)

@@ -10,66 +10,38 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
-from attacks.outcome import Attempt, Outcome, Part
+from attacks.outcome import Part
 from attacks.stopped_child import Kill
-from attacks.undisturbed import Undisturbed, Whole
-from attacks.writing_verbs import EMBED, FINETUNE, LATER, OTHERS, PRETRAIN, TRAIN, Job, contents, go_on
+from attacks.undisturbed import Undisturbed, Whole, attempts_on
+from attacks.writing_verbs import FINETUNE, JOBS, PRETRAIN, TRAIN, Job, contents, go_on
 
 MOST_TRIES = 30
 """Attempts with a kill that comes too late, one after the other."""
-ROUND = (
-    *(PRETRAIN, EMBED[0], OTHERS[0], TRAIN, OTHERS[1], EMBED[3], FINETUNE),  # a little of everything comes first
-    *(EMBED[1], EMBED[2], *OTHERS[2:]),
-    *(PRETRAIN, FINETUNE, TRAIN) * 3,
-)
-
-
-_NUM_ROUNDS = 50
+_ROUND = (*JOBS, *(PRETRAIN, FINETUNE, TRAIN) * 3)
 _SHORT_WRITE = "No space left on device"
 """What a verb says that noticed, before the kernel would have ended it, that a line was not written whole."""
 
 
-def job_of(number: int) -> Job:
-    """A round has `embed` (half of its layouts), `pretrain`, `finetune` and `train` four times, the others once.
-
-    After all rounds the verbs `LATER` have as many attempts, one verb after the other.
-    """
-    turn, place = divmod(number, len(ROUND))
-    if turn >= _NUM_ROUNDS:
-        return LATER[(number // _NUM_ROUNDS - len(ROUND)) % len(LATER)]
-    job = ROUND[place]
-    return EMBED[(EMBED.index(job) + 4 * turn) % len(EMBED)] if job in EMBED else job
-
-
-def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
-    """Attempt `n` kills the job `job_of(n)`, first by its time if `n` is even."""
-    with Undisturbed() as undisturbed:
-        for number in numbers:
-            randomness = random.Random(f"kills {seed} {number}")
-            yield _attempt(undisturbed, job_of(number), timed=number % 2 == 0, randomness=randomness)
-
-
-def _attempt(undisturbed: Undisturbed, job: Job, *, timed: bool, randomness: random.Random) -> Attempt:
+def _disturb(undisturbed: Undisturbed, job: Job, number: int, randomness: random.Random) -> str:
+    """Kill the job, first by its time if the number is even."""
     whole = undisturbed.whole(job)
     for _ in range(MOST_TRIES):
         folder = undisturbed.new_folder(job, old=randomness.random() < 0.5)
-        kills = [_kill(whole, randomness, timed=timed)]
+        kills = [_kill(whole, randomness, timed=number % 2 == 0)]
         kills += [_kill(whole, randomness, timed=randomness.random() < 0.5) for _ in range(randomness.randrange(3))]
         num_killed, wrong = _killed(undisturbed, job, folder, kills)
         if num_killed or wrong:
             break
         shutil.rmtree(folder)
     else:
-        return Attempt(job.name, Outcome.WRONG, f"it ended {MOST_TRIES} times before it was killed")
+        return f"it ended {MOST_TRIES} times before it was killed"
     wrong = wrong or _what_is_wrong_in_the_end(undisturbed, job, folder)
     if wrong:
-        undisturbed.keep = True
-        return Attempt(job.name, Outcome.WRONG, f"{wrong} in {folder} after {', '.join(map(str, kills[:num_killed]))}")
+        return f"{wrong} after {', '.join(map(str, kills[:num_killed]))}"
     shutil.rmtree(folder)
-    return Attempt(job.name, Outcome.OK, measured={"kills of one job": num_killed})
+    return ""
 
 
 def _kill(whole: Whole, randomness: random.Random, *, timed: bool) -> Kill:
@@ -105,10 +77,4 @@ def _what_is_wrong_in_the_end(undisturbed: Undisturbed, job: Job, folder: Path) 
     return difference
 
 
-PART = Part(
-    name="kills",
-    summary="kill -9 of every verb that writes, half inside a write; then the same command again",
-    attempts=attempts,
-    count=_NUM_ROUNDS * (len(ROUND) + len(LATER)),
-    small_count=7,
-)
+PART = Part("kills", attempts_on(_ROUND, _disturb), count=50 * len(_ROUND), small_count=7)

@@ -31,25 +31,9 @@ Files = dict[str, bytes]
 
 _NUMBERS = (b"0", b"-1", b"1", b"20000", b"1e9", b"99999999999", b"1" * 30, b"1e400", b"NaN", b"0.5", b"9" * 5000)
 _VALUES = (b"null", b"[]", b"{}", b'"\\ud800"', b'"\\u0000"', b'"\\u001b[31m"', b"true", b"[" * 5000, b'""', b"-1")
-_TREES: tuple[Any, ...] = (
-    None,
-    [],
-    {},
-    "",
-    "x",
-    "\0",
-    "\x1b[2J",
-    True,
-    0,
-    -1,
-    1,
-    0.5,
-    10**12,
-    10**30,
-    [[]],
-    [0],
-    {"a": 1},
-)
+_INSERTED = (b"\0", b"\n", b"\xff", b"\x1b[2J", b" ", b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\r\n\r\n")
+_WORDS = (b"q", b"*", b"9", b"q,")
+_TREES: list[Any] = [None, [], {}, "", "x", "\0", "\x1b[2J", True, 0, -1, 1, 0.5, 10**12, 10**30, [[]], [0], {"a": 1}]
 _ANOTHER_KIND = (
     *(b"", b"\0", b"\x93NUMPY\x01\x00v\x00", b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\xfd7zXZ\x00", b"BZh91AY&SY"),
     *(b"\x89HDF\r\n\x1a\n", b"\x80\x04\x95\x10\x00\x00\x00", b"{}", b"[]", b"null", b"\xff\xfe{\x00}\x00"),
@@ -86,12 +70,12 @@ def damage(files: Files, randomness: random.Random, *, devices: bool = True) -> 
             if new != files[name]:
                 break
         return lambda folder: write(folder, files | {name: new})
-    way = randomness.choice((_another_kind, _gone, _a_folder, _swapped, *((_a_link, _a_pipe) if devices else ())))
-    place = random.Random(randomness.random())
+    ways = ("another kind", "gone", "a folder", "swapped", *(("a link", "a pipe") if devices else ()))
+    way, place = randomness.choice(ways), random.Random(randomness.random())
 
     def write_damaged(folder: Path) -> None:
         write(folder, files)
-        way(folder / name, files, place)
+        _spoil(way, folder / name, files, place)
 
     return write_damaged
 
@@ -110,50 +94,40 @@ def read(folder: Path) -> Files:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def _another_kind(path: Path, files: Files, randomness: random.Random) -> None:
-    path.write_bytes(randomness.choice(_ANOTHER_KIND))
-
-
-def _gone(path: Path, files: Files, randomness: random.Random) -> None:
+def _spoil(way: str, path: Path, files: Files, randomness: random.Random) -> None:
+    """Put something else in the place of a file."""
+    others = sorted(files)
     path.unlink()
-
-
-def _a_folder(path: Path, files: Files, randomness: random.Random) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def _a_link(path: Path, files: Files, randomness: random.Random) -> None:
-    path.unlink()
-    targets = ("/etc/passwd", "/dev/zero", "/dev/stdin", "/nowhere", path.name, "..", *sorted(files))
-    os.symlink(randomness.choice(targets), path)
-
-
-def _a_pipe(path: Path, files: Files, randomness: random.Random) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def _swapped(path: Path, files: Files, randomness: random.Random) -> None:
-    path.write_bytes(files[randomness.choice(sorted(files))])
+    if way == "another kind":
+        path.write_bytes(randomness.choice(_ANOTHER_KIND))
+    elif way == "a folder":
+        path.mkdir()
+    elif way == "swapped":
+        path.write_bytes(files[randomness.choice(others)])
+    elif way == "a link":
+        targets = ("/etc/passwd", "/dev/zero", "/dev/stdin", "/nowhere", path.name, "..", *others)
+        os.symlink(randomness.choice(targets), path)
+    elif way == "a pipe":
+        os.mkfifo(path)
 
 
 def _kind(content: bytes) -> str:
-    if content.startswith(b"\x1f\x8b"):
-        return "gzip"
-    if content.startswith(b"\xfd7zXZ\x00"):
-        return "xz"
-    if content.startswith(b"BZh"):
-        return "bz2"
-    if content.startswith(b"\x89HDF"):
-        return "hdf5"
     if content.startswith(_TORCH) or (content.startswith(b"PK\x03\x04") and b"/data.pkl" in content[:200]):
         return "torch"
-    if content.startswith(b"PK\x03\x04"):
-        return "zip"
-    if content[8:9] == b"{":
-        return "safetensors"
-    return "json" if content[:1] == b"{" else "bytes"
+    for start, kind in _STARTS.items():
+        if content.startswith(start):
+            return kind
+    return "safetensors" if content[8:9] == b"{" else "bytes"
+
+
+_STARTS = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bz2",
+    b"\x89HDF": "hdf5",
+    b"PK\x03\x04": "zip",
+    b"{": "json",
+}
 
 
 def _bytes(content: bytes, randomness: random.Random) -> bytes:
@@ -260,28 +234,28 @@ def _length(content: bytes, randomness: random.Random) -> int:
     return randomness.randrange(1, randomness.choice((8, 40, max(41, len(content)))))
 
 
-def _bit(content: bytes, randomness: random.Random) -> bytes:
-    at = _place(content, randomness)
-    return content[:at] + bytes([content[at] ^ 1 << randomness.randrange(8)]) + content[at + 1 :]
+def _replaced(pattern: bytes, new: tuple[bytes, ...], times: int = 1) -> Way:
+    """One of the first places that match, in the first 64 KiB, is replaced."""
+
+    def replace(content: bytes, randomness: random.Random) -> bytes:
+        found = list(re.finditer(pattern, content[: 1 << 16]))
+        if not found:
+            return content
+        match = randomness.choice(found)
+        return content[: match.start()] + randomness.choice(new) * times + content[match.end() :]
+
+    return replace
 
 
-def _byte(content: bytes, randomness: random.Random) -> bytes:
-    at = _place(content, randomness)
-    return content[:at] + randomness.randbytes(1) + content[at + 1 :]
+def _at(change: Callable[[bytes, random.Random], tuple[bytes, int]]) -> Way:
+    """What follows some place is replaced: by these bytes, and what comes after so many."""
 
+    def damaged(content: bytes, randomness: random.Random) -> bytes:
+        at = _place(content, randomness)
+        new, length = change(content[at:], randomness)
+        return content[:at] + new + content[at + length :]
 
-def _cut(content: bytes, randomness: random.Random) -> bytes:
-    return content[: _place(content, randomness)]
-
-
-def _without(content: bytes, randomness: random.Random) -> bytes:
-    at = _place(content, randomness)
-    return content[:at] + content[at + _length(content, randomness) :]
-
-
-def _twice(content: bytes, randomness: random.Random) -> bytes:
-    at = _place(content, randomness)
-    return content[:at] + content[at : at + _length(content, randomness)] + content[at:]
+    return damaged
 
 
 def _moved(content: bytes, randomness: random.Random) -> bytes:
@@ -291,62 +265,23 @@ def _moved(content: bytes, randomness: random.Random) -> bytes:
     return content[:first] + content[second : second + size] + content[first:second] + content[second + size :]
 
 
-def _overwritten(content: bytes, randomness: random.Random) -> bytes:
-    at, size = _place(content, randomness), randomness.choice((1, 2, 4, 8, 512))
-    block = randomness.choice((b"\0" * size, b"\xff" * size, randomness.randbytes(size)))
-    return content[:at] + block + content[at + size :]
+def _overwritten(rest: bytes, randomness: random.Random) -> tuple[bytes, int]:
+    size = randomness.choice((1, 2, 4, 8, 512))
+    return randomness.choice((b"\0" * size, b"\xff" * size, randomness.randbytes(size))), size
 
 
-def _inserted(content: bytes, randomness: random.Random) -> bytes:
-    at = _place(content, randomness)
-    new = randomness.choice((b"\0", b"\n", b"\xff", b"\x1b[2J", b" ", b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\r\n\r\n"))
-    return content[:at] + new * randomness.choice((1, 1, 9, 1000)) + content[at:]
-
-
-def _longer(content: bytes, randomness: random.Random) -> bytes:
-    return content + randomness.choice((b"\0", b"\n", content, randomness.randbytes(100)))
-
-
-def _number(content: bytes, randomness: random.Random) -> bytes:
-    return _replaced(rb"\d+(\.\d+)?", content, randomness.choice(_NUMBERS), randomness)
-
-
-def _value(content: bytes, randomness: random.Random) -> bytes:
-    return _replaced(rb'"[^"]*"|\[[^\[\]]*\]|\d+', content, randomness.choice(_VALUES), randomness)
-
-
-def _long(content: bytes, randomness: random.Random) -> bytes:
-    """A word of some hundred thousand bytes, which no error may quote."""
-    word = randomness.choice((b"q", b"*", b"9", b"q,")) * _LONG
-    return _replaced(rb'[^\s",:{}\[\]]+', content, word, randomness)
-
-
-def _replaced(pattern: bytes, content: bytes, new: bytes, randomness: random.Random) -> bytes:
-    """One of the first places that match, in the first 64 KiB, is replaced."""
-    found = list(re.finditer(pattern, content[: 1 << 16]))
-    if not found:
-        return content
-    match = randomness.choice(found)
-    return content[: match.start()] + new + content[match.end() :]
-
-
+_BIT = _at(lambda rest, randomness: (bytes([rest[0] ^ 1 << randomness.randrange(8)]), 1))
+_NUMBER = _replaced(rb"\d+(\.\d+)?", _NUMBERS)
 _WAYS: tuple[Way, ...] = (
-    *(
-        _bit,
-        _bit,
-        _byte,
-        _cut,
-        _without,
-        _twice,
-        _moved,
-        _overwritten,
-        _inserted,
-        _longer,
-        _number,
-        _number,
-        _value,
-        _long,
-    ),
+    *(_BIT, _BIT, _NUMBER, _NUMBER, _moved, _at(_overwritten)),
+    _at(lambda rest, randomness: (randomness.randbytes(1), 1)),  # a byte
+    _at(lambda rest, randomness: (b"", len(rest))),  # cut
+    _at(lambda rest, randomness: (b"", _length(rest, randomness))),  # a block is gone
+    _at(lambda rest, randomness: (rest[: _length(rest, randomness)], 0)),  # a block is there twice
+    _at(lambda rest, randomness: (randomness.choice(_INSERTED) * randomness.choice((1, 1, 9, 1000)), 0)),
+    lambda content, randomness: content + randomness.choice((b"\0", b"\n", content, randomness.randbytes(100))),
+    _replaced(rb'"[^"]*"|\[[^\[\]]*\]|\d+', _VALUES),
+    _replaced(rb'[^\s",:{}\[\]]+', _WORDS, _LONG),  # no error may quote such a word
 )
 _INSIDE_OF: dict[str, Way] = {
     "gzip": _gzip,

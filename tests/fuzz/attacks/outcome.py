@@ -54,7 +54,6 @@ class Part:
     """A kind of attack: a sub-command of `tests/fuzz/attack.py`."""
 
     name: str
-    summary: str
     attempts: Callable[[int, range], Iterator[Attempt]]
     """Seed and numbers -> the attempts of these numbers. What number `n` does follows from the seed and `n` alone."""
     count: int
@@ -63,7 +62,7 @@ class Part:
     """Attempts of the part that `make test` runs."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Result:
     """What became of the attempts of one part."""
 
@@ -72,85 +71,57 @@ class Result:
     machine: str
     version: str
     """Of elmokit."""
-    seconds: float
-    counts: dict[str, dict[str, int]]
+    seconds: float = 0.0
+    counts: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """By target, then by outcome."""
-    largest: dict[str, float]
+    largest: dict[str, float] = field(default_factory=dict[str, float])
     """The largest of everything that attempts measured."""
-    defects: list[str]
+    defects: list[str] = field(default_factory=list[str])
     """The first ones, described."""
 
     @property
     def num_defects(self) -> int:
         """How many attempts ended as none should."""
-        return sum(
-            number
-            for outcomes in self.counts.values()
-            for outcome, number in outcomes.items()
-            if Outcome(outcome).is_defect
-        )
+        ended = [item for outcomes in self.counts.values() for item in outcomes.items()]
+        return sum(number for outcome, number in ended if Outcome(outcome).is_defect)
 
+    def count(self, attempt: Attempt) -> None:
+        """Add an attempt."""
+        defect = [f"{attempt.target}: {attempt.outcome}: {attempt.note}"] if attempt.outcome.is_defect else []
+        self._add({attempt.target: {attempt.outcome.value: attempt.units}}, attempt.measured, defect)
 
-def result_of(
-    part: str, attempts: Iterable[Attempt], *, command: str, machine: str, version: str, clock: Callable[[], float]
-) -> Result:
-    """Run the attempts and count their outcomes; `clock` gives seconds."""
-    began = clock()
-    counts: dict[str, Counter[str]] = {}
-    largest: dict[str, float] = {}
-    defects: list[str] = []
-    for attempt in attempts:
-        counts.setdefault(attempt.target, Counter())[attempt.outcome.value] += attempt.units
-        for name, value in attempt.measured.items():
-            largest[name] = max(value, largest.get(name, value))
-        if attempt.outcome.is_defect and len(defects) < MOST_DEFECTS:
-            defects.append(f"{attempt.target}: {attempt.outcome}: {attempt.note}")
-    return Result(
-        part=part,
-        commands=[command],
-        machine=machine,
-        version=version,
-        seconds=round(clock() - began, 1),
-        counts={target: dict(sorted(outcomes.items())) for target, outcomes in sorted(counts.items())},
-        largest=largest,
-        defects=defects,
-    )
+    def add(self, other: Result) -> None:
+        """Add another run of the part. Raises ValueError unless machine and version are the same."""
+        if (self.machine, self.version) != (other.machine, other.version):
+            runs = f"{self.machine}, {self.version} and {other.machine}, {other.version}"
+            raise ValueError(f"{self.part}: runs of {runs}")
+        self.commands += other.commands
+        self.seconds = round(self.seconds + other.seconds, 1)
+        self._add(other.counts, other.largest, other.defects)
 
-
-def merged(first: Result, second: Result) -> Result:
-    """The counts of two runs of a part together. Raises ValueError unless machine and version are the same."""
-    if (first.machine, first.version) != (second.machine, second.version):
-        raise ValueError(
-            f"{first.part}: runs of {first.machine}, {first.version} and {second.machine}, {second.version}"
-        )
-    targets = sorted({*first.counts, *second.counts})
-    sums = {t: Counter(first.counts.get(t, {})) + Counter(second.counts.get(t, {})) for t in targets}
-    return Result(
-        part=first.part,
-        commands=first.commands + second.commands,
-        machine=first.machine,
-        version=first.version,
-        seconds=round(first.seconds + second.seconds, 1),
-        counts={target: dict(sorted(outcomes.items())) for target, outcomes in sums.items()},
-        largest={
-            name: max(result.largest[name] for result in (first, second) if name in result.largest)
-            for name in {**first.largest, **second.largest}
-        },
-        defects=(first.defects + second.defects)[:MOST_DEFECTS],
-    )
+    def _add(self, counts: dict[str, dict[str, int]], measured: dict[str, float], defects: list[str]) -> None:
+        for target, outcomes in counts.items():
+            sums = Counter(self.counts.get(target, {})) + Counter(outcomes)
+            self.counts[target] = dict(sorted(sums.items()))
+        for name, value in measured.items():
+            self.largest[name] = max(value, self.largest.get(name, value))
+        self.defects = (self.defects + defects)[:MOST_DEFECTS]
 
 
 def by_part(results: Iterable[Result]) -> list[Result]:
-    """One result for each part: several of one part are merged."""
+    """One result for each part: several of one part are added up."""
     parts: dict[str, Result] = {}
     for result in results:
-        parts[result.part] = merged(parts[result.part], result) if result.part in parts else result
+        if result.part in parts:
+            parts[result.part].add(result)
+        else:
+            parts[result.part] = result
     return [parts[name] for name in sorted(parts)]
 
 
 def write_results(path: Path, results: Iterable[Result]) -> None:
-    """Write results, keyed by part; several of one part are merged."""
-    record = {result.part: asdict(result) for result in by_part(results)}
+    """Write results, one for each part, keyed by part."""
+    record = {result.part: asdict(result) | {"counts": dict(sorted(result.counts.items()))} for result in results}
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 

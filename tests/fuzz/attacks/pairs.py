@@ -10,51 +10,32 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from attacks.outcome import Attempt, Outcome, Part
+from attacks.outcome import Part
 from attacks.stopped_child import Command, Kill
-from attacks.undisturbed import Undisturbed
-from attacks.writing_verbs import EMBED, FINETUNE, LATER, OTHERS, PRETRAIN, TRAIN, Job, contents, go_on
+from attacks.undisturbed import Undisturbed, attempts_on
+from attacks.writing_verbs import JOBS, TRAIN, Job, contents, go_on
 
-_REFUSALS = (
-    "is in use by another process",
-    "already holds a run",
-    "exists and is not an empty folder",
-    "already exists",
-)
-_ONE_CACHE = "train, one cache"
-_ROUND = (PRETRAIN, OTHERS[0], None, EMBED[0], TRAIN, OTHERS[1], FINETUNE, *EMBED[1:], *OTHERS[2:])
-"""None stands for runs of `train` that share a cache."""
-_NUM_IN_ROUNDS = 200
-_NUM_OF_EACH_LATER = 8
+_REFUSALS = ("is in use by another process", "already holds a run", "is not an empty folder", "already exists")
+_ONE_CACHE = replace(TRAIN, name="train, one cache")
+_ROUND = (*JOBS[:2], _ONE_CACHE, *JOBS[2:])
 
 
-def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
-    """Attempt `n` is of the `n`-th job; every third one has three processes. At the end come the verbs `LATER`."""
-    with Undisturbed() as undisturbed:
-        for number in numbers:
-            randomness = random.Random(f"pairs {seed} {number}")
-            num_processes = 3 if number % 3 == 2 else 2
-            job = _job_of(number)
-            folder = undisturbed.new_folder(job or TRAIN)
-            if job is None:
-                wrong = _wrong_with_one_cache(undisturbed, folder, num_processes, randomness)
-            else:
-                wrong = _wrong_with_one_output(undisturbed, job, folder, num_processes, randomness)
-            if wrong:
-                undisturbed.keep = True
-            else:
-                shutil.rmtree(folder)
-            outcome = Outcome.WRONG if wrong else Outcome.OK
-            yield Attempt(job.name if job else _ONE_CACHE, outcome, f"{num_processes} in {folder}: {wrong}")
-
-
-def _job_of(number: int) -> Job | None:
-    if number < _NUM_IN_ROUNDS:
-        return _ROUND[number % len(_ROUND)]
-    return LATER[(number - _NUM_IN_ROUNDS) // _NUM_OF_EACH_LATER % len(LATER)]
+def _disturb(undisturbed: Undisturbed, job: Job, number: int, randomness: random.Random) -> str:
+    """Run the job in two processes at once, every third time in three."""
+    num_processes = 3 if number % 3 == 2 else 2
+    folder = undisturbed.new_folder(job)
+    if job is _ONE_CACHE:
+        wrong = _wrong_with_one_cache(undisturbed, folder, num_processes, randomness)
+    else:
+        wrong = _wrong_with_one_output(undisturbed, job, folder, num_processes, randomness)
+    if wrong:
+        return f"{num_processes} in {folder}: {wrong}"
+    shutil.rmtree(folder)
+    return ""
 
 
 def _wrong_with_one_output(
@@ -109,10 +90,4 @@ def _wrong_with(
     return "; ".join(wrong)
 
 
-PART = Part(
-    name="pairs",
-    summary="two and three processes at once on one output, run folder or cache",
-    attempts=attempts,
-    count=_NUM_IN_ROUNDS + _NUM_OF_EACH_LATER * len(LATER),
-    small_count=3,
-)
+PART = Part("pairs", attempts_on(_ROUND, _disturb), count=8 * len(_ROUND), small_count=3)

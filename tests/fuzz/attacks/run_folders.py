@@ -31,10 +31,8 @@ def run_targets(folder: Path) -> Iterator[Target]:
     """Finished runs; what they have read, and do not hold, stays whole."""
     given = folder / "given"
     given.mkdir(parents=True)
-    (given / "shard.txt").write_text("the cat sat on a mat .\n" * 9)
-    (given / "vocabulary.txt").write_text("".join(f"{word}\n" for word in (*SPECIALS, *WORDS)))
     write_native(given / "bilm", stored_bilm())
-    made = target("run of pretraining: resume", folder, partial(_pretrain, given), _resume_pretraining)
+    made = target("run of pretraining: resume", folder, partial(pretrain_tiny, given), _resume_pretraining)
     yield made
     yield again(made, "run of pretraining: report", folder, _report)
     for name, elmo in (("", None), (" with ELMo", ElmoInput(model=str(given / "bilm"), position="both"))):
@@ -44,7 +42,10 @@ def run_targets(folder: Path) -> Iterator[Target]:
     yield target("runs of a task: report", folder, partial(_train_both, given), _report)
 
 
-def _pretrain(given: Path, folder: Path) -> None:
+def pretrain_tiny(given: Path, folder: Path) -> None:
+    """Pretrain a tiny biLM for two steps into a new folder; its text goes into `given`."""
+    (given / "shard.txt").write_text("the cat sat on a mat .\n" * 9)
+    (given / "vocabulary.txt").write_text("".join(f"{word}\n" for word in (*SPECIALS, *WORDS)))
     pretrain(
         [given / "shard.txt"],
         vocabulary_path=given / "vocabulary.txt",

@@ -47,46 +47,14 @@ BLANK = ("", " ", "\t  ", "\u3000", "\x1c", "\x85", "\u2028", "\xa0 ")
 NO_TOKENS = ("\u200b", "\u200b \u200b")
 _SEPARATORS = (" ", " ", " ", "  ", "\t", " \t ", "\u3000", "\u2028", "\x85", "\x0b", "\x1d", "\r", "\xa0", "\ufeff")
 _PIECES = (
-    *(
-        "e\u0301",
-        "q\u0323\u0307",
-        "\u0301",
-        "\u1112\u1161\u11ab",
-        "\u202eabc\u202c",
-        "\u05e9\u05dc\u05d5\u05dd",
-        "\ufeff",
-    ),
-    *(
-        "\U0001f469\u200d\U0001f469\u200d\U0001f467",
-        "\U0001f1f0\U0001f1f7",
-        "\x1b[31m",
-        "\x07",
-        "\x7f",
-        "can't",
-        "3.14",
-    ),
-    *(
-        "...",
-        "http://a.b/c",
-        "<S>x",
-        "\u2028",
-        "\x85",
-        "a\rb",
-        "\ufffd",
-        "\u0e01\u0e33",
-        "Mr.",
-        "U.S.",
-        "-",
-        "''",
-        "\u200b",
-    ),
+    *("e\u0301", "q\u0323\u0307", "\u0301", "\u1112\u1161\u11ab", "\u202eabc\u202c", "\u05e9\u05dc\u05d5\u05dd"),
+    *("\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f1f0\U0001f1f7", "\x1b[31m", "\x07", "\x7f", "can't"),
+    *("\ufeff", "\u2028", "\x85", "a\rb", "\ufffd", "\u0e01\u0e33", "\u200b", "3.14", "...", "http://a.b/c"),
+    *("<S>x", "Mr.", "U.S.", "-", "''"),
 )
 _NOT_UTF8 = (b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80", b"\0", b"a\0b")
 _PACKINGS: tuple[Callable[[bytes], bytes], ...] = (
-    bytes,
-    bytes,
-    partial(gzip.compress, compresslevel=1),
-    partial(lzma.compress, preset=0),
+    *(bytes, bytes, partial(gzip.compress, compresslevel=1), partial(lzma.compress, preset=0)),
 )
 
 
@@ -290,4 +258,4 @@ def _models(folder: Path) -> Models:
     return Models(folder, elmo, load_task(folder / "tagger", device="cpu"), words, vectors)
 
 
-PART = Part("text", "odd lines", attempts, count=1_000_000 // LINES, small_count=6)
+PART = Part("text", attempts, count=1_000_000 // LINES, small_count=6)

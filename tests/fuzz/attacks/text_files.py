@@ -65,56 +65,49 @@ def text_targets(folder: Path) -> Iterator[Target]:
     given = folder / "given-text"
     given.mkdir(parents=True)
     write_native(given / "bilm", stored_bilm())
-    add = partial(target, is_named=True)
+    words = "".join(f"{word}\n" for word in (*SPECIALS, *WORDS))
     for ending in READ:
-        text = partial(_write, f"text{ending}", TEXT.encode(), ending)
-        yield add(f"text{ending}: vocabulary", folder, text, partial(_count, f"text{ending}"))
-        yield add(f"text{ending}: prepare", folder, text, partial(_prepare, f"text{ending}"))
-        score = partial(_perplexity, given / "bilm", f"text{ending}")
-        yield add(f"text{ending}: perplexity", folder, text, score)
-        words = "".join(f"{word}\n" for word in (*SPECIALS, *WORDS)).encode()
-        make = partial(_write, f"words{ending}", words, ending)
-        yield add(f"vocabulary{ending}", folder, make, partial(_vocabulary, f"words{ending}"))
+        uses = {"vocabulary": _count, "prepare": _prepare, "perplexity": partial(_perplexity, str(given / "bilm"))}
+        for verb, use in uses.items():
+            yield _target(folder, f"text{ending}: {verb}", f"text{ending}", TEXT.encode(), use)
+        yield _target(folder, f"vocabulary{ending}", f"words{ending}", words.encode(), Vocabulary.read)
     for kind, content in _word_vectors().items():
         for ending in ("", ".gz"):
-            name = f"vectors{ending}"
-            make = partial(_write, name, content, ending)
-            yield add(f"word vectors, {kind}{ending}", folder, make, partial(_read_word_vectors, name))
+            yield _target(folder, f"word vectors, {kind}{ending}", f"vectors{ending}", content, _read_word_vectors)
     for task, kind, content in DATA:
-        make = partial(_write, "data", content.encode(), "")
-        yield add(f"data of {task}, {kind}", folder, make, partial(_read_data, task))
+        yield _target(folder, f"data of {task}, {kind}", "data", content.encode(), partial(_read_data, task))
 
 
-def _write(name: str, content: bytes, ending: str, folder: Path) -> None:
-    folder.mkdir()
-    (folder / name).write_bytes(PACKINGS[ending](content))
+def _target(folder: Path, name: str, file: str, content: bytes, use: Callable[[Path], object]) -> Target:
+    """A target of one file, which is packed as its name says."""
+
+    def make(place: Path) -> None:
+        place.mkdir()
+        (place / file).write_bytes(PACKINGS[Path(file).suffix](content))
+
+    return target(name, folder, make, lambda place: use(place / file), is_named=True)
 
 
-def _count(name: str, folder: Path) -> None:
-    in_new_folder(lambda output: write_vocabulary([folder / name], output / "words.txt"))
+def _count(text: Path) -> None:
+    in_new_folder(lambda output: write_vocabulary([text], output / "words.txt"))
 
 
-def _prepare(name: str, folder: Path) -> None:
-    how = Preparation(held_out=0, min_tokens=1)
-    in_new_folder(lambda output: prepare([folder / name], output / "corpus", how))
+def _prepare(text: Path) -> None:
+    in_new_folder(lambda output: prepare([text], output / "corpus", Preparation(held_out=0, min_tokens=1)))
 
 
-def _perplexity(bilm: Path, name: str, folder: Path) -> None:
-    measure_files(str(bilm), [folder / name])
+def _perplexity(bilm: str, text: Path) -> None:
+    measure_files(bilm, [text])
 
 
-def _vocabulary(name: str, folder: Path) -> None:
-    Vocabulary.read(folder / name)
+def _read_word_vectors(path: Path) -> None:
+    word_vector_dim(path)
+    read_word_vectors(path, WORDS, first=3)
 
 
-def _read_word_vectors(name: str, folder: Path) -> None:
-    word_vector_dim(folder / name)
-    read_word_vectors(folder / name, WORDS, first=3)
-
-
-def _read_data(name: str, folder: Path) -> None:
+def _read_data(name: str, data: Path) -> None:
     task = find_task(name)
-    read_data(task, Splits((folder / "data",), (folder / "data",)), recipe_config(task, "cpu"))
+    read_data(task, Splits((data,), (data,)), recipe_config(task, "cpu"))
 
 
 def _word_vectors() -> dict[str, bytes]:

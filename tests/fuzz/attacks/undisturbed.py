@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import random
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from attacks.outcome import Attempt, Outcome
 from attacks.stopped_child import Command
 from attacks.writing_verbs import Job, contents, go_on, make_inputs
 
@@ -118,3 +121,20 @@ class Undisturbed:
             if not any(part.startswith(".") or part.endswith(".partial") for part in Path(name).parts)
             if content is not None and content not in (whole.get(name), before.get(name))
         ]
+
+
+def attempts_on(
+    jobs: Sequence[Job], disturb: Callable[[Undisturbed, Job, int, random.Random], str]
+) -> Callable[[int, range], Iterator[Attempt]]:
+    """Attempts of which the `n`-th disturbs the next job: its number and random numbers -> what is wrong then."""
+
+    def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
+        with Undisturbed() as undisturbed:
+            for number in numbers:
+                job = jobs[number % len(jobs)]
+                wrong = disturb(undisturbed, job, number, random.Random(f"{seed} {number}"))
+                undisturbed.keep |= bool(wrong)
+                note = f"--seed {seed} --first {number}: {wrong} (in {undisturbed.folder})"
+                yield Attempt(job.name, Outcome.WRONG if wrong else Outcome.OK, note)
+
+    return attempts

@@ -14,8 +14,8 @@ import torch
 
 from attacks.targets import Target, target
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.bilm_tf import BILM_TF
-from elmokit.formats.format import Format, WriteSettings
+from elmokit.formats.bilm_tf import write_bilm_tf
+from elmokit.formats.format import WriteSettings
 from elmokit.formats.inspect import inspect
 from elmokit.formats.read import to_stored
 from elmokit.formats.recognise import FORMATS, read_stored
@@ -45,7 +45,8 @@ def weights_targets(folder: Path) -> Iterator[Target]:
     """Every format, in every way in which it can be written."""
     small, large = stored_bilm(), stored_bilm(LARGE)
     for known in FORMATS:
-        if known.write is None:
+        write = known.write
+        if write is None:
             continue
         models = [(dtype, small, WriteSettings(dtype=dtype)) for dtype in known.dtypes]
         models += [(f"{dtype} softmax", small, WriteSettings(softmax_dtype=dtype)) for dtype in known.softmax_dtypes]
@@ -54,9 +55,10 @@ def weights_targets(folder: Path) -> Iterator[Target]:
             many = stored_bilm(words=[str(number) for number in range(2500)])
             models.append(("in parts", many, WriteSettings(max_file_bytes=40_000)))
         for what, model, settings in models:
-            make = partial(_write, known, model, settings)
+            make = partial(write, stored=model, settings=settings)
             yield target(f"{known.name} {what}", folder, make, read_model)
-        yield target(f"{known.name}: embed", folder, partial(_write, known, small, WriteSettings()), embed)
+        make = partial(write, stored=small, settings=WriteSettings())
+        yield target(f"{known.name}: embed", folder, make, embed)
     yield from _published_targets(folder)
     for compression, libver in (("gzip", "earliest"), ("gzip", "latest"), (None, "latest")):
         make = partial(_write_packed, small, compression, libver)
@@ -71,29 +73,22 @@ def _published_targets(folder: Path) -> Iterator[Target]:
                 read_stored(path, with_softmax=None)
             except ValueError:  # half of a model, or of a kind that is refused
                 continue
-            use = partial(_read_named, None if path.is_dir() else path.name)
-            yield target(f"{path.parent.name}/{path.name}", folder, partial(_copy, path), use)
+            name = "" if path.is_dir() else path.name
+            use = partial(_read_named, name)
+            yield target(f"{path.parent.name}/{path.name}", folder, partial(_copy, path, name), use)
 
 
-def _copy(source: Path, folder: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, folder)
-    else:
-        folder.mkdir()
-        shutil.copyfile(source, folder / source.name)
+def _copy(source: Path, name: str, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    (shutil.copyfile if name else partial(shutil.copytree, dirs_exist_ok=True))(source, folder / name)
 
 
-def _read_named(name: str | None, folder: Path) -> None:
-    read_model(folder if name is None else folder / name)
-
-
-def _write(known: Format, model: StoredBiLM, settings: WriteSettings, folder: Path) -> None:
-    assert known.write is not None
-    known.write(folder, model, settings)
+def _read_named(name: str, folder: Path) -> None:
+    read_model(folder / name)
 
 
 def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folder: Path) -> None:
-    _write(BILM_TF, model, WriteSettings(), folder)
+    write_bilm_tf(folder, model.without_softmax())
     pack_hdf5(folder / "weights.hdf5", compression=compression, libver=libver)
 
 
