@@ -11,6 +11,8 @@ from typing import TypeVar
 
 import torch
 
+from elmokit.layers.devices import for_inference
+
 R = TypeVar("R")
 
 
@@ -21,7 +23,7 @@ def run_in_parallel(first: Callable[[], R], second: Callable[[], R]) -> list[R]:
         return [first(), second()]
 
     def without_gradients(function: Callable[[], R]) -> R:
-        with torch.inference_mode():
+        with for_inference():
             return function()
 
     return list(two_workers(num_threads).map(without_gradients, (first, second)))

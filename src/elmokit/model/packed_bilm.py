@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from elmokit.layers.char_encoder import ACTIVATIONS
-from elmokit.layers.devices import without_autocast
+from elmokit.layers.devices import for_inference, without_autocast
 from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
 from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent, weight_dtype
 from elmokit.layers.packed.lookup_encoder import PackedLookupEncoder
@@ -72,7 +72,7 @@ class PackedBiLM:
         tokens keeps its state. If no state was passed, the returned states are meaningless for all sentences but the
         longest.
         """
-        with torch.inference_mode(), without_autocast(self.char_encoder.embedding.weight.device):
+        with for_inference(), without_autocast(self.char_encoder.embedding.weight.device):
             return self._read(sentences, state, depth=self.config.num_layers if depth is None else depth)
 
     def _read(
