@@ -360,6 +360,11 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
     assert "bank" in capsys.readouterr().out and (tmp_path / "c.tsv").read_text().count("\n") == 3
     assert run(*arguments) == 2
     assert "no word occurs at least 5 times in both corpora" in capsys.readouterr().err
+    (tmp_path / "stop.txt").write_text("The of\nriver\n")
+    assert run(*arguments, "--min-uses", "2", "--stop-words", tmp_path / "stop.txt", "-o", tmp_path / "c.tsv") == 0
+    assert [row.split("\t")[1] for row in (tmp_path / "c.tsv").read_text().splitlines()] == ["word", "bank"]
+    assert run(*arguments, "--words", tmp_path / "stop.txt", "--stop-words", "en") == 2
+    assert "--stop-words cannot be combined with --words" in capsys.readouterr().err
     assert run(*arguments, "--max-uses", "1") == 2
     assert "max_uses is 1; expected a whole number, at least 2" in capsys.readouterr().err
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import sys
 import tempfile
 import unicodedata
@@ -60,6 +61,20 @@ def write(path: Path, text: str) -> Path:
 def test_documents_end_at_blank_lines_and_at_the_end_of_a_file(tmp_path: Path):
     path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
     assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
+
+
+def test_words_broken_at_line_ends_are_joined_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = write(tmp_path / "raw", "He was so submi-\nssive to them.\n\nShe was not submissive, but un-\nbound.\n")
+    command = ["prepare", str(path), "--held-out", "0"]
+    assert main([*command, "-o", str(tmp_path / "joined"), "--join-hyphens"]) == 0
+    assert re.search(r"joined +1 of 2 words broken at line ends\n", capsys.readouterr().out)
+    lines = ["He was so submissive to them .", "She was not submissive , but un - bound ."]
+    assert sorted(train(tmp_path / "joined")) == lines
+    page = (tmp_path / "joined" / "MANIFEST.md").read_text()
+    assert "1 of 2 words that a hyphen broke at a line end were joined." in page
+    assert main([*command, "-o", str(tmp_path / "plain")]) == 0
+    assert "He was so submi - ssive to them ." in train(tmp_path / "plain")
+    assert "broken at line ends" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])

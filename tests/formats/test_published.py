@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.server
 import json
 import shutil
+import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -24,7 +26,9 @@ from elmokit.files.locks import InUseError
 from elmokit.formats import names, published
 from elmokit.formats.published import find_published, published_folder, published_models
 from elmokit.formats.read import read_bilm
+from elmokit.integrations import allennlp
 from elmokit.pretraining.finetune import finetune
+from page_code import blocks, read_page
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 PAIR = FIXTURES / "allennlp"
@@ -291,6 +295,19 @@ def test_a_path_of_that_name_comes_first_and_a_name_has_its_weights(
     assert server.requests == []
 
 
+def test_both_addresses_of_allennlp_s_scripts_are_the_model(server: Server):
+    pair = f"{server.url}/two/tiny_options.json", f"{server.url}/one/tiny_weights.hdf5"
+    expected = vectors("tiny")
+    (found,) = Elmo(pair[0], weights=pair[1], device="cpu").encode(["the cat sat"], layers="all")
+    np.testing.assert_array_equal(found, expected)
+    embedder = allennlp.ElmoEmbedder(*pair)
+    np.testing.assert_array_equal(embedder.embed_sentence(["the", "cat", "sat"]), expected)
+    assert allennlp.Elmo(*pair, 1, dropout=0.0).get_output_dim() == expected.shape[-1]
+    assert len(server.requests) == 2
+    with pytest.raises(ValueError, match=r"tiny_options\.json is the name of a model, which has weights of its own"):
+        Elmo(pair[0], weights=f"{server.url}/other.hdf5")
+
+
 def test_a_run_records_the_name(server: Server, tmp_path: Path):
     (tmp_path / "text.txt").write_text("the cat sat .\n" * 20)
     (tmp_path / "vocabulary.txt").write_text("<S>\n</S>\n<UNK>\nthe\ncat\n")
@@ -340,6 +357,22 @@ def test_a_package_brings_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(FileNotFoundError, match="the model toyish should be in the package elmokit_gone"):
         Elmo("toyish")
     assert names.packaged_models() == {} and names.resolve_model("mini-en").is_dir()
+
+
+def test_the_package_of_the_page_holds_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("setuptools")
+    (project,) = blocks(read_page("docs/models.md"), "toml")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "pyproject.toml").write_text(project)
+    model = tmp_path / "project" / "elmokit_finnish" / "model"
+    Elmo(PAIR / "options.json", weights=PAIR / "lm_weights.hdf5", device="cpu").save(model)
+    build = f"from setuptools.build_meta import build_wheel; build_wheel({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=model.parents[1], check=True, capture_output=True)
+    with zipfile.ZipFile(tmp_path / "elmokit_finnish-1.0-py3-none-any.whl") as wheel:
+        wheel.extractall(tmp_path / "site")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert names.packaged_models() == {"finnish": tmp_path / "site" / "elmokit_finnish" / "model"}
+    np.testing.assert_array_equal(vectors("finnish"), vectors(model))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

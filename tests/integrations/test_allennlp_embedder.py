@@ -126,5 +126,5 @@ def test_files_and_models_that_cannot_be_are_refused(embedder: ElmoEmbedder, tmp
         embedder.embed_file(["a", "", "b"], tmp_path / "vectors.hdf5")
     with pytest.raises(ValueError, match="output_format is 'first'; expected 'all', 'top' or 'average'"):
         embedder.embed_file(["a"], tmp_path / "vectors.hdf5", "first")
-    with pytest.raises(ValueError, match="does not download the model that AllenNLP would take"):
+    with pytest.raises(ValueError, match="no options_file was given; pass 'original'"):
         ElmoEmbedder()

@@ -145,7 +145,7 @@ def test_what_is_no_collection_of_texts_is_refused(fitted: Any):
         fitted.transform("A good film.")
     with pytest.raises(ValueError, match="sentence 1 is None"):
         fitted.transform(["A good film.", None])
-    with pytest.raises(ValueError, match="layers is 'all' and pooling 'mean'; expected 'top', 'average' or"):
+    with pytest.raises(ValueError, match="layers is 'all' and pooling 'mean'; expected 'top', 'average', the"):
         ElmoVectorizer(layers="all").fit(TEXTS)
     with pytest.raises(ValueError, match="pooling 'sum'; expected"):
         ElmoVectorizer(pooling="sum").fit(TEXTS)  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def test_splits_are_tuples_of_paths_whatever_they_are_made_of():
         ("ner", "learning_rate=0", "it must be positive"),
         ("ner", "elmo_dropout_rate=0.2", "unknown field 'elmo_dropout_rate'; did you mean elmo.dropout_rate"),
         ("ner", "elmo=top", "elmo is 'top'; expected none, input, output, both"),
-        ("ner", "elmo=input elmo.layers=best", "elmo.layers is 'best'; expected mix, top, average or a number"),
+        ("ner", "elmo=input elmo.layers=best", "elmo.layers is 'best'; expected mix, top, average, a number, or a"),
         ("ner", "elmo=input elmo.dropout_rate=1", "elmo.dropout_rate is 1.0"),
         ("ner", "elmo=input elmo.penalty=-1", "elmo.penalty is -1.0; it must not be negative"),
         ("ner", "word_dim=-1", "word_dim is -1; it must not be negative"),

@@ -104,10 +104,10 @@ def test_elmo_is_read_where_it_is_asked_for(bilm: str, position: str, input_dim:
     assert torch.equal(out.inputs[:2, :, :4], plain.inputs)  # the arms differ in ELMo alone
 
 
-@pytest.mark.parametrize("layers", ["average", "top", "1"])
+@pytest.mark.parametrize("layers", ["average", "top", "1", "0.1,0.3,0.6"])
 def test_each_choice_of_layers_is_what_elmo_gives(bilm: str, layers: str):
     inputs = make(NO_WORDS, character_dim=0, elmo=ElmoInput("input", bilm, layers=layers))
-    choice = int(layers) if layers.isdecimal() else layers
+    choice = [0.1, 0.3, 0.6] if "," in layers else int(layers) if layers.isdecimal() else layers
     expected = Elmo.from_pretrained(bilm, device="cpu").encode(TRAINING, layers=choice)  # type: ignore[call-overload]
     out = inputs(TRAINING).inputs.detach()
     for row, tokens, want in zip(out, TRAINING, expected, strict=True):

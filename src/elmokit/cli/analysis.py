@@ -49,6 +49,11 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-words", type=int, metavar="N", help="without --words: how many (default: 1000)")
     parser.add_argument(
+        "--stop-words",
+        metavar="FILE",
+        help="without --words: words to leave out, in any case, in lines or separated by spaces; en: function words",
+    )
+    parser.add_argument(
         "--contexts", type=int, dest="num_contexts", metavar="N", help="contexts shown per word and corpus (default: 3)"
     )
     parser.add_argument(
@@ -68,10 +73,15 @@ def _change(arguments: argparse.Namespace) -> None:
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
+    if arguments.words and arguments.stop_words:
+        raise ValueError("--stop-words cannot be combined with --words")
     words = None if arguments.words is None else list(read_lines(arguments.words))
+    stop_words = arguments.stop_words or ()
+    if stop_words and stop_words != "en":
+        stop_words = [word for line in read_lines(stop_words) for word in line.split()]
     inputs = [file for path in (arguments.first, arguments.second) for file in open_corpus(path).files]
     for written in (arguments.output, arguments.json):
-        check_is_not_input(written, *inputs, arguments.words, arguments.model, arguments.weights)
+        check_is_not_input(written, *inputs, arguments.words, arguments.stop_words, arguments.model, arguments.weights)
     resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
 
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
@@ -83,6 +93,7 @@ def _change(arguments: argparse.Namespace) -> None:
     given = {name: getattr(arguments, name) for name in names}
     settings = ChangeSettings(
         ignore_case=arguments.ignore_case,
+        stop_words=stop_words,
         raw_text=arguments.tokenize,
         column=arguments.column,
         **{name: value for name, value in given.items() if value is not None},

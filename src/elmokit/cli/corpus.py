@@ -38,6 +38,12 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--min-tokens", type=int, metavar="N", help="drop shorter sentences (default: 4)")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="drop longer sentences (default: 100)")
     parser.add_argument("--keep-duplicates", action="store_true", help="keep repeated sentences")
+    parser.add_argument(
+        "--join-hyphens",
+        action="store_true",
+        help="join words that a hyphen breaks at a line end, as in scanned books, if they occur in one piece elsewhere "
+        "in the text (default: no)",
+    )
     parser.add_argument("--no-nfc", action="store_true", help="do not normalise characters (default: Unicode NFC)")
     parser.add_argument(
         "--held-out",
@@ -84,6 +90,7 @@ def _prepare(arguments: argparse.Namespace) -> None:
         nfc=not arguments.no_nfc,
         column=arguments.column,
         keep_duplicates=arguments.keep_duplicates,
+        join_hyphens=arguments.join_hyphens,
         seed=arguments.seed,
         exclude=tuple(arguments.exclude),
         **{name: value for name, value in given.items() if value is not None},

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 def corpus_text(manifest: CorpusManifest) -> str:
     """What was read, dropped and kept."""
     num_documents = sum(source.documents for source in manifest.sources)
+    joined = f"{manifest.joined_words:>12,} of {manifest.broken_words:,} words broken at line ends"
     lines = [
         f"{'read':24}{_amounts(manifest.sources)} in {num_documents:,} documents",
+        *([f"{'joined':24}{joined}"] if manifest.options.get("join_hyphens") else []),
         *(f"{reason:24}{_amounts([amount])}" for reason, amount in manifest.dropped.items() if amount.sentences),
         f"{'training':24}{_amounts(manifest.shards)} in {plural(len(manifest.shards), 'shard')}",
     ]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.verb import continues_by
-from elmokit.text.corpora.cells import whole_number
+from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
 if TYPE_CHECKING:
     import argparse
@@ -234,10 +233,9 @@ def _open_elmo(arguments: argparse.Namespace) -> Elmo:
 
 def layer_choice(text: str) -> Layers:
     """What `--layers` says; Elmo.encode refuses what is none of these."""
-    if "," in text:
-        with suppress(ValueError):
-            return [float(weight) for weight in text.split(",")]
-    number = whole_number(text)
+    weights, number = numbers_between_commas(text), whole_number(text)
+    if weights is not None:
+        return weights
     return text if number is None else number  # type: ignore[return-value]
 
 

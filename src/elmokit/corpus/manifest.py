@@ -76,6 +76,10 @@ class CorpusManifest:
     held_out_documents: int
     held_out: CorpusFile | None
     shards: list[CorpusFile]
+    broken_words: int = 0
+    """With `join_hyphens`: words that a hyphen breaks at a line end."""
+    joined_words: int = 0
+    """Those of them that were joined."""
 
     @property
     def train(self) -> Amount:
@@ -122,6 +126,7 @@ class CorpusManifest:
                     [(s.path, s.bytes, s.documents, s.sentences, s.tokens, s.sha256) for s in self.sources],
                 ),
                 "",
+                *self._about_joined(),
                 "## Dropped",
                 "",
                 _table(
@@ -147,6 +152,14 @@ class CorpusManifest:
                 "",
             ]
         )
+
+    def _about_joined(self) -> list[str]:
+        if not self.options.get("join_hyphens"):
+            return []
+        return [
+            f"{self.joined_words:,} of {self.broken_words:,} words that a hyphen broke at a line end were joined.",
+            "",
+        ]
 
     def _about_excluded(self) -> list[str]:
         if not self.excluded:

@@ -36,6 +36,7 @@ from elmokit.files.digests import file_digest
 from elmokit.files.lines import is_read_once
 from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import progress_bar
+from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.documents import read_raw_documents
 from elmokit.text.tokenizer import split_sentences, tokenize
 from elmokit.version import __version__
@@ -80,6 +81,8 @@ class Preparation:
     """Seed of the shuffle and of the choice of held-out documents."""
     shard_megabytes: float = 40.0
     """Size of a shard's text, in 10^6 bytes before compression."""
+    join_hyphens: bool = False
+    """Whether to join words that a hyphen breaks at a line end, if they occur in one piece elsewhere in the text."""
     exclude: tuple[str, ...] = ()
     """Files of evaluation data: sentences that share `exclude_words` successive words with one of them are dropped."""
     exclude_words: int = 10
@@ -145,10 +148,11 @@ def prepare(
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
     tokenizer = _tokenizer(how)
+    broken = find_broken_words(raw) if how.join_hyphens else None
     exclusion = Exclusion([Path(path) for path in how.exclude], num_words=how.exclude_words, tokenizer=tokenizer)
     with new_folder(folder) as staging:
         with temporary_folder(staging / "corpus") as sorting:
-            found = _Sentences(how, exclusion, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
+            found = _Sentences(how, exclusion, broken, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
             sources = [found.read(index, path, tokenizer) for index, path in enumerate(raw)]
             shuffled = ExternalSort(sorting, memory_bytes=memory_bytes // 2)
             with progress_bar(unit=" sentences", total=found.num_kept, label="sorting", keep=False) as bar:
@@ -166,6 +170,8 @@ def prepare(
             held_out_documents=found.num_held_out_documents,
             held_out=held_out,
             shards=shards,
+            broken_words=broken.num_found if broken else 0,
+            joined_words=broken.num_joined if broken else 0,
         )
         for name, text in ((MANIFEST_NAME, manifest.markdown()), (MANIFEST_JSON_NAME, manifest.to_json())):
             with atomic_write(staging / name) as unfinished:
@@ -189,7 +195,9 @@ class _Sentences:
     in the input. Held-out documents have the lowest random numbers, so among equal sentences theirs come first.
     """
 
-    def __init__(self, how: Preparation, exclusion: Exclusion, records: ExternalSort) -> None:
+    def __init__(
+        self, how: Preparation, exclusion: Exclusion, broken: BrokenWords | None, records: ExternalSort
+    ) -> None:
         reasons = (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, *([EXCLUDED] if how.exclude else []), DUPLICATE, HELD_OUT_TOO)
         self.dropped = {reason: Amount() for reason in reasons}
         self.excluded = [ExcludedText(path, file_digest(Path(path), "sha256").hex(), Amount()) for path in how.exclude]
@@ -198,6 +206,7 @@ class _Sentences:
         self.num_held_out_documents = 0
         self._how = how
         self._exclusion = exclusion
+        self._broken = broken
         self._records = records
         self._position = 0
         self._first_to_train = round(how.held_out * 2**64)
@@ -211,7 +220,7 @@ class _Sentences:
             for number, text in read_raw_documents(path, self._how.column):
                 num_documents = number
                 key = _random_number(self._how.seed, "document", index, number)
-                for sentence in split_sentences(text):
+                for sentence in split_sentences(self._broken.join(text) if self._broken else text):
                     tokens = tokenizer(sentence)
                     if not tokens:
                         continue

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.elmo.layer_choice import as_layers
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.formats.read import read_bilm
 from elmokit.layers.masks import sentence_lengths
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from elmokit.model.bilm import BiLM
     from elmokit.model.vector_source import VectorSource
 
-LayerChoice = Literal["mix", "top", "average"] | int
+LayerChoice = Literal["mix", "top", "average"] | int | Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class ElmoEmbedding(nn.Module):
     num_mixes: number of mixes; 2 for a model that uses ELMo at its input and at its output.
     dropout_rate: rate of the dropout after each mix.
     layer_norm: whether to normalise each layer over the batch before the mixes, as bilm-tf does (`normalise_layers`).
-    layers: "mix" learns a weight for each layer; "top", "average" and the number of a layer (0 is the token
-        representation) learn only gamma.
+    layers: "mix" learns a weight for each layer; "top", "average", the number of a layer (0 is the token
+        representation) and a list of weights, such as [0.1, 0.3, 0.6], learn only gamma.
     rescale: whether to divide each layer by its root mean square over the training set, which `measure_scales` sets
         once before training. The scales are part of the state.
     penalty_factor: lambda, the factor of `penalty`.
@@ -161,6 +162,8 @@ class ElmoEmbedding(nn.Module):
             layers = normalise_layers(layers, mask)
         if self.layers == "average":
             layers = layers.mean(dim=0, keepdim=True)
+        elif isinstance(self.layers, list):
+            layers = torch.einsum("l,lbtd->btd", layers.new_tensor(self.layers), layers)[None]
         return ElmoVectors(mixes=[self.dropout(mix(layers)) for mix in self.mixes], mask=mask)
 
     def penalty(self) -> Float[Tensor, ""]:
@@ -242,8 +245,10 @@ class _Shared:
 
 
 def _checked_choice(layers: LayerChoice, *, num_layers: int) -> LayerChoice:
+    if not isinstance(layers, int | str):
+        return cast("LayerChoice", as_layers(layers, top=num_layers - 1))
     if isinstance(layers, int) and not 0 <= layers < num_layers:
         raise ValueError(f"layers is {layers}; the model has layers 0 to {num_layers - 1}")
     if not isinstance(layers, int) and layers not in ("mix", "top", "average"):
-        raise ValueError(f"layers is {layers!r}; expected mix, top, average or a number")
+        raise ValueError(f"layers is {layers!r}; expected mix, top, average, a number, or a weight for each layer")
     return layers

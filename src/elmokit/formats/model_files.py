@@ -28,7 +28,8 @@ class ModelFiles:
         if weights is None:
             self.path, self.weights = resolve_model(path if isinstance(path, str) else Path(path)), None
             return
-        self.path, self.weights = pair_paths(path if isinstance(path, str) else Path(path), Path(weights))
+        options, given_weights = (given if isinstance(given, str) else Path(given) for given in (path, weights))
+        self.path, self.weights = pair_paths(options, given_weights)
         for given in (self.path, self.weights):
             if not os.path.lexists(given):
                 raise FileNotFoundError(f"{given}: there is no such file or folder")

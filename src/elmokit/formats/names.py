@@ -124,8 +124,13 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
     """The options.json and the weights of a pair, whose files may also be those of a TensorFlow checkpoint.
 
-    Raises ValueError for the name of a model, which has its weights, and FileNotFoundError for a URL.
+    The two addresses of a published model, as scripts for AllenNLP have them, are its files in the cache. Raises
+    ValueError for the name of a model, which has its weights, and FileNotFoundError for another URL.
     """
+    published = find_published(str(path))
+    if published is not None and str(weights) in published.files.get("weights.hdf5", ()):
+        folder = published_folder(published)
+        return folder / "options.json", folder / "weights.hdf5"
     options = expanded(path)
     if hub.is_address(path) or is_model_name(path):
         raise ValueError(

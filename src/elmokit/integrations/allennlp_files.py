@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.formats.published import find_published
 from elmokit.formats.read import read_bilm
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 def load_files(options_file: str | Path | None, weight_file: str | Path | None) -> BiLM:
     """The biLM of a pair of files, or of any model that elmokit opens, given as the first of the two.
 
-    Raises ValueError for what AllenNLP would download, URLs and no files, and the errors of `Elmo.from_pretrained`.
+    The addresses of a published model's two files are its name. Raises ValueError for other addresses and no files, and
+    the errors of `Elmo.from_pretrained`.
     """
     check_files(options_file, weight_file)
     assert options_file is not None
@@ -22,12 +24,14 @@ def load_files(options_file: str | Path | None, weight_file: str | Path | None) 
 
 
 def check_files(options_file: str | Path | None, weight_file: str | Path | None) -> None:
-    """Raise ValueError for what AllenNLP would download."""
+    """Raise ValueError for no files, and for addresses that are not those of a published model."""
     if options_file is None:
         raise ValueError(
-            "no options_file was given, and elmokit does not download the model that AllenNLP would take; "
-            "pass the paths of its options and weights, or the name of a bundled model, such as 'mini-en'"
+            "no options_file was given; pass 'original', the name of the model that AllenNLP would take, which is "
+            "downloaded at its first use, or another name, or the paths of options and weights"
         )
+    if find_published(str(options_file)) is not None:
+        return
     for file in (options_file, weight_file):
         if "://" in str(file):
             raise ValueError(f"{file} is a URL, which elmokit does not download; download it, and pass the path")

@@ -25,7 +25,7 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     """Vectors of the tokens of `flair.data.Sentence`, for taggers, `StackedEmbeddings` and document embeddings.
 
     model: an `Elmo`, or what `Elmo.from_pretrained` takes.
-    layers: "top", "average", the number of a layer, or "all": the layers one after the other, as flair's own class.
+    layers: as in `Elmo.encode`; "all" are the layers one after the other, as in flair's own class.
     name: the name under which a token keeps its vector; by default that of the model (of a path, its last part and a
         hash of the model), its layers and, if it is not float32, its precision.
 

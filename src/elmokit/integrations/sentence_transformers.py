@@ -36,7 +36,7 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
     """Sentences -> the vectors of their tokens: `SentenceTransformer(modules=[ElmoWordEmbeddings(), Pooling(256)])`.
 
     model: an `Elmo`, which shares its weights, or what `Elmo.from_pretrained` takes.
-    layers: "top", "average", the number of a layer, or "mix", which learns a weight for each layer in training.
+    layers: as in `ElmoEmbedding`; "mix" learns a weight for each layer in training.
     requires_grad: whether training changes the biLM, too.
 
     Sentences are strings, which are tokenised, or lists of tokens. Raises ValueError for a layer that the model does

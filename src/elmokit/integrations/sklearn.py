@@ -35,7 +35,7 @@ class ElmoVectorizer(
     """Texts, or lists of tokens, -> an array (N,2D) with the pooled vectors of the tokens of each.
 
     model: an `Elmo`, the name of a bundled model, or what `Elmo.from_pretrained` opens.
-    layers: "top", "average" or the number of a layer.
+    layers: as in `Elmo.encode`, but not "all".
     pooling: "mean" or "max" over the tokens; a text without tokens gets zeros.
     normalize: whether to scale each vector to length 1.
     batch_size: number of texts that are encoded at once.
@@ -70,10 +70,10 @@ class ElmoVectorizer(
         """
         del y
         _checked(X)
-        if self.layers == "all" or self.pooling not in ("mean", "max"):
+        if (isinstance(self.layers, str) and self.layers == "all") or self.pooling not in ("mean", "max"):
             raise ValueError(
-                f"layers is {self.layers!r} and pooling {self.pooling!r}; expected 'top', 'average' or the number of a "
-                "layer, and 'mean' or 'max'"
+                f"layers is {self.layers!r} and pooling {self.pooling!r}; expected 'top', 'average', the number of a "
+                "layer or a weight for each, and 'mean' or 'max'"
             )
         self.elmo_ = self.model if isinstance(self.model, Elmo) else Elmo(self.model, device=self.device)
         self.n_features_out_ = self.elmo_.dim

@@ -67,7 +67,7 @@ class ElmoPipe:
     """Writes the vectors of a document's tokens into `doc.tensor` (T,2D), or (T,L*2D) for all layers.
 
     model: what `Elmo.from_pretrained` takes; it is read when the first document comes, or from the pipeline's folder.
-    layers: "top", "average", "all" (one after the other), or the number of a layer.
+    layers: as in `Elmo.encode`; "all" are the layers one after the other.
     tokens: "spacy" reads the tokens of the document; "elmokit" reads those of `elmokit.tokenize`, and a token of the
         document gets the mean of the vectors of those that it overlaps.
     precision, device: as in `Elmo.from_pretrained`.

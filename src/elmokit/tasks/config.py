@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.runs.settings import change_settings, check_known
-from elmokit.text.corpora.cells import whole_number
+from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
 if TYPE_CHECKING:
     from elmokit.files.json_fields import Fields
@@ -30,7 +30,8 @@ class ElmoInput:
     model: str = "mini-en"
     """Name of a bundled model, path of a model, or path of another system's vectors (see `save_vectors`)."""
     layers: str = "mix"
-    """mix (a learned weighted sum of all layers), top, average, or the number of one layer."""
+    """mix (a learned weighted sum of all layers), top, average, the number of one layer, or a weight for each, which
+    stays as it is: 0.1,0.3,0.6."""
     dropout_rate: float = 0.0
     """Rate of the dropout of ELMo's vectors."""
     layer_norm: bool = False
@@ -48,8 +49,12 @@ class ElmoInput:
     def __post_init__(self) -> None:
         if self.position not in POSITIONS:
             raise ValueError(f"elmo.position is {self.position!r}; expected {', '.join(POSITIONS)}")
-        if self.layers not in ("mix", "top", "average") and whole_number(self.layers) is None:
-            raise ValueError(f"elmo.layers is {self.layers!r}; expected mix, top, average or a number")
+        numbers = whole_number(self.layers), numbers_between_commas(self.layers)
+        if self.layers not in ("mix", "top", "average") and numbers == (None, None):
+            raise ValueError(
+                f"elmo.layers is {self.layers!r}; expected mix, top, average, a number, or a weight for each layer, "
+                "with commas between them"
+            )
         if not 0 <= self.dropout_rate < 1:
             raise ValueError(f"elmo.dropout_rate is {self.dropout_rate}; expected at least 0 and below 1")
         if self.penalty < 0:

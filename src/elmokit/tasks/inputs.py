@@ -14,6 +14,7 @@ from elmokit.layers.char_encoder import CharEncoder
 from elmokit.tasks.word_table import WordEmbedding
 from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
 from elmokit.text.characters import character_ids
+from elmokit.text.corpora.cells import numbers_between_commas
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -132,13 +133,20 @@ class _CharacterCNN(nn.Module):
         return batch
 
 
+def _layer_choice(layers: str) -> LayerChoice:
+    weights = numbers_between_commas(layers)
+    if weights is not None:
+        return weights
+    return int(layers) if layers.isdecimal() else cast("LayerChoice", layers)
+
+
 def _new_embedding(config: ElmoInput, layers: VectorSource | BiLM) -> ElmoEmbedding:
     embedding = ElmoEmbedding(
         layers,
         num_mixes=len(config.positions),
         dropout_rate=config.dropout_rate,
         layer_norm=config.layer_norm,
-        layers=int(config.layers) if config.layers.isdecimal() else cast("LayerChoice", config.layers),
+        layers=_layer_choice(config.layers),
         rescale=config.rescale,
         penalty_factor=config.penalty,
         encode_distinct=False,  # keeps the order of sums, and so the bits, of runs that train the biLM

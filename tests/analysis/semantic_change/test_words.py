@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words
+from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words, stop_list
 
 
 def test_a_line_is_a_word_and_its_forms():
@@ -79,3 +79,15 @@ def test_frequent_words_are_frequent_in_both_corpora():
     assert list(frequent_words(first, second, most=1, min_count=1)) == ["b"]
     with pytest.raises(ValueError, match="no word occurs at least 4 times in both corpora; lower the count, or name"):
         frequent_words(first, second, most=5, min_count=4)
+
+
+def test_stop_words_are_left_out_in_any_case():
+    counts = count_tokens([["The", "the", "THE", "plane", "caf\u00e9", "n't"]])
+    words = frequent_words(counts, counts, most=9, min_count=1, stop_words=stop_list(["The", "cafe\u0301"]))
+    assert list(words) == ["n't", "plane"]
+    words = frequent_words(counts, counts, most=9, min_count=1, stop_words=stop_list("en"))
+    assert list(words) == ["caf\u00e9", "plane"]
+    with pytest.raises(ValueError, match="no word that is not a stop word occurs at least 1 times"):
+        frequent_words(counts, counts, most=9, min_count=1, stop_words=set(counts) | {"the"})
+    with pytest.raises(ValueError, match="stop_words is 'english'; expected 'en', or a list of words"):
+        stop_list("english")  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import numpy as np
 
 from elmokit.analysis.semantic_change.distances import Distances, false_discovery_rates, measure_distances
 from elmokit.analysis.semantic_change.uses import SampledUses, TextCorpus, Use, open_corpus, sample_uses
-from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words
+from elmokit.analysis.semantic_change.words import StopWords, count_tokens, frequent_words, parse_words, stop_list
 from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
 from elmokit.files.lines import is_read_once
 from elmokit.system.batches import batched
@@ -45,6 +45,8 @@ class ChangeSettings:
     """Words with fewer uses in one of the corpora are left out."""
     max_words: int = 1000
     """Number of frequent words that are compared if none are given."""
+    stop_words: StopWords = ()
+    """Words, in any case, that are not among these frequent words; "en" for a list of English function words."""
     num_contexts: int = 3
     """Contexts per word and corpus that moved most."""
     resamples: int = 1000
@@ -63,6 +65,7 @@ class ChangeSettings:
             value = as_int(getattr(self, name))
             if value is None or value < least:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected a whole number, at least {least}")
+        stop_list(self.stop_words)
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,8 @@ def semantic_change(
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
     forms = None
     if words is not None:
+        if settings.stop_words:
+            raise ValueError("stop words are left out of the most frequent words; leave out --words, or words=")
         forms = parse_words(words, ignore_case=settings.ignore_case, raw_text=settings.raw_text)
     corpora = tuple(open_corpus(path, raw_text=settings.raw_text, column=settings.column) for path in (first, second))
     if forms is None:
@@ -144,7 +149,8 @@ def semantic_change(
                 f"{piped[0]} can be read only once, and without words it is read twice; give a file or words"
             )
         counts = [count_tokens(corpus.sentences(), ignore_case=settings.ignore_case) for corpus in corpora]
-        forms = frequent_words(*counts, most=settings.max_words, min_count=settings.min_uses)
+        stop_words = stop_list(settings.stop_words)
+        forms = frequent_words(*counts, most=settings.max_words, min_count=settings.min_uses, stop_words=stop_words)
     sides = [_side(corpus, forms, settings, number) for number, corpus in enumerate(corpora)]
     totals = {word: (sides[0].sampled[word].total, sides[1].sampled[word].total) for word in forms}
     enough = [word for word in forms if min(totals[word]) >= settings.min_uses]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal
 
 from elmokit.files.lines import split_tokens
 from elmokit.system.messages import printable
@@ -14,6 +15,24 @@ from elmokit.text.tokenizer import tokenize
 Forms = dict[str, tuple[str, ...]]
 """The forms of each word, by its name, which is the first of them."""
 
+
+StopWords = Literal["en"] | Collection[str]
+"""Words that are left out of the most frequent ones; `en` is `ENGLISH_STOP_WORDS`."""
+
+_ENGLISH = (
+    "a an the this that these those some any no every each all both either neither another other such many much more "
+    "most few little less least several own same what which who whom whose when where why how there here then now "
+    "i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself "
+    "we us our ours ourselves they them their theirs themselves one ones oneself thou thee thy "
+    "be am is are was were been being do does did done doing have has had having will would shall should can could may "
+    "might must ought need 's 're 've 'll 'd 'm n't ca wo not nor "
+    "and or but if because as until while although though since unless whether than so yet "
+    "of at by for with about against between among into through during before after above below to from up down in out "
+    "on off over under upon within without toward towards across along around behind beside besides beyond near per "
+    "via again further once just only also very too quite rather even ever never still already always perhaps "
+)
+ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
+"""Words of closed classes, in lower case as the tokenizer splits them, and frequent adverbs; ours."""
 
 _MAX_SHOWN = 60
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*%?|[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -76,20 +95,42 @@ def _check_are_forms(forms: list[str], number: int) -> None:
         raise ValueError(f"{said}, with the number {numbers[0]}, as lists with counts have it; {expected}")
 
 
-def frequent_words(first: Mapping[str, int], second: Mapping[str, int], *, most: int, min_count: int) -> Forms:
+def frequent_words(
+    first: Mapping[str, int],
+    second: Mapping[str, int],
+    *,
+    most: int,
+    min_count: int,
+    stop_words: Collection[str] = frozenset(),
+) -> Forms:
     """The words that are most frequent in the corpus where they are rarer, as given by their counts.
 
-    A word has a letter in it. Raises ValueError if no word occurs `min_count` times in both.
+    A word has a letter in it.
+    stop_words: left out; in lower case, those of `stop_list`.
+    Raises ValueError if no word occurs `min_count` times in both.
     """
     common = {
         word: min(count, second[word])
         for word, count in first.items()
-        if word in second and any(map(str.isalpha, word)) and min(count, second[word]) >= min_count
+        if word in second
+        and any(map(str.isalpha, word))
+        and min(count, second[word]) >= min_count
+        and word.lower() not in stop_words
     }
     if not common:
-        raise ValueError(f"no word occurs at least {min_count} times in both corpora; lower the count, or name words")
+        others = "no word that is not a stop word" if stop_words else "no word"
+        raise ValueError(f"{others} occurs at least {min_count} times in both corpora; lower the count, or name words")
     chosen = sorted(common, key=lambda word: (-common[word], word))[:most]
     return {word: (word,) for word in chosen}
+
+
+def stop_list(stop_words: StopWords) -> frozenset[str]:
+    """Stop words in lower case and NFC, which count in any case. Raises ValueError for another string than `en`."""
+    if isinstance(stop_words, str):
+        if stop_words != "en":
+            raise ValueError(f"stop_words is {printable(repr(stop_words))}; expected 'en', or a list of words")
+        return ENGLISH_STOP_WORDS
+    return frozenset(spelling(word, ignore_case=True) for word in stop_words)
 
 
 def count_tokens(sentences: Iterable[Iterable[str]], *, ignore_case: bool = False) -> Counter[str]:

@@ -31,6 +31,14 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
+def numbers_between_commas(text: str) -> list[float] | None:
+    """The numbers of a text such as `0.1,0.3,0.6`; None for any other text, and for a single number."""
+    try:
+        return [float(number) for number in text.split(",")] if "," in text else None
+    except ValueError:
+        return None
+
+
 def refuse_json(line: str, *, where: str, expected: str) -> None:
     """Raise ValueError, naming `where` and what was `expected`, if a line is a JSON object; otherwise do nothing."""
     if not line.lstrip().startswith("{"):

@@ -1,0 +1,73 @@
+"""Words that a hyphen breaks at a line end, as in scans of books: `submi-` and `ssive` (`prepare --join-hyphens`)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from elmokit.system.progress_bar import progress_bar
+from elmokit.text.documents import read_raw_documents
+
+_LETTERS = r"[^\W\d_]++"
+_BROKEN = re.compile(
+    rf"(?<![^\W\d_])({_LETTERS})[-\u2010\u00ad\u00ac]"  # - and three that programs write: hyphen, soft hyphen, not sign
+    rf"[^\S\n]*\n[^\S\n]*({_LETTERS})"
+)
+_WORD = re.compile(rf"{_LETTERS}(?:[-\u2010]{_LETTERS})*")
+
+Halves = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class BrokenWords:
+    """The broken words of a text, and how those that also occur in one piece are spelt there."""
+
+    joints: Mapping[Halves, str]
+    """Both halves, regardless of case, and what joins them: nothing, or a hyphen (`well-known`)."""
+    num_found: int = 0
+    num_joined: int = 0
+
+    def join(self, text: str) -> str:
+        """The text with these words in one piece; all others stay as they are."""
+        return _BROKEN.sub(self._joined, text)
+
+    def _joined(self, broken: re.Match[str]) -> str:
+        joint = self.joints.get(_halves(broken))
+        return broken[0] if joint is None else f"{broken[1]}{joint}{broken[2]}"
+
+
+def find_broken_words(paths: Iterable[str | os.PathLike[str]]) -> BrokenWords:
+    """Read raw text files twice: for the words that are broken, and for how often each of these occurs in one piece.
+
+    A word is joined if it occurs in one piece, and without a hyphen if that is more frequent than with one. The memory
+    grows with the number of different broken words.
+    """
+    paths = list(paths)
+    broken = Counter(_halves(found) for text in _texts(paths) for found in _BROKEN.finditer(text))
+    uses = {spelling: 0 for halves in broken for spelling in ("".join(halves), "-".join(halves))}
+    for text in _texts(paths):
+        for word in _WORD.findall(text):
+            spelling = word.casefold().replace("\u2010", "-")
+            if spelling in uses:
+                uses[spelling] += 1
+    joints: dict[Halves, str] = {}
+    for halves in broken:
+        whole, hyphenated = uses["".join(halves)], uses["-".join(halves)]
+        if whole or hyphenated:
+            joints[halves] = "" if whole > hyphenated else "-"
+    return BrokenWords(joints, broken.total(), sum(broken[halves] for halves in joints))
+
+
+def _halves(broken: re.Match[str]) -> Halves:
+    return broken[1].casefold(), broken[2].casefold()
+
+
+def _texts(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str]:
+    with progress_bar(unit=" documents", label="hyphens", keep=False, scale=True) as bar:
+        for path in paths:
+            for _, text in read_raw_documents(path):
+                yield text
+                bar.update()
