@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from elmokit.cli.main import main as run_verb
 from elmokit.cli.verb import continues_by
 from paper.comparators.commands import VERBS as COMPARATOR_VERBS
-from paper.reproduction import REPRODUCTIONS, Reproduction, Request, find_reproduction, results_of
+from paper.reproduction import REPRODUCTIONS, Reproduction, Request, find_reproduction
 
 if TYPE_CHECKING:
     import argparse
@@ -70,18 +70,15 @@ def _tables(arguments: argparse.Namespace) -> None:
     tables, given = _tables_and_paths(arguments.names)
     check_folder(arguments.output)  # before hours of computing
     for table in tables:
-        if table.compute is None:
-            paths = given or [arguments.results or RUNS]
+        if table.compute is not None and given and arguments.model:
+            raise ValueError("give either the paths of results or the models to measure, not both")
+        if table.compute is None or given:
+            paths: Sequence[Path] = given or [arguments.results or RUNS]
         else:
-            folder = arguments.results or Path("runs")
             alone = arguments.results is not None and len(tables) == 1
-            request = Request(
-                arguments.data,
-                folder if alone else folder / table.name,
-                tuple(arguments.model),
-                arguments.word_vectors,
-            )
-            paths = results_of(table, given, request)
+            folder = arguments.results if alone else (arguments.results or Path("runs")) / table.name
+            folder.mkdir(parents=True, exist_ok=True)
+            paths = table.compute(Request(arguments.data, folder, tuple(arguments.model), arguments.word_vectors))
         own: list[str] = arguments.model if table.plan is not None else []
         if len(own) > 1:
             raise ValueError(f"{len(own)} models; {table.name} is made of training runs, which take one --model")

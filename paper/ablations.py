@@ -50,7 +50,3 @@ KOREAN_TABLE = Ablation(
     tests=True,
     model="mini-ko",
 )
-GAMMA_REPRODUCTION = GAMMA_TABLE.reproduction()
-LAYER_NORM_REPRODUCTION = LAYER_NORM_TABLE.reproduction()
-DROPOUT_REPRODUCTION = DROPOUT_TABLE.reproduction()
-KOREAN_REPRODUCTION = KOREAN_TABLE.reproduction()

@@ -65,10 +65,8 @@ def compute(request: Request) -> list[Path]:
         raise FileNotFoundError(f"{folder}: there are no files of BLiMP; see CONTRIBUTING.md")
     found = read_results([request.results_dir], NAME)
     done = {(fields.text("fingerprint"), fields.text("paradigm")) for fields in found}
-    for model in request.models or (DEFAULT_MODEL,):
-        elmo = Elmo.from_pretrained(model)
-        missing = [file for file in files if (elmo.fingerprint(), file.stem) not in done]
-        _score(elmo, missing, request.results_dir)
+    for elmo in map(Elmo.from_pretrained, request.models or (DEFAULT_MODEL,)):
+        _score(elmo, [file for file in files if (elmo.fingerprint(), file.stem) not in done], request.results_dir)
     return [request.results_dir / RESULTS_NAME]
 
 
@@ -138,10 +136,4 @@ def _sums(paradigms: Iterable[dict[str, Accuracy]]) -> dict[str, Accuracy]:
     return sums
 
 
-REPRODUCTION = Reproduction(
-    name=NAME,
-    paper=BLIMP,
-    measure=our_rows,
-    details=our_tables,
-    compute=compute,
-)
+REPRODUCTION = Reproduction(NAME, BLIMP, our_rows, our_tables, compute)

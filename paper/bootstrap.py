@@ -16,7 +16,7 @@ from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.metrics.roles import score_roles
 from elmokit.metrics.score import Score, percentage
 from elmokit.metrics.spans import score_spans
-from elmokit.metrics.statistics import Counts, Interval, paired_bootstrap
+from elmokit.metrics.statistics import Counts, paired_bootstrap
 from elmokit.system.batches import batched
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
@@ -26,7 +26,7 @@ from elmokit.tasks.saved import TrainedTask, load_task
 from elmokit.tasks.task_model import LabelPrediction
 from elmokit.tasks.task_runs import TaskRun
 from paper.plan import DATASETS
-from paper.results import append_result, read_interval, read_results
+from paper.results import append_result, read_results
 from paper.runs import Tested
 
 if TYPE_CHECKING:
@@ -71,11 +71,6 @@ def item_records(paths: Sequence[Path]) -> Mapping[RunNames, Fields]:
         runs = (",".join(fields.texts(arm)) for arm in ("baseline", "elmo"))
         records[fields.text("test_set"), *runs] = fields
     return records
-
-
-def interval_of(fields: Fields) -> Interval:
-    """The interval of a record."""
-    return read_interval(fields.fields("interval"))
 
 
 def _counts(run: TaskRun, test_set: str, folder: Path) -> list[Counts]:

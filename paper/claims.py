@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from elmokit.files.json_fields import Fields
 from elmokit.metrics.statistics import CONFIDENCE
 from paper import ablations, figure1, table2, table3, table4, table5, table7
 from paper.ablation import Ablation, Claim
-from paper.bootstrap import RunNames, item_records
+from paper.bootstrap import item_records
 from paper.differences import Difference, over_items, over_seeds
 from paper.plan import DATASETS, SIX_TASKS
 from paper.printed import TABLE_7
 from paper.results import read_results
-from paper.runs import NOT_CONVERGED, ArmRuns, Evidence, Tested, gains_by_seed
+from paper.runs import NOT_CONVERGED, ArmRuns, Evidence, gains_by_seed
 from paper.system_results import SystemResult, difference, gain_name, read_system_results, share_gain
 from paper.table1 import difference_on_test, headlines
 from paper.table6 import ENGLISH, KOREAN
@@ -86,15 +85,13 @@ def _low(finding: Finding) -> float:
 def helps_all_tasks(evidence: Evidence) -> Findings:
     """Table 1: the gain on the test set of each of the six tasks."""
     found, records = headlines(evidence), item_records(evidence.results)
-    return [_test_gain(task, found.get(task), records) for task in SIX_TASKS], []
-
-
-def _test_gain(task: str, one: Tested | None, records: Mapping[RunNames, Fields]) -> Finding:
-    """The gain of ELMo on a test set."""
-    row = DATASETS[task].row
-    if one is None:
-        return Finding(row, None)
-    return Finding(row, difference_on_test(one, records), one.none.is_converged and one.elmo.is_converged)
+    findings: list[Finding] = []
+    for task in SIX_TASKS:
+        one = found.get(task)
+        gain = one and difference_on_test(one, records)
+        is_converged = one is None or (one.none.is_converged and one.elmo.is_converged)
+        findings.append(Finding(DATASETS[task].row, gain, is_converged))
+    return findings, []
 
 
 def about_arms(evidence: Evidence, *, table: Ablation, claim: Claim) -> Findings:
@@ -120,11 +117,10 @@ def about_layers(
 
     def findings(names: Sequence[str]) -> list[Finding]:
         found = [result for name in names for result in read_system_results(evidence.results, name) if result.is_bilm]
-        intervals = [(result, difference(result, worse, better)) for result in found]
         return [
             Finding(f"{result.label}, {result.corpus}, {gain_name(worse, better)}", over_items(interval))
-            for result, interval in intervals
-            if interval is not None
+            for result in found
+            if (interval := difference(result, worse, better)) is not None
         ]
 
     return findings(tables), findings(shown)

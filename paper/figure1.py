@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from elmokit.metrics.statistics import Statistic
-from elmokit.tasks.task_runs import EpochScore, TaskRun
 from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, Arm, PlannedRun, Setup
 from paper.printed import FIGURE_1
 from paper.reproduction import Cell, OurTable, Reproduction, no_rows
@@ -96,11 +95,12 @@ def overtaken_at(point: Point) -> Overtaking | None:
     if not pairs:
         return None
     best = [max(run.curve, key=lambda epoch: epoch.score) for run, _ in pairs]
-    reached = [_first(other, at_least=one) for one, (_, other) in zip(best, pairs, strict=True)]
-    steps = tuple(float(step) for step in reached if step is not None)
-    return Overtaking(
-        Statistic(tuple(float(one.step) for one in best)), Statistic(steps) if len(steps) == len(reached) else None
-    )
+    reached = [
+        [float(epoch.step) for epoch in other.curve if epoch.score >= one.score]
+        for one, (_, other) in zip(best, pairs, strict=True)
+    ]
+    elmo = Statistic(tuple(steps[0] for steps in reached)) if all(reached) else None
+    return Overtaking(Statistic(tuple(float(one.step) for one in best)), elmo)
 
 
 def details(evidence: Evidence) -> list[OurTable]:
@@ -144,15 +144,5 @@ def details(evidence: Evidence) -> list[OurTable]:
     ]
 
 
-def _first(run: TaskRun, *, at_least: EpochScore) -> int | None:
-    return next((epoch.step for epoch in run.curve if epoch.score >= at_least.score), None)
-
-
-REPRODUCTION = Reproduction(
-    name="figure1",
-    paper=FIGURE_1,
-    reads="runs of `elmokit train` on shares of the training set",
-    measure=no_rows,
-    details=details,
-    plan=plan,
-)
+READS = "runs of `elmokit train` on shares of the training set"
+REPRODUCTION = Reproduction("figure1", FIGURE_1, no_rows, details, plan=plan, reads=READS)

@@ -77,12 +77,12 @@ def details(evidence: Evidence) -> list[OurTable]:
     """The weights as a table, which the figure shows in shades."""
     found = learnt_mixes(evidence)
     width = max((len(one.weights) for one in found), default=0)
-    rows = {
-        f"{one.row}, {one.place}: {measured_on([one.arm], f'ELMo at {_position(one)}')}": tuple(
-            f"{weight:.2f}" for weight in one.weights
-        )
-        for one in found
-    }
+    rows: dict[str, tuple[str, ...]] = {}
+    for one in found:
+        elmo = one.arm.runs[0].record.config.inputs.elmo
+        assert elmo is not None, "a mix is ELMo's"
+        name = f"{one.row}, {one.place}: {measured_on([one.arm], f'ELMo at {elmo.position}')}"
+        rows[name] = tuple(f"{weight:.2f}" for weight in one.weights)
     columns = ("token layer", *(f"LSTM layer {number}" for number in range(1, width)))
     return [OurTable("Weights after the softmax", "Means over the seeds.", columns, rows)]
 
@@ -90,26 +90,13 @@ def details(evidence: Evidence) -> list[OurTable]:
 def _learnt(evidence: Evidence, task: str, place: str, arms: Sequence[Arm]) -> LearntMix | None:
     for arm in arms:
         found = evidence.arm(task, arm)
-        mixes = (
-            [run.result.mixes[place] for run in found.runs if run.result and place in run.result.mixes] if found else []
-        )
+        runs = found.runs if found else ()
+        mixes = [run.result.mixes[place] for run in runs if run.result and place in run.result.mixes]
         if found is not None and mixes:
             means = tuple(statistics.fmean(layer) for layer in zip(*(mix.weights for mix in mixes), strict=True))
             return LearntMix(task, place, found, means, statistics.fmean(mix.gamma for mix in mixes))
     return None
 
 
-def _position(one: LearntMix) -> str:
-    elmo = one.arm.runs[0].record.config.inputs.elmo
-    assert elmo is not None, "a mix is ELMo's"
-    return elmo.position
-
-
-REPRODUCTION = Reproduction(
-    name="figure2",
-    paper=FIGURE_2,
-    reads="runs of `elmokit train` with a mix that is learnt as in a recipe",
-    measure=no_rows,
-    details=details,
-    plan=plan,
-)
+READS = "runs of `elmokit train` with a mix that is learnt as in a recipe"
+REPRODUCTION = Reproduction("figure2", FIGURE_2, no_rows, details, plan=plan, reads=READS)

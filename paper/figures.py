@@ -15,6 +15,8 @@ from paper.runs import ArmRuns, Tested
 PANEL = (4.6, 3.6)  # inches
 PANELS_ACROSS = 3
 CELL = (0.95, 0.62)  # inches
+LINES = (("+ ELMo", "#1f4e8c", "o-"), ("no ELMo", "#8a4b08", "s--"))
+"""Name, colour, marker and dash of both arms, which can be told apart in black and white."""
 DARK = 0.55
 """Weights from here on are written in white."""
 
@@ -22,18 +24,17 @@ DARK = 0.55
 def sample_figure(curves: Sequence[SampleCurve]) -> Any:
     """A `matplotlib.figure.Figure` with a panel for each curve: the development score by the number of examples.
 
-    The lines differ in dash and marker, so that they can be told apart in black and white; bars are deviations over
-    seeds. Raises ValueError without matplotlib.
+    Bars are deviations over seeds; a single seed has one of 0. Raises ValueError without matplotlib.
     """
     figure, panels = _panels(len(curves))
     for axes, curve in zip(panels, curves, strict=True):
         sizes = [point.num_examples for point in curve.points]
-        for name, colour, line, arms in (
-            ("+ ELMo", "#1f4e8c", "o-", [point.elmo for point in curve.points]),
-            ("no ELMo", "#8a4b08", "s--", [point.none for point in curve.points]),
-        ):
-            means, deviations = _scores(arms)
-            axes.errorbar(sizes, means, yerr=deviations, fmt=line, color=colour, label=name, capsize=3)
+        both = ([point.elmo for point in curve.points], [point.none for point in curve.points])
+        for (name, colour, line), arms in zip(LINES, both, strict=True):
+            scores = [score for arm in arms if (score := arm.score()) is not None]
+            bars = [score.deviation or 0.0 for score in scores]
+            means = [score.mean for score in scores]
+            axes.errorbar(sizes, means, yerr=bars, fmt=line, color=colour, label=name, capsize=3)
         axes.set_xscale("log")
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
         axes.set_xticks([], minor=True)
@@ -46,19 +47,12 @@ def sample_figure(curves: Sequence[SampleCurve]) -> Any:
 
 
 def curves_figure(pairs: Sequence[Tested]) -> Any:
-    """A `matplotlib.figure.Figure` with a panel for each task: the score after each epoch, as in `sample_figure`.
-
-    Raises ValueError without matplotlib.
-    """
+    """A `matplotlib.figure.Figure` with a panel for each task: the score after each epoch, as in `sample_figure`."""
     figure, panels = _panels(len(pairs))
     for axes, pair in zip(panels, pairs, strict=True):
-        for name, colour, line, arm in (
-            ("+ ELMo", "#1f4e8c", "o-", pair.elmo),
-            ("no ELMo", "#8a4b08", "s--", pair.none),
-        ):
-            axes.plot(
-                [step for step, _ in arm.curve], [score for _, score in arm.curve], line, color=colour, label=name
-            )
+        for (name, colour, line), arm in zip(LINES, (pair.elmo, pair.none), strict=True):
+            steps, scores = zip(*arm.curve, strict=True)
+            axes.plot(steps, scores, line, color=colour, label=name)
         axes.set_xlabel("updates")
         axes.set_ylabel(f"{_unit(pair.elmo)}, development examples; axis cut")
         num_used, num_seeds = pair.elmo.runs[0].num_used, len(pair.elmo.runs)
@@ -97,12 +91,6 @@ def _panels(number: int) -> tuple[Any, list[Any]]:
 
 def _unit(arm: ArmRuns) -> str:
     return f"{arm.metric.replace('_', ' ').replace('f1', 'F1')} (%)"
-
-
-def _scores(arms: Sequence[ArmRuns]) -> tuple[list[float], list[float]]:
-    """Means and deviations; a single seed has a deviation of 0."""
-    known = [score for arm in arms if (score := arm.score()) is not None]
-    return [one.mean for one in known], [one.deviation or 0.0 for one in known]
 
 
 def _draw_weights(axes: Any, found: Sequence[LearntMix], *, layers: int) -> None:

@@ -39,16 +39,12 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
     found = folder / planned.name
     if planned.kind == RANDOM:
         if not (found / CONFIG_NAME).is_file():
-            _write_random(planned.start, found)
+            elmo = random_elmo(Elmo.from_pretrained(planned.start).config, seed=RANDOM_SEED)
+            write_native(found, to_stored(elmo.bilm))
         return found
     _finetune(planned, found)
     _measure(planned, found, results=folder.parent)
     return found
-
-
-def _write_random(model: str, folder: Path) -> None:
-    elmo = random_elmo(Elmo.from_pretrained(model).config, seed=RANDOM_SEED)
-    write_native(folder, to_stored(elmo.bilm))
 
 
 def _finetune(planned: PlannedModel, run_dir: Path) -> None:
@@ -92,11 +88,8 @@ def _measure(planned: PlannedModel, tuned: Path, *, results: Path) -> None:
 
 def _numbers(measured: Perplexity) -> dict[str, float]:
     assert measured.backward is not None, "a biLM has two directions"
-    return {
-        "forward": measured.forward.perplexity,
-        "backward": measured.backward.perplexity,
-        "mean": measured.mean,
-    }
+    forward, backward = measured.forward.perplexity, measured.backward.perplexity
+    return {"forward": forward, "backward": backward, "mean": measured.mean}
 
 
 def random_elmo(config: BiLMConfig, *, seed: int) -> Elmo:

@@ -26,7 +26,7 @@ from paper.figure2 import learnt_mixes
 from paper.figures import curves_figure, sample_figure, weights_figure
 from paper.plan import DATASETS, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
-from paper.reproduction import REPRODUCTIONS, OurRow, OurTable, Reproduction, find_reproduction
+from paper.reproduction import REPRODUCTIONS, Reproduction, find_reproduction
 from paper.results import read_results
 from paper.runs import Evidence, gain_text, make_setup, read_evidence
 from paper.table1 import CONTROLS, OTHER_SYSTEMS, difference_on_test, headlines
@@ -64,7 +64,7 @@ def write_reproduction(reproduction: Reproduction, evidence: Evidence, folder: P
 
     Raises ValueError if there are none, and what the table's functions raise.
     """
-    name, parts = reproduction.name, table_parts(reproduction, evidence, level=1)
+    name, parts = reproduction.name, table_parts(reproduction, evidence)
     if parts is None:
         untrained = f"; `python -m paper train {name}` trains them" if reproduction.plan is not None else ""
         raise ValueError(f"{name}: {', '.join(map(str, evidence.results))} have no {reproduction.source}{untrained}")
@@ -87,17 +87,15 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     for name in REPRODUCTIONS:
         reproduction = find_reproduction(name)
         of_model = evidence[reproduction.model]
-        parts = table_parts(reproduction, of_model, level=1)
+        parts = table_parts(reproduction, of_model)
         if parts is None:
             left_out.append(f"{escape_markdown(reproduction.paper.name)}: no {reproduction.source}")
             continue
         if drawn := _pictures(name, of_model):
-            files |= {f"{FOLDER}/{file}": contents for file, contents in drawn.items()}
+            files |= drawn
             parts.insert(2, f"![{FIGURES[name][2]}]({name}.svg)")
-        pages[name] = [
-            *parts,
-            f"{code_span(f'python -m paper {name}')} measures it again. {_origin(reproduction, of_model)}",
-        ]
+        again = f"{code_span(f'python -m paper {name}')} measures it again. {_origin(reproduction, of_model)}"
+        pages[name] = [*parts, again]
     links = [f"[{parts[0].removeprefix('# ')}]({FOLDER}/{name}.md)" for name, parts in pages.items()]
     runs = {name: run for of_model in evidence.values() for name, run in of_model.runs.items()}
     hours = sum(run.result.seconds for run in runs.values() if run.result is not None) / 3600
@@ -114,8 +112,8 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     return {PAGE_NAME: page.encode(), **written, **files, f"{FOLDER}/runs.tsv": _runs_table(runs)}
 
 
-def table_parts(reproduction: Reproduction, evidence: Evidence, *, level: int) -> list[str] | None:
-    """The parts of a table's page or section: its heading, of that level, and what follows; None without our numbers.
+def table_parts(reproduction: Reproduction, evidence: Evidence) -> list[str] | None:
+    """The parts of a table's page: its heading and what follows; None without our numbers.
 
     Each row of the paper is followed by our rows for it. Raises ValueError for a row of ours that the paper does not
     have, or with a different number of cells.
@@ -134,11 +132,13 @@ def table_parts(reproduction: Reproduction, evidence: Evidence, *, level: int) -
     rows: list[list[str]] = []
     for name, cells in paper.rows.items():
         rows.append([name, "paper", *map(_cell, cells)])
-        rows += [_ours(row) for row in ours if row.row == name and not row.is_extra]
-    rows += [_ours(row) for row in ours if row.is_extra]
+        rows += [
+            [name, row.measured_on, *map(_cell, row.cells)] for row in ours if row.row == name and not row.is_extra
+        ]
+    rows += [[row.row, row.measured_on, *map(_cell, row.cells)] for row in ours if row.is_extra]
     section = f", section {paper.section}" if paper.section else ""
     parts = [
-        f"{'#' * level} {escape_markdown(paper.heading)}",
+        f"# {escape_markdown(paper.heading)}",
         f"{escape_markdown(paper.source)}{section}. {escape_markdown(paper.about)}",
     ]
     if rows:
@@ -146,17 +146,10 @@ def table_parts(reproduction: Reproduction, evidence: Evidence, *, level: int) -
     if notes := [*(f"The paper: {statement}" for statement in paper.statements), *paper.notes]:
         parts.append(_bullets(map(escape_markdown, notes)))
     for table in details:
-        parts += [f"{'#' * (level + 1)} {escape_markdown(table.title)}", escape_markdown(table.about), _table(table)]
+        cells = ([name, *map(_cell, cells)] for name, cells in table.rows.items())
+        shown = markdown_table(("", *map(escape_markdown, table.columns)), cells)
+        parts += [f"## {escape_markdown(table.title)}", escape_markdown(table.about), shown]
     return parts
-
-
-def _ours(row: OurRow) -> list[str]:
-    return [row.row, row.measured_on, *map(_cell, row.cells)]
-
-
-def _table(table: OurTable) -> str:
-    rows = ([name, *map(_cell, cells)] for name, cells in table.rows.items())
-    return markdown_table(("", *map(escape_markdown, table.columns)), rows)
 
 
 def _cell(cell: Statistic | str | None) -> str:
@@ -165,16 +158,13 @@ def _cell(cell: Statistic | str | None) -> str:
 
 def _pictures(name: str, evidence: Evidence) -> dict[str, bytes]:
     """The pictures of a figure by file name; empty for a table, and for a figure of which nothing was measured."""
-    if name not in FIGURES:
-        return {}
-    measure, draw, _ = FIGURES[name]
-    shown = measure(evidence)
-    if not shown:
+    measure, draw, _ = FIGURES.get(name, (lambda _: (), None, ""))
+    if not (shown := measure(evidence)) or draw is None:
         return {}
     if find_spec("matplotlib") is None:
         warnings.warn(NO_FIGURES, stacklevel=4)
         return {}
-    return {f"{name}.{ending}": contents for ending, contents in pictures(partial(draw, shown)).items()}
+    return {f"{FOLDER}/{name}.{ending}": picture for ending, picture in pictures(partial(draw, shown)).items()}
 
 
 def _tasks_table(evidence: Evidence) -> str:
@@ -192,10 +182,8 @@ def _tasks_table(evidence: Evidence) -> str:
         assert none is not None and elmo is not None, "a pair has test scores"
         gain = str(difference_on_test(one, records) or f"{one.gain:+.2f} (one seed)")
         error = f"{100 * one.gain / (100 - none.mean):.1f} %"
-        controls = (
-            _control(evidence, CONTROLS, task, "random biLM"),
-            _control(evidence, OTHER_SYSTEMS, task, "MiniLM-L6"),
-        )
+        pairs = ((CONTROLS, "random biLM"), (OTHER_SYSTEMS, "MiniLM-L6"))
+        controls = (_control(evidence, table, task, arm) for table, arm in pairs)
         return [name, str(none), str(elmo), gain, error, *controls, *papers]
 
     return markdown_table(header, map(row, SIX_TASKS))
@@ -209,19 +197,16 @@ def _control(evidence: Evidence, table: Ablation, task: str, arm: str) -> str:
 
 
 def _claims_table(found: Sequence[Verdict]) -> str:
-    rows = [
-        [str(number), one.claim, one.outcome, str(one.deciding or "no runs")]
-        for number, one in enumerate(found, start=1)
-    ]
+    rows = (
+        [str(number), one.claim, one.outcome, str(one.deciding or "no runs")] for number, one in enumerate(found, 1)
+    )
     return markdown_table(("", "claim", "verdict", "the difference that decides"), rows, num_names=4)
 
 
 def _claims_page(found: Sequence[Verdict]) -> list[str]:
     """Every difference of each claim."""
-    parts = [
-        "# The claims of the paper",
-        "The rule by which a claim is judged is on [the page of results](../results.md).",
-    ]
+    rule = "The rule by which a claim is judged is on [the page of results](../results.md)."
+    parts = ["# The claims of the paper", rule]
     for number, one in enumerate(found, start=1):
         shown = [*map(str, one.findings), *(f"not counted: {finding}" for finding in one.uncounted)]
         lines = map(escape_markdown, shown or ["no runs"])

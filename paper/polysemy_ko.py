@@ -17,8 +17,7 @@ from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
 from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder
 from paper.printed import POLYSEMY_KO
-from paper.probes.layer_mixes import mixes
-from paper.probes.targets import sentence_vectors
+from paper.probes.targets import mixes, sentence_vectors
 from paper.reproduction import OurRow, Reproduction, Request
 from paper.runs import Evidence
 from paper.system_results import Measured, measure_systems, read_system_results

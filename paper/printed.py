@@ -16,10 +16,10 @@ class PaperTable:
 
     name: str
     """Name in the paper: `Table 1`."""
-    section: str
-    """Number of the section."""
     about: str
     """What is measured, on which data, in which unit."""
+    section: str = ""
+    """Number of the section; empty for numbers of other papers."""
     columns: tuple[str, ...] = ()
     """Headings of the columns, without that of the rows' names."""
     rows: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict[str, "tuple[str | None, ...]"])
@@ -224,7 +224,6 @@ DROPOUT = PaperTable(
 
 WIC = PaperTable(
     name="Word in Context",
-    section="",
     source="Pilehvar and Camacho-Collados (2019), as listed by Papers with Code",
     about="WiC 1.0, test set: accuracy in percent. Guessing gets 50.",
     columns=("accuracy",),
@@ -241,7 +240,6 @@ WIC = PaperTable(
 
 KOBEST_WIC = PaperTable(
     name="KB-WiC",
-    section="",
     topic="Korean words in context",
     source="KoBEST, Kim et al. (2022)",
     about="Test set: accuracy in percent. Guessing gets 50. The published figures of other systems were not at hand.",
@@ -254,7 +252,6 @@ KOBEST_WIC = PaperTable(
 
 POLYSEMY_KO = PaperTable(
     name="Korean words with several senses",
-    section="",
     source="Ours",
     about="Share, in percent, of occurrences whose nearest other occurrence of the word has the same sense.",
     columns=("homonyms", "homonyms, same form", "list", "잘한다"),
@@ -266,7 +263,6 @@ POLYSEMY_KO = PaperTable(
 
 BLIMP = PaperTable(
     name="BLiMP",
-    section="",
     topic="minimal pairs",
     source="Warstadt et al. (2020), table 3",
     about="Share of 67,000 minimal pairs, in percent, in which the acceptable sentence is the more probable one.",
@@ -286,7 +282,6 @@ BLIMP = PaperTable(
 
 READING_TIMES = PaperTable(
     name="Reading times",
-    section="",
     source="Natural Stories, Futrell et al. (2021)",
     about="What the surprisals of a word and of the one before it add, per word, to the log likelihood (nats) of its "
     "mean self-paced reading time, next to position, lengths and frequencies.",
@@ -301,7 +296,6 @@ READING_TIMES = PaperTable(
 
 KOREAN_TASKS = PaperTable(
     name="Korean tasks",
-    section="",
     source="Ours",
     about="F1 of KLUE-NER and accuracy of NSMC, with and without mini-ko.",
 )

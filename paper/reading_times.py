@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,7 +95,8 @@ def read_words(folder: Path) -> list[ReadWord]:
 
 def score_words(model: SurprisalModel, words: Sequence[ReadWord]) -> list[ScoredWord]:
     """Surprisal and rank of each word, whose sentence is read by itself."""
-    sentences = [sentence for story in _stories(words) for sentence in _sentences(story)]
+    stories = [[word for word in words if word.story == story] for story in dict.fromkeys(one.story for one in words)]
+    sentences = [sentence for story in stories for sentence in _sentences(story)]
     tokens = [tokenize(" ".join(word.text for word in sentence)) for sentence in sentences]
     scored: list[ScoredWord] = []
     for sentence, of_sentence, result in zip(sentences, tokens, model.read(tokens), strict=True):
@@ -103,16 +105,10 @@ def score_words(model: SurprisalModel, words: Sequence[ReadWord]) -> list[Scored
         for index, word in enumerate(sentence):
             own = np.flatnonzero(owners == index)
             if len(own):
-                first = of_sentence[int(own[0])]
-                scored.append(
-                    ScoredWord(
-                        word,
-                        log_rank=math.log(1 + model.vocabulary.id(first)),
-                        bits={direction: float(side[own].sum()) for direction, side in bits.items()},
-                        is_known=bool(result.known[own].all()),
-                        is_at_edge=index in (0, len(sentence) - 1),
-                    )
-                )
+                log_rank = math.log(1 + model.vocabulary.id(of_sentence[int(own[0])]))
+                sums = {direction: float(side[own].sum()) for direction, side in bits.items()}
+                is_at_edge = index in (0, len(sentence) - 1)
+                scored.append(ScoredWord(word, log_rank, sums, bool(result.known[own].all()), is_at_edge))
     return scored
 
 
@@ -171,17 +167,10 @@ def _rows(path: Path, *, num_columns: int) -> Iterator[tuple[list[str], int, int
 
 def _milliseconds(text: str, *, where: str) -> float:
     """A reading time. Raises ValueError for anything other than a positive number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise ValueError(f"{where}: {text!r} is not a reading time; expected milliseconds")
-    return value
-
-
-def _stories(words: Sequence[ReadWord]) -> list[list[ReadWord]]:
-    return [[word for word in words if word.story == story] for story in dict.fromkeys(word.story for word in words)]
+    with suppress(ValueError):
+        if 0 < (value := float(text)) < math.inf:
+            return value
+    raise ValueError(f"{where}: {text!r} is not a reading time; expected milliseconds")
 
 
 def _sentences(story: Sequence[ReadWord]) -> Iterator[list[ReadWord]]:
@@ -210,12 +199,9 @@ def compute(request: Request) -> list[Path]:
         scored = score_words(elmo.surprisal_model(), words)
         ways = {name: ways for name, ways in RATES.items() if set(ways) <= scored[0].bits.keys()}
         added = {name: added_likelihood(scored, directions) for name, directions in ways.items()}
-        record = {
-            "model": model_name(elmo.name or "biLM"),
-            "fingerprint": elmo.fingerprint(),
-            "num_words": added["forward"].num_words,
-            "added": {name: [each.mean, each.standard_error] for name, each in added.items()},
-        }
+        values = {name: [each.mean, each.standard_error] for name, each in added.items()}
+        known = {"model": model_name(elmo.name or "biLM"), "fingerprint": elmo.fingerprint()}
+        record = {**known, "num_words": added["forward"].num_words, "added": values}
         append_result(request.results_dir, NAME, record)
     return [request.results_dir / RESULTS_NAME]
 
@@ -233,9 +219,4 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
     return rows
 
 
-REPRODUCTION = Reproduction(
-    name=NAME,
-    paper=READING_TIMES,
-    measure=our_rows,
-    compute=compute,
-)
+REPRODUCTION = Reproduction(NAME, READING_TIMES, our_rows, compute=compute)

@@ -24,27 +24,28 @@ Cell = Statistic | str | None
 Cells = TypeVar("Cells")
 REPRODUCTIONS = {
     "table1": "table1.REPRODUCTION",
-    "table2": "table2.REPRODUCTION",
-    "table3": "table3.REPRODUCTION",
+    "table2": "table2.TABLE",
+    "table3": "table3.TABLE",
     "table4": "table4.REPRODUCTION",
-    "table5": "table5.REPRODUCTION",
-    "senses-supervised": "senses_supervised.REPRODUCTION",
-    "table6": "table6.REPRODUCTION",
-    "table6-ko": "table6.KOREAN_REPRODUCTION",
+    "table5": "table5.TABLE",
+    "senses-supervised": "senses_supervised.TABLE",
+    "table6": "table6.TABLE",
+    "table6-ko": "table6.KOREAN_TABLE",
     "table7": "table7.REPRODUCTION",
     "figure1": "figure1.REPRODUCTION",
     "figure2": "figure2.REPRODUCTION",
-    "gamma": "ablations.GAMMA_REPRODUCTION",
-    "layernorm": "ablations.LAYER_NORM_REPRODUCTION",
-    "dropout": "ablations.DROPOUT_REPRODUCTION",
+    "gamma": "ablations.GAMMA_TABLE",
+    "layernorm": "ablations.LAYER_NORM_TABLE",
+    "dropout": "ablations.DROPOUT_TABLE",
     "blimp": "blimp.REPRODUCTION",
     "reading-times": "reading_times.REPRODUCTION",
     "polysemy-ko": "polysemy_ko.REPRODUCTION",
-    "wic": "wic.REPRODUCTION",
-    "kobest": "wic.KOBEST_REPRODUCTION",
-    "korean-tasks": "ablations.KOREAN_REPRODUCTION",
+    "wic": "wic.TABLE",
+    "kobest": "wic.KOBEST_TABLE",
+    "korean-tasks": "ablations.KOREAN_TABLE",
 }
-"""Name on the command line -> the module in this folder, which is imported when it is asked for, and its name there."""
+"""Name on the command line -> the module in this folder, which is imported when it is asked for, and its name there: a
+`Reproduction`, or a table that has a method `reproduction`."""
 
 
 @dataclass(frozen=True)
@@ -126,20 +127,8 @@ def no_rows(evidence: Evidence) -> list[OurRow]:
 def find_reproduction(name: str) -> Reproduction:
     """Import the reproduction of that name. Raises ValueError, suggesting the nearest name, if there is none."""
     module, attribute = find_named(REPRODUCTIONS, name, what="reproduction").split(".")
-    return getattr(importlib.import_module(f"paper.{module}"), attribute)
-
-
-def results_of(reproduction: Reproduction, paths: Sequence[Path], request: Request) -> Sequence[Path]:
-    """The paths that were given, or, if there are none, those of the results that the reproduction computes.
-
-    Raises ValueError if there are both paths and models to compute from.
-    """
-    if paths and request.models:
-        raise ValueError("give either the paths of results or the models to measure, not both")
-    if paths or reproduction.compute is None:
-        return paths
-    request.results_dir.mkdir(parents=True, exist_ok=True)
-    return reproduction.compute(request)
+    found = getattr(importlib.import_module(f"paper.{module}"), attribute)
+    return found if isinstance(found, Reproduction) else found.reproduction()
 
 
 def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:

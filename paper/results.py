@@ -41,9 +41,10 @@ def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:
     return found
 
 
-def read_interval(fields: Fields) -> Interval:
-    """An interval that was kept by `dataclasses.asdict`."""
-    return Interval(*(fields.number(name, least=-math.inf) for name in ("estimate", "low", "high")))
+def read_interval(fields: Fields, name: str = "interval") -> Interval:
+    """An interval in a field, as `dataclasses.asdict` has kept it."""
+    within = fields.fields(name)
+    return Interval(*(within.number(each, least=-math.inf) for each in ("estimate", "low", "high")))
 
 
 def result_files(path: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL, FINGERPRINT_DIGITS
-from elmokit.metrics.statistics import Interval, Statistic, paired_t
+from elmokit.metrics.statistics import Statistic, paired_t
 from elmokit.runs.logged_runs import LoggedRun, has_runs, read_runs
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.task_runs import TaskRun, is_task_run, read_task_run
@@ -121,17 +121,9 @@ def gains_by_seed(first: ArmRuns, second: ArmRuns, *, test_set: str | None = Non
     return {seed: after[seed] - score for seed, score in before.items() if seed in after}
 
 
-def gain_interval(first: ArmRuns | None, second: ArmRuns | None, *, test_set: str | None = None) -> Interval | None:
-    """The mean gain with its 95 % interval; None for fewer than two seeds."""
-    gains = list(gains_by_seed(first, second, test_set=test_set).values()) if first and second else []
-    return paired_t(gains) if gains else None
-
-
 def gain_text(first: ArmRuns | None, second: ArmRuns | None, *, test_set: str | None = None) -> str | None:
     """The mean gain with its 95 % interval, or `one seed`, as a cell; None where it is not measured."""
-    if first is None or second is None:
-        return None
-    gains = list(gains_by_seed(first, second, test_set=test_set).values())
+    gains = list(gains_by_seed(first, second, test_set=test_set).values()) if first and second else []
     if len(gains) == 1:
         return f"{gains[0]:+.2f} (one seed)"
     return str(paired_t(gains)) if gains else None
@@ -143,9 +135,8 @@ def measured_on(arms: Sequence[ArmRuns], *words: str) -> str:
     Raises ValueError for runs of different data, which no row may compare.
     """
     runs = [run for arm in arms for run in arm.runs]
-    for run in runs:
-        if _data(run) != _data(runs[0]):
-            raise ValueError(f"{runs[0].where} and {run.where} are of different data, so they are not compared")
+    if others := [run for run in runs if _data(run) != _data(runs[0])]:
+        raise ValueError(f"{runs[0].where} and {others[0].where} are of different data, so they are not compared")
     with_elmo = next((run for run in runs if run.record.config.inputs.elmo is not None), runs[0])
     num_used = max(run.num_used for run in runs)
     numbers = sorted({len(arm.runs) for arm in arms})

@@ -82,7 +82,7 @@ def _row(result: SystemResult, row: str) -> OurRow:
     return OurRow(_ROWS.get(kind, IMS), result.label, cells, is_extra=kind not in _ROWS)
 
 
-REPRODUCTION = SystemTable(
+TABLE = SystemTable(
     name=NAME,
     paper=PaperTable(
         name="Table 5, supervised systems",
@@ -96,4 +96,4 @@ REPRODUCTION = SystemTable(
     row=_row,
     title="By test set and part of speech",
     about="F1 in percent. A word that SemCor lacks gets its first sense in WordNet.",
-).reproduction()
+)

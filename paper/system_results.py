@@ -73,8 +73,8 @@ class SystemTable:
     """Measures what the results lack, by `measure_systems`."""
     row: Callable[[SystemResult, str], OurRow | None]
     """A row (a layer or a mix of layers) of a result -> the table's row; None for what is only below the table."""
-    about: str = ""
-    """What the numbers below the table are; empty if there are none."""
+    about: str
+    """What the numbers below the table are."""
     title: str = ""
     """Heading of all numbers; empty for a table of each corpus, which is named after it."""
     pairs: Sequence[tuple[str, str]] = ()
@@ -91,20 +91,16 @@ class SystemTable:
     def details(self, evidence: Evidence) -> list[OurTable]:
         """All numbers, and the differences with their intervals."""
         results = read_system_results(evidence.results, self.name)
-        if not self.about:
-            return []
-        if self.title:
-            return self._tables(results, self.title, self.differences)
-        corpora = {data: [each for each in results if each.data == data] for data in _all_data(results)}
-        return [
-            table
-            for found in corpora.values()
-            for table in self._tables(found, found[0].corpus, f"{found[0].corpus}, {self.differences}")
-        ]
-
-    def _tables(self, results: Sequence[SystemResult], title: str, differences: str) -> list[OurTable]:
-        numbers = details_table(results, title=title, about=self.about)
-        return [numbers, differences_table(results, self.pairs, about=differences)] if self.pairs else [numbers]
+        groups = [(self.title, self.differences, results)]
+        if not self.title:
+            corpora = [[each for each in results if each.data == data] for data in _all_data(results)]
+            groups = [(found[0].corpus, f"{found[0].corpus}, {self.differences}", found) for found in corpora]
+        tables: list[OurTable] = []
+        for title, differences, found in groups:
+            tables.append(details_table(found, title=title, about=self.about))
+            if self.pairs:
+                tables.append(differences_table(found, self.pairs, about=differences))
+        return tables
 
     def reproduction(self) -> Reproduction:
         """The record for the list of reproductions."""
@@ -186,14 +182,13 @@ def share_gain(first: Iterable[float], second: Iterable[float]) -> Interval:
 
 def differences_table(results: Sequence[SystemResult], pairs: Sequence[tuple[str, str]], *, about: str) -> OurTable:
     """A table of differences between rows of the same system, with their intervals."""
-    rows: list[tuple[str, tuple[str]]] = []
-    for each in results:
-        for first, second in pairs:
-            found = difference(each, first, second)
-            if found is not None:
-                rows.append((f"{each.label}: {gain_name(first, second)}", (str(found),)))
-    about = f"{about} Paired bootstrap over test items, 95 %."
-    return OurTable("Differences", about, ("points",), distinct_rows(rows))
+    rows = distinct_rows(
+        (f"{each.label}: {gain_name(first, second)}", (str(found),))
+        for each in results
+        for first, second in pairs
+        if (found := difference(each, first, second)) is not None
+    )
+    return OurTable("Differences", f"{about} Paired bootstrap over test items, 95 %.", ("points",), rows)
 
 
 def _all_data(results: Sequence[SystemResult]) -> list[str]:
@@ -204,8 +199,9 @@ def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
     """What was measured, and its cost, as fields of a record."""
     wall, processor = time.perf_counter(), time.process_time()
     measured = measure()
+    rows = measured.rows.items()
     return {
-        "rows": {row: _rounded(numbers) for row, numbers in measured.rows.items()},
+        "rows": {row: {name: round(number, 3) for name, number in numbers.items()} for row, numbers in rows},
         "hits": dict(measured.hits),
         "gains": {name: dataclasses.asdict(gain) for name, gain in measured.gains.items()},
         "texts": dict(measured.texts),
@@ -213,10 +209,6 @@ def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
         "seconds": round(time.perf_counter() - wall, 1),
         "processor_seconds": round(time.process_time() - processor, 1),
     }
-
-
-def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(number, 3) for name, number in numbers.items()}
 
 
 def _result(record: Fields) -> SystemResult:
@@ -231,7 +223,7 @@ def _result(record: Fields) -> SystemResult:
         measured=Measured(
             rows={row: {name: of_row.number(name) for name in of_row.names} for row, of_row in numbers.items()},
             hits={row: hits.text(row) for row in hits.names},
-            gains={name: read_interval(gains.fields(name)) for name in gains.names} if gains else {},
+            gains={name: read_interval(gains, name) for name in gains.names} if gains else {},
             texts={name: texts.text(name) for name in texts.names},
         ),
     )

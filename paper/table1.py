@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation
-from paper.bootstrap import RunNames, interval_of, item_records
+from paper.bootstrap import RunNames, item_records
 from paper.differences import Difference, over_both, over_items, over_seeds
 from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SIX_TASKS, Arm, PlannedRun, Setup
 from paper.printed import ENSEMBLES, TABLE_1
 from paper.reproduction import Cell, OurRow, OurTable, Reproduction
-from paper.results import read_results
+from paper.results import read_interval, read_results
 from paper.runs import Evidence, Tested, gain_text, gains_by_seed, tested_pair
 
 NAME = "table1"
@@ -133,7 +133,7 @@ def _name(one: Tested) -> str:
 def _intervals(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> OurTable:
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in found:
-        over_items = str(interval_of(records[one.names])) if one.names in records else None
+        over_items = str(read_interval(records[one.names])) if one.names in records else None
         together = difference_on_test(one, records) if one.names in records else None
         seeds = gain_text(one.none, one.elmo, test_set=one.test_set)
         rows[_name(one)] = (over_items, seeds, None if together is None else str(together))
@@ -148,7 +148,7 @@ def difference_on_test(one: Tested, records: Mapping[RunNames, Fields]) -> Diffe
     """The gain over seeds and test items together; over seeds where items were not measured. None for one seed."""
     gain = over_seeds(list(gains_by_seed(one.none, one.elmo, test_set=one.test_set).values()))
     if gain is not None and one.names in records:
-        return over_both(gain, over_items(interval_of(records[one.names])))
+        return over_both(gain, over_items(read_interval(records[one.names])))
     return gain
 
 
@@ -158,7 +158,7 @@ def _articles(evidence: Evidence) -> OurTable:
     for fields in read_results(evidence.results, ARTICLES):
         none, elmo = (f"{fields.number(arm):.2f}" for arm in ("baseline", "elmo"))
         share = f"{fields.number('percent_read'):.2f} %"
-        cells = (f"{fields.integer('questions'):,}", share, none, elmo, str(interval_of(fields)))
+        cells = (f"{fields.integer('questions'):,}", share, none, elmo, str(read_interval(fields)))
         rows[f"{fields.integer('articles')} articles, {fields.text('model')}"] = cells
     about = (
         "F1 on the test set, apart for the few articles whose passages share most with the text that the biLM has "
@@ -183,11 +183,5 @@ def _ensembles(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> O
     return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo"), rows)
 
 
-REPRODUCTION = Reproduction(
-    name=NAME,
-    paper=TABLE_1,
-    reads="runs of `elmokit train`, with ELMo and without it",
-    measure=our_rows,
-    details=details,
-    plan=plan,
-)
+READS = "runs of `elmokit train`, with ELMo and without it"
+REPRODUCTION = Reproduction(NAME, TABLE_1, our_rows, details, plan=plan, reads=READS)

@@ -35,4 +35,3 @@ SMALL_LAMBDA = Claim(
     dict.fromkeys(PAPERS_TASKS, LAMBDAS),
     shown={"NER": LAMBDAS},
 )
-REPRODUCTION = TABLE.reproduction()

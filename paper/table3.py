@@ -22,4 +22,3 @@ PLACEMENT = Claim(
     {"SRL": INPUT_IS_BEST, "Coref": INPUT_IS_BEST, "SNLI": BOTH_ARE_BEST, "SQuAD": BOTH_ARE_BEST},
     shown={"SST-5": BOTH_ARE_BEST},
 )
-REPRODUCTION = TABLE.reproduction()

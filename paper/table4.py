@@ -12,10 +12,9 @@ from elmokit.text.tokenizer import tokenize
 from paper.data_folders import GLOVE, glove_file
 from paper.printed import TABLE_4
 from paper.probes.context_neighbours import Neighbour, Query, nearest_contexts, nearest_words
-from paper.probes.layer_mixes import mixes
 from paper.probes.sense_corpora import SenseCorpus
 from paper.probes.sense_neighbours import neighbour_shares
-from paper.probes.targets import Target, target_vectors
+from paper.probes.targets import Target, mixes, target_vectors
 from paper.reproduction import OurRow, Reproduction, Request
 from paper.runs import Evidence
 from paper.system_results import (

@@ -9,9 +9,8 @@ from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder
 from paper.printed import TABLE_5
 from paper.probes.disambiguation import Answers, disambiguate, first_senses
-from paper.probes.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
-from paper.probes.sense_corpora import POS, Instance, SenseCorpus, read_sense_corpus
-from paper.probes.wordnet import SenseInventory, read_inventory
+from paper.probes.sense_corpora import POS, Instance, SenseCorpus, SenseInventory, read_inventory, read_sense_corpus
+from paper.probes.targets import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
 from paper.reproduction import OurRow, Request
 from paper.system_results import Measured, SystemResult, SystemTable, as_hits, measure_systems
 from paper.systems import english_systems
@@ -117,4 +116,3 @@ TABLE = SystemTable(
     pairs=TOP_LAYER_OVER_OTHERS,
     differences="ALL, in points of F1.",
 )
-REPRODUCTION = TABLE.reproduction()

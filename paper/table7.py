@@ -74,18 +74,9 @@ def _measured_on(fields: Fields) -> str:
 
 
 def _directions(fields: Fields) -> tuple[str, ...]:
-    return tuple(
-        f"{fields.fields(when).number(direction):.1f}"
-        for direction in ("forward", "backward")
-        for when in ("before", "after")
-    )
+    both = [(direction, when) for direction in ("forward", "backward") for when in ("before", "after")]
+    return tuple(f"{fields.fields(when).number(direction):.1f}" for direction, when in both)
 
 
-REPRODUCTION = Reproduction(
-    name=SCORES.name,
-    paper=TABLE_7,
-    reads="perplexities that `python -m paper table7` has measured, and runs of `elmokit train` with either biLM",
-    measure=our_rows,
-    details=details,
-    plan=SCORES.plan,
-)
+READS = "perplexities that `python -m paper table7` has measured, and runs of `elmokit train` with either biLM"
+REPRODUCTION = Reproduction(SCORES.name, TABLE_7, our_rows, details, plan=SCORES.plan, reads=READS)

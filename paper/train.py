@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -101,29 +101,23 @@ def train_for(training: Training) -> None:
     """
     missing = missing_runs(plan_runs(training), training)
     check_data(missing)
-    train_planned(missing, training.runs_dir, jobs=training.jobs, cache=training.cache, device=training.device)
+    train_planned(missing, training)
     for table, setup in training.plans:
         if missing and table.name == "table1":
             evidence = read_evidence(setup, [training.runs_dir, *training.finished])
             measure_test_items(tested(evidence), training.runs_dir)
 
 
-def train_planned(
-    runs: Iterable[PlannedRun], folder: Path, *, jobs: int = 1, cache: Path | None = None, device: str | None = None
-) -> None:
-    """Train runs in their order, or go on with those that were interrupted.
-
-    jobs: number of processes that train at the same time; with more than one, the order of their ends varies.
-    """
-    one = partial(_train_one, folder=folder, cache=cache, device=device)
-    if jobs == 1:
+def train_planned(runs: Sequence[PlannedRun], training: Training) -> None:
+    """Train runs in their order, or go on with those that were interrupted; with several jobs, their ends vary."""
+    one = partial(_train_one, folder=training.runs_dir, cache=training.cache, device=training.device)
+    if training.jobs == 1:
         for run in runs:
             one(run)
         return
-    runs = list(runs)
     for model in dict.fromkeys(run.model for run in runs if run.model is not None):
-        make_model(model, folder / MODELS_FOLDER)
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
+        make_model(model, training.runs_dir / MODELS_FOLDER)
+    with ProcessPoolExecutor(training.jobs, mp_context=get_context("spawn")) as processes:
         list(processes.map(one, runs))
 
 

@@ -5,8 +5,9 @@ English WiC (Pilehvar and Camacho-Collados, 2019) and KB-WiC of KoBEST (Kim et a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,7 @@ from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import data_folder
 from paper.printed import KOBEST_WIC, WIC, PaperTable
-from paper.probes.layer_mixes import mixes
-from paper.probes.targets import Target, target_vectors
+from paper.probes.targets import Target, mixes, target_vectors
 from paper.reproduction import OurRow, Request
 from paper.system_results import Measured, SystemResult, SystemTable, as_hits, measure_systems
 from paper.systems import KOREAN_SYSTEMS, System, english_systems
@@ -32,25 +32,19 @@ from paper.table5 import TOP_LAYER_OVER_OTHERS
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float32, Float64
 
-
 PARTS = ("train", "dev", "test")
 
 
-def compute_wic(request: Request) -> list[Path]:
-    """Score each system on the pairs of WiC."""
-    folder = data_folder(request.data_dir, "external/wic", "HW2", "WiC_dataset")
-    parts = [read_wic(folder / part / f"{part}.data.txt", folder / part / f"{part}.gold.txt") for part in PARTS]
-    return _compute("wic", request, parts, default=english_systems(request.data_dir))
+def compute(request: Request, *, name: str) -> list[Path]:
+    """Score each system on the pairs of WiC, or on those of KB-WiC, tokenised as the Korean model was trained."""
+    if name == "wic":
+        folder = data_folder(request.data_dir, "external/wic", "HW2", "WiC_dataset")
+        parts = [read_wic(folder / part / f"{part}.data.txt", folder / part / f"{part}.gold.txt") for part in PARTS]
+        default = english_systems(request.data_dir)
+    else:
+        folder, default = data_folder(request.data_dir, "external/kobest", "v1.0", "WiC"), KOREAN_SYSTEMS
+        parts = [read_kobest_wic(folder / f"{part}.tsv") for part in PARTS]
 
-
-def compute_kobest(request: Request) -> list[Path]:
-    """Score each system on the pairs of KB-WiC, tokenised as the Korean model was trained."""
-    folder = data_folder(request.data_dir, "external/kobest", "v1.0", "WiC")
-    parts = [read_kobest_wic(folder / f"{part}.tsv") for part in PARTS]
-    return _compute("kobest", request, parts, default=KOREAN_SYSTEMS)
-
-
-def _compute(name: str, request: Request, parts: Sequence[Sequence[Pair]], *, default: Sequence[str]) -> list[Path]:
     def measure(system: System) -> Measured:
         found = score_wic(system.layers, train=parts[0], dev=parts[1], test=parts[2])
         accuracies = {row: {part: getattr(each, part) for part in PARTS} for row, each in found.items()}
@@ -65,11 +59,11 @@ def _row(result: SystemResult, row: str) -> OurRow:
     return OurRow(row, result.label, (Statistic((result.measured.rows[row]["test"],)),), is_extra=True)
 
 
-def _table(name: str, paper: PaperTable, compute: Callable[[Request], list[Path]]) -> SystemTable:
+def _table(name: str, paper: PaperTable) -> SystemTable:
     return SystemTable(
         name=name,
         paper=paper,
-        compute=compute,
+        compute=partial(compute, name=name),
         row=_row,
         title="By part",
         about="Accuracy in percent. The threshold on the cosine is the best one for the training pairs.",
@@ -113,12 +107,9 @@ def read_wic(data: Path, gold: Path) -> list[Pair]:
             )
         sentences = split_tokens(cells[3]), split_tokens(cells[4])
         first, second = (whole_number(index) for index in cells[2].partition("-")[::2])
-        if first is None or second is None:
-            raise FormatError(where, f"has {printable(cells[2])!r} for the indices; expected two numbers, such as 3-4")
-        indices = first, second
-        if any(index >= len(tokens) for index, tokens in zip(indices, sentences, strict=True)):
-            raise FormatError(where, f"has index {cells[2]}, but {len(sentences[0])} and {len(sentences[1])} tokens")
-        pairs.append(Pair(sentences, indices, answers[number - 1] == "T"))
+        if first is None or second is None or first >= len(sentences[0]) or second >= len(sentences[1]):
+            raise FormatError(where, f"has {printable(cells[2])!r}; expected the indices of two tokens, such as 3-4")
+        pairs.append(Pair(sentences, (first, second), answers[number - 1] == "T"))
     if len(answers) != len(pairs):
         raise FormatError(gold, f"has {len(answers):,} answers, and {data} has {len(pairs):,} pairs; expected as many")
     return pairs
@@ -202,5 +193,5 @@ def _marked(text: str) -> tuple[list[str], int] | None:
     return None
 
 
-REPRODUCTION = _table("wic", WIC, compute_wic).reproduction()
-KOBEST_REPRODUCTION = _table("kobest", KOBEST_WIC, compute_kobest).reproduction()
+TABLE = _table("wic", WIC)
+KOBEST_TABLE = _table("kobest", KOBEST_WIC)

@@ -37,9 +37,9 @@ MAX_DIM = 1 << 16
 class ContextEncoder(nn.Module):
     """Token ids -> the vector of each position's context; and the target vectors of the words."""
 
-    def __init__(self, *, num_tokens: int, word_dim: int, lstm_dim: int, dim: int, begin_id: int, end_id: int) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, word_dim: int, lstm_dim: int, dim: int) -> None:
         super().__init__()
-        self.begin_id, self.end_id = begin_id, end_id
+        num_tokens, self.begin_id, self.end_id = len(vocabulary), vocabulary.begin_id, vocabulary.end_id
         self.left_words = nn.Embedding(num_tokens, word_dim)
         self.right_words = nn.Embedding(num_tokens, word_dim)
         self.left_lstm = nn.LSTM(word_dim, lstm_dim, batch_first=True)
@@ -99,7 +99,10 @@ class Context2vec:
         if known is not None and known.lower() not in self.vocabulary:
             raise ValueError(f"the model has no vector of {known!r}, which its training text had too rarely or never")
         targets = self.encoder.targets.weight
-        scores = torch.cosine_similarity(targets, self._context_of_gap(sentence)[None])
+        gaps = [position for position, token in enumerate(sentence) if token == GAP]
+        if len(gaps) != 1:
+            raise ValueError(f"{' '.join(sentence)!r} has {len(gaps)} gaps; expected one token {GAP}")
+        scores = torch.cosine_similarity(targets, torch.from_numpy(self.contexts([sentence])[0][gaps]))
         if known is None:
             scores = (scores + 1) / 2
         else:
@@ -111,23 +114,9 @@ class Context2vec:
         indices = cast("list[int]", best.indices.tolist())
         return [(self.vocabulary.tokens[index], float(scores[index])) for index in indices]
 
-    def _context_of_gap(self, sentence: Sequence[str]) -> Float[Tensor, " D"]:
-        gaps = [position for position, token in enumerate(sentence) if token == GAP]
-        if len(gaps) != 1:
-            raise ValueError(f"{' '.join(sentence)!r} has {len(gaps)} gaps; expected one token {GAP}")
-        return torch.from_numpy(self.contexts([sentence])[0][gaps[0]])
-
     def ids(self, sentence: Sequence[str]) -> Int[np.ndarray, " T"]:
         """Token ids of the lower-cased words."""
         return self.vocabulary.ids(token.lower() for token in sentence)
-
-
-def new_encoder(*, vocabulary: Vocabulary, word_dim: int, lstm_dim: int, dim: int) -> ContextEncoder:
-    """An encoder for this vocabulary, with random weights."""
-    begin, end = vocabulary.begin_id, vocabulary.end_id
-    return ContextEncoder(
-        num_tokens=len(vocabulary), word_dim=word_dim, lstm_dim=lstm_dim, dim=dim, begin_id=begin, end_id=end
-    )
 
 
 def read_context2vec(run_dir: Path) -> Context2vec:
@@ -138,7 +127,7 @@ def read_context2vec(run_dir: Path) -> Context2vec:
     path = run_dir / MODEL_FILE
     tensors = read_tensors(path).tensors
     with torch.device("meta"):
-        encoder = new_encoder(vocabulary=vocabulary, **dims)
+        encoder = ContextEncoder(vocabulary, **dims)
     check_tensors(path, tensors, encoder.state_dict())
     encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
     return Context2vec(encoder.eval().requires_grad_(False), vocabulary)

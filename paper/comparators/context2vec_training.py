@@ -23,7 +23,7 @@ from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
-from paper.comparators.context2vec import MODEL_FILE, SYSTEM, VOCABULARY_FILE, Context2vec, ContextEncoder, new_encoder
+from paper.comparators.context2vec import MODEL_FILE, SYSTEM, VOCABULARY_FILE, Context2vec, ContextEncoder
 from paper.comparators.run_folder import check_config, comparator_run, update
 
 if TYPE_CHECKING:
@@ -95,13 +95,14 @@ def train_context2vec(
     )
     with opened as run, seeded(config.seed):
         vocabulary.write(output / VOCABULARY_FILE)
-        encoder = new_encoder(vocabulary=vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
+        encoder = ContextEncoder(vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
         optimizer = torch.optim.Adam(encoder.parameters(), config.learning_rate)
         first = run.load(encoder, optimizer, "steps")
         run.keep_log(lambda record: record.integer("step") <= first)
         measured: dict[str, float] = {}
         written = time.monotonic()
-        training = _Training(Context2vec(encoder, vocabulary), optimizer, _noise(counts), config)
+        noise = np.cumsum(counts**NOISE_POWER)
+        training = _Training(Context2vec(encoder, vocabulary), optimizer, torch.from_numpy(noise / noise[-1]), config)
         total = config.num_tokens or config.epochs * int(counts.sum())
         for step, num_tokens, loss in _train(training, files, first=first, total=total):
             measured = {"step": step, "num_tokens": num_tokens, "loss": loss}
@@ -133,22 +134,13 @@ def _count(shards: Sequence[Path], config: Context2vecConfig) -> tuple[Vocabular
         counts.update(token.lower() for token in sentence)
     total = counts.total()
     specials = (UNKNOWN, BEGIN_SENTENCE, END_SENTENCE)
-    kept = [
-        (word, count)
-        for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        if count >= config.min_count and word not in specials
-    ][: config.max_size]
+    enough = [(word, count) for word, count in counts.items() if count >= config.min_count and word not in specials]
+    kept = sorted(enough, key=lambda item: (-item[1], item[0]))[: config.max_size]
     if not kept:
         raise ValueError(f"no word occurs at least {config.min_count} times (min_count)")
     rare = total - sum(count for _, count in kept)
     numbers = [rare, 0, 0, *(count for _, count in kept)]
     return Vocabulary([*specials, *(word for word, _ in kept)]), np.array(numbers, np.float64)
-
-
-def _noise(counts: Float[np.ndarray, " V"]) -> Float[Tensor, " V"]:
-    """Cumulative probabilities of the negatives."""
-    cumulative = np.cumsum(counts**NOISE_POWER)
-    return torch.from_numpy(cumulative / cumulative[-1])
 
 
 @dataclass(frozen=True)
@@ -158,6 +150,7 @@ class _Training:
     model: Context2vec
     optimizer: torch.optim.Optimizer
     noise: Float[Tensor, " V"]
+    """Cumulative probabilities of the negatives."""
     config: Context2vecConfig
 
     def step(self, ids: Int[Tensor, "B T"], number: int) -> float:

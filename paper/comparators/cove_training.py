@@ -23,9 +23,8 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 from elmokit.vectors.word_vector_source import WordVectorSource
-from paper.comparators.bleu import bleu
 from paper.comparators.run_folder import check_config, comparator_run, update
-from paper.comparators.translation import Translator, new_encoder
+from paper.comparators.translation import Translator, bleu, new_encoder
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -113,7 +112,7 @@ def train_cove(
     with the weights of one that was not interrupted.
 
     files: the source and the target text, one sentence per line, which is tokenised; then, if there are four, the pair
-        of texts on which BLEU is measured (`paper/comparators/bleu.py`, the tokens of `tokenize`, greedy search).
+        of texts on which BLEU is measured (the tokens of `tokenize`, greedy search).
     settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
     resume: continue the run in `output`, which has the same files and settings.
     Returns the last epoch's loss (nats per target token) and BLEU; nothing if only the model was left to write. Raises
@@ -135,7 +134,12 @@ def train_cove(
     vocabulary = _target_vocabulary(training.target, config)
     opened = comparator_run(output, "cove", config, files=files, resume=resume, result=ENCODER_FILE)
     with opened as run, seeded(config.seed):
-        model = _new_translator(config, vocabulary, input_dim=words.dim)
+        model = Translator(
+            new_encoder(input_dim=words.dim, hidden_dim=config.hidden_dim, dropout_rate=config.dropout_rate),
+            vocabulary,
+            target_dim=config.target_dim,
+            dropout_rate=config.dropout_rate,
+        )
         optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
         first = run.load(model, optimizer, "epochs")
         run.keep_log(lambda record: record.integer("epoch") < first)
@@ -170,17 +174,6 @@ def _target_vocabulary(target: Iterable[Sequence[str]], config: CoveConfig) -> V
     return Vocabulary([*specials, *sorted(kept)])
 
 
-def _new_translator(config: CoveConfig, vocabulary: Vocabulary, *, input_dim: int) -> Translator:
-    return Translator(
-        new_encoder(input_dim=input_dim, hidden_dim=config.hidden_dim, dropout_rate=config.dropout_rate),
-        num_tokens=len(vocabulary),
-        target_dim=config.target_dim,
-        dropout_rate=config.dropout_rate,
-        begin_id=vocabulary.begin_id,
-        end_id=vocabulary.end_id,
-    )
-
-
 def _train_epoch(
     model: Translator, optimizer: torch.optim.Optimizer, texts: _Numbers, config: CoveConfig, epoch: int
 ) -> float:
@@ -192,17 +185,13 @@ def _train_epoch(
     with progress_bar(unit="batch", total=len(batches), label=f"epoch {epoch}") as bar:
         for numbers in batches:
             target = texts.target(numbers)
-            loss = _loss(model, texts.source(numbers), target)
+            logits = model(texts.source(numbers), target[:, :-1].clamp(min=0)).flatten(0, 1)
+            loss = functional.cross_entropy(logits, target[:, 1:].flatten(), ignore_index=_IGNORED)
             count = int((target[:, 1:] != _IGNORED).sum())
             total += count * update(loss, model, optimizer, clip_norm=config.clip_norm, where=f"epoch {epoch}")
             num_tokens += count
             bar.update()
     return total / num_tokens
-
-
-def _loss(model: Translator, source: Float[Tensor, "B T D"], target: Int[Tensor, "B U"]) -> Float[Tensor, ""]:
-    logits = model(source, target[:, :-1].clamp(min=0))
-    return functional.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=_IGNORED)
 
 
 def _shuffled_batches(source: Sequence[Sequence[str]], config: CoveConfig, *, epoch: int) -> list[list[int]]:

@@ -17,8 +17,7 @@ import numpy as np
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
-from paper.probes.sense_corpora import Instance, SenseSentence
-from paper.probes.wordnet import Senses, Word
+from paper.probes.sense_corpora import Instance, Senses, SenseSentence, Word
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -24,8 +24,7 @@ from elmokit.runs.settings import change_settings
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from paper.comparators.run_folder import check_config, update
-from paper.probes.sense_corpora import SenseSentence
-from paper.probes.wordnet import Senses
+from paper.probes.sense_corpora import Senses, SenseSentence
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -101,10 +100,8 @@ class SenseTagger:
                     ids, mask = self.batch([sentence])
                     scores = self.network(ids, mask, mask)
                 if len(known) > 1 and scores is not None:
-                    own = scores[word.target.start : word.target.end, [self.labels[sense] for sense in known]].sum(
-                        dim=0
-                    )
-                    answers[word.name] = known[int(own.argmax())]
+                    own = scores[word.target.start : word.target.end, [self.labels[sense] for sense in known]]
+                    answers[word.name] = known[int(own.sum(dim=0).argmax())]
                 elif first := (known or candidates)[:1]:
                     answers[word.name] = first[0]
         return answers

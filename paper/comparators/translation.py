@@ -6,13 +6,21 @@ target word before and its own last attentional state, with global attention ove
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+from elmokit.text.vocabulary import Vocabulary
+
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
+
+
+MAX_NGRAM = 4
 
 
 def new_encoder(*, input_dim: int, hidden_dim: int, dropout_rate: float = 0.0) -> nn.LSTM:
@@ -26,19 +34,17 @@ class Translator(nn.Module):
     The batch has sentences of one length on the source side, so nothing is padded there.
     """
 
-    def __init__(
-        self, encoder: nn.LSTM, *, num_tokens: int, target_dim: int, dropout_rate: float, begin_id: int, end_id: int
-    ) -> None:
+    def __init__(self, encoder: nn.LSTM, vocabulary: Vocabulary, *, target_dim: int, dropout_rate: float) -> None:
         super().__init__()
         self.encoder = encoder
-        self.begin_id, self.end_id = begin_id, end_id
-        self.dim = dim = 2 * encoder.hidden_size
-        self.embedding = nn.Embedding(num_tokens, target_dim)
+        self.begin_id, self.end_id = vocabulary.begin_id, vocabulary.end_id
+        dim = 2 * encoder.hidden_size
+        self.embedding = nn.Embedding(len(vocabulary), target_dim)
         self.cells = nn.ModuleList([nn.LSTMCell(target_dim + dim, dim), nn.LSTMCell(dim, dim)])
         self.query = nn.Linear(dim, dim)
         self.combine = nn.Linear(2 * dim, dim)
         self.dropout = nn.Dropout(dropout_rate)
-        self.output = nn.Linear(dim, num_tokens)
+        self.output = nn.Linear(dim, len(vocabulary))
 
     def forward(self, source: Float[Tensor, "B T D"], target: Int[Tensor, "B U"]) -> Float[Tensor, "B U V"]:
         """Logits of the token after each of `target`, which starts with the begin of the sentence."""
@@ -86,3 +92,26 @@ class Translator(nn.Module):
         context = torch.einsum("bt,bth->bh", weights, memory)
         attentional = torch.tanh(self.combine(torch.cat([context, second_hidden], dim=1)))
         return attentional, first_hidden, first_cell, second_hidden, second_cell
+
+
+def bleu(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
+    """BLEU in percent of a corpus with one reference each (Papineni et al., 2002): up to four tokens, no smoothing.
+
+    As in multi-bleu.perl: precisions are pooled over the corpus, the brevity penalty is that of the whole corpus, case
+    counts. 0 if there is no match of some length.
+    """
+    matches, totals = [0] * MAX_NGRAM, [0] * MAX_NGRAM
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        for index in range(MAX_NGRAM):
+            ours, theirs = _ngrams(hypothesis, index + 1), _ngrams(reference, index + 1)
+            matches[index] += (ours & theirs).total()  # each at most as often as in the reference
+            totals[index] += ours.total()
+    if 0 in matches:
+        return 0.0
+    shortfall = min(0.0, 1 - sum(map(len, references)) / sum(map(len, hypotheses)))
+    precisions = (math.log(match / total) for match, total in zip(matches, totals, strict=True))
+    return 100 * math.exp(shortfall + sum(precisions) / MAX_NGRAM)
+
+
+def _ngrams(tokens: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(tokens[start : start + length]) for start in range(len(tokens) - length + 1))

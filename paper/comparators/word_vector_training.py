@@ -5,7 +5,7 @@ Skip-gram with negative sampling (Mikolov et al., 2013); fastText adds character
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,13 +64,11 @@ class WordVectorConfig:
     def __post_init__(self) -> None:
         counts = ("dim", "window", "min_count", "negatives", "epochs", "workers", "bucket", "min_n")
         check_config(self, positive=counts)
-        for name, most in (("dim", MAX_DIM), ("max_n", MAX_NGRAM)):  # of files that can be read
+        for name, most in (("dim", MAX_DIM), ("max_n", MAX_NGRAM), ("seed", MAX_SEED)):
             if getattr(self, name) > most:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {most:,}")
         if not 0 <= self.subsample < 1:  # gensim takes 1 and more for a count
             raise ValueError(f"subsample is {self.subsample}; expected at least 0 and below 1")
-        if self.seed > MAX_SEED:
-            raise ValueError(f"seed is {self.seed}; expected 0 to {MAX_SEED:,}")
         if self.max_n < self.min_n:
             raise ValueError(f"max_n is {self.max_n}, which is less than min_n, {self.min_n}")
 
@@ -89,11 +87,11 @@ def train_word2vec(
     that cannot be read or written. Nothing is written before the end, so `resume` is refused.
     """
     config = _config(WordVectorConfig(), files, output, settings, resume)
-    models = require("gensim.models", extra="comparators", purpose=_PURPOSE)
+    gensim = require("gensim.models", extra="comparators", purpose=_PURPOSE)
     with lock(output), atomic_write(output) as unfinished:
-        model = _trained(models.Word2Vec(**_arguments(config)), files, config)
-        model.wv.save_word2vec_format(str(unfinished), binary=output.suffix == ".bin")
-    return {"words": len(model.wv)}
+        vectors = _trained(gensim.Word2Vec, files, config).wv
+        vectors.save_word2vec_format(str(unfinished), binary=output.suffix == ".bin")
+    return {"words": len(vectors)}
 
 
 def train_fasttext(
@@ -106,11 +104,11 @@ def train_fasttext(
     config = _config(FASTTEXT, files, output, settings, resume)
     if output.suffix != ".bin":
         raise ValueError(f"{output} does not end in .bin; only fastText's .bin files hold sub-words")
-    fasttext = require("gensim.models.fasttext", extra="comparators", purpose=_PURPOSE)
+    gensim = require("gensim.models.fasttext", extra="comparators", purpose=_PURPOSE)
     subwords = {"bucket": config.bucket, "min_n": config.min_n, "max_n": config.max_n}
     with lock(output), atomic_write(output) as unfinished:
-        model = _trained(fasttext.FastText(**_arguments(config), **subwords), files, config)
-        fasttext.save_facebook_model(model, str(unfinished))
+        model = _trained(gensim.FastText, files, config, **subwords)
+        gensim.save_facebook_model(model, str(unfinished))
     return {"words": len(model.wv)}
 
 
@@ -123,68 +121,54 @@ def _config(
     return change_settings({"training": defaults}, settings)["training"]
 
 
-def _trained(model: Any, shards: Sequence[Path], config: WordVectorConfig) -> Any:
-    """The model of gensim, trained as by its constructor. Raises ValueError if no word is frequent enough."""
-    sentences = _Sentences(shards, num_epochs=config.epochs)
+def _trained(new_model: Callable[..., Any], shards: Sequence[Path], config: WordVectorConfig, **more: int) -> Any:
+    """A model of gensim, trained as by its constructor. Raises ValueError if no word is frequent enough."""
+    model = new_model(
+        vector_size=config.dim,
+        window=config.window,
+        min_count=config.min_count,
+        negative=config.negatives,
+        ns_exponent=config.noise_power,
+        sample=config.subsample,
+        alpha=config.learning_rate,
+        epochs=config.epochs,
+        seed=config.seed,
+        workers=config.workers,
+        sg=1,
+        **more,
+    )
+    sentences = _Sentences(shards)
     model.build_vocab(sentences)
+    sentences.check()
     if not model.wv.key_to_index:
         raise ValueError(f"no word occurs at least {config.min_count} times (min_count)")
     words = model.corpus_total_words
     model.train(sentences, total_examples=model.corpus_count, total_words=words, epochs=config.epochs)
-    if sentences.error is not None:
-        raise sentences.error
+    sentences.check()
     return model
-
-
-def _arguments(config: WordVectorConfig) -> dict[str, Any]:
-    """The settings that both kinds have, in gensim's words."""
-    return {
-        "vector_size": config.dim,
-        "window": config.window,
-        "min_count": config.min_count,
-        "negative": config.negatives,
-        "ns_exponent": config.noise_power,
-        "sample": config.subsample,
-        "alpha": config.learning_rate,
-        "epochs": config.epochs,
-        "seed": config.seed,
-        "workers": config.workers,
-        "sg": 1,
-    }
 
 
 class _Sentences:
     """The sentences of the shards in their order; gensim iterates once to count and once per epoch.
 
-    A line that is longer than gensim reads, such as a whole corpus without line ends, comes in parts.
-    A shard that can no longer be read ends an epoch, and `error` says why: gensim reads in a thread, and would wait
-    for ever for one that has raised.
+    A line that is longer than gensim reads, such as a whole corpus without line ends, comes in parts. A shard that can
+    no longer be read ends an epoch: gensim reads in a thread, and would wait for ever for one that has raised.
     """
 
-    def __init__(self, shards: Sequence[Path], *, num_epochs: int) -> None:
-        self.shards, self.num_epochs = shards, num_epochs
-        self.passes = 0
-        self.num_sentences: int | None = None
+    def __init__(self, shards: Sequence[Path]) -> None:
+        self.shards = shards
         self.error: ValueError | OSError | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
-        label = f"epoch {self.passes} of {self.num_epochs}" if self.passes else "counting"
-        self.passes += 1
-        count = 0
-        with progress_bar(unit="sentence", total=self.num_sentences, label=label, scale=True) as bar:
-            stream = SentenceStream(self.shards, shuffle=False, num_epochs=1)
-            while (sentence := self._next(stream)) is not None:
-                yield from batched(sentence, size=MAX_TOKENS)
-                bar.update()
-                count += 1
-        self.num_sentences = count
+        with progress_bar(unit="sentence", scale=True) as bar:
+            try:
+                for sentence in SentenceStream(self.shards, shuffle=False, num_epochs=1):
+                    yield from batched(sentence, size=MAX_TOKENS)
+                    bar.update()
+            except (ValueError, OSError) as error:
+                self.error = error
 
-    def _next(self, stream: SentenceStream) -> list[str] | None:
-        """The next sentence, or None at the end; what is raised while gensim only counts is raised at once."""
-        try:
-            return next(stream, None) if self.error is None else None
-        except (ValueError, OSError) as error:
-            if self.num_sentences is None:
-                raise
-            self.error = error
-            return None
+    def check(self) -> None:
+        """Raise the error that has ended an epoch."""
+        if self.error is not None:
+            raise self.error

@@ -14,8 +14,7 @@ import numpy as np
 from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.model.vector_source import VectorSource
 from elmokit.text.word_vectors import read_word_vectors
-from paper.probes.layer_mixes import mixes
-from paper.probes.targets import Target, target_batches, target_vectors
+from paper.probes.targets import Target, mixes, target_batches, target_vectors
 
 DECIMALS = 6
 
@@ -41,7 +40,7 @@ class Neighbour:
 def nearest_contexts(
     layers: VectorSource, queries: Sequence[Query], corpus: Sequence[Sequence[str]], *, number: int = 1
 ) -> dict[str, list[list[Neighbour]]]:
-    """For each layer and mix (`layer_mixes.mixes`), the nearest tokens of the corpus to each query, nearest first.
+    """For each layer and mix (`targets.mixes`), the nearest tokens of the corpus to each query, nearest first.
 
     Of more equally near ones than `number`, such as the occurrences of one word in layer 0, these are the first.
     """

@@ -13,10 +13,8 @@ import numpy as np
 
 from elmokit.analysis.polysemy import TIE
 from elmokit.model.vector_source import VectorSource
-from paper.probes.layer_mixes import mixes
-from paper.probes.sense_corpora import SenseCorpus
-from paper.probes.targets import target_batches
-from paper.probes.wordnet import SenseInventory, Word, word_of
+from paper.probes.sense_corpora import SenseCorpus, SenseInventory, Word, word_of
+from paper.probes.targets import mixes, target_batches
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
@@ -54,7 +52,7 @@ class SenseMeans:
 def disambiguate(
     layers: VectorSource, *, known: SenseCorpus, asked: SenseCorpus, inventory: SenseInventory
 ) -> dict[str, Answers]:
-    """The senses of the instances of `asked`, by the means of `known`, for each layer and mix (`layer_mixes.mixes`)."""
+    """The senses of the instances of `asked`, by the means of `known`, for each layer and mix (`targets.mixes`)."""
     means = _sense_means(layers, known)
     tables = {row: SenseMeans(of_row, inventory) for row, of_row in means.items()}
     answers: dict[str, Answers] = {row: {} for row in tables}

@@ -16,9 +16,8 @@ import numpy as np
 from elmokit.analysis.polysemy import TIE
 from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.model.vector_source import VectorSource
-from paper.probes.layer_mixes import mixes
 from paper.probes.sense_corpora import Instance, SenseCorpus
-from paper.probes.targets import target_vectors
+from paper.probes.targets import mixes, target_vectors
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float32, Float64, Int64
@@ -38,7 +37,7 @@ class NeighbourShares:
 
 
 def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, NeighbourShares]:
-    """The shares for each layer and mix (`layer_mixes.mixes`); `chance` is a random other occurrence.
+    """The shares for each layer and mix (`targets.mixes`); `chance` is a random other occurrence.
 
     Occurrences of one sentence are not compared with each other. An occurrence is judged if another one, in another
     sentence, is like it, and one is not. Of several senses, an occurrence has the first that is given.

@@ -1,27 +1,42 @@
-"""How much a layer knows of parts of speech: softmax regression on frozen vectors (Peters et al., 2018, Table 6)."""
+"""How much a layer knows of parts of speech: softmax regression on frozen vectors (Peters et al., 2018, Table 6).
+
+Sentences have a tag for each token, in a column file (WORD TAB TAG) or in CoNLL-U (universaldependencies.org).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from elmokit.files.lines import read_lines
 from elmokit.model.vector_source import VectorSource
-from paper.probes.layer_mixes import mixes
-from paper.probes.tagged_text import TaggedSentence
-from paper.probes.targets import Target, target_vectors
+from elmokit.text.corpora.cells import plain_token
+from elmokit.text.corpora.columns import column_sentences
+from paper.probes.targets import Target, mixes, target_vectors
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Int
 
+FORM, UPOS, XPOS = 1, 3, 4
+"""Columns of CoNLL-U, from 0."""
 BATCH_SIZE = 512
 NUM_EPOCHS = 8
 LEARNING_RATE = 3e-3
 """Ours: the accuracy on development data of the sample of the Penn Treebank no longer grows with more epochs."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedSentence:
+    """As many tags as tokens."""
+
+    tokens: list[str]
+    tags: list[str]
 
 
 @dataclass(frozen=True)
@@ -43,7 +58,7 @@ class TaggedSplits:
 
 
 def probe_tags(layers: VectorSource, splits: TaggedSplits, *, seed: int = 0) -> dict[str, ProbeScore]:
-    """Train a linear classifier on each layer and mix (`layer_mixes.mixes`), and score it.
+    """Train a linear classifier on each layer and mix (`targets.mixes`), and score it.
 
     The weights are those of the epoch with the best development accuracy. A tag that is not in the training data is an
     error.
@@ -93,3 +108,28 @@ def _probe(
 @torch.no_grad()
 def _hits(classifier: nn.Linear, vectors: Float[Tensor, "N E"], gold: Int[Tensor, " N"]) -> Tensor:
     return classifier(vectors).argmax(dim=1) == gold
+
+
+def read_tagged(path: Path) -> list[TaggedSentence]:
+    """Sentences of a file with two columns, token and tag. Tokens get plain brackets and quotes (`plain_token`).
+
+    Raises ValueError, naming the line, for a different number of columns.
+    """
+    return list(_sentences(path, list(read_lines(path)), num_columns=2, token=0, tag=1))
+
+
+def read_conllu(path: Path, *, column: int) -> list[TaggedSentence]:
+    """Words and the tags of a column (`UPOS`, `XPOS`) of a CoNLL-U file; ranges and empty nodes are not words.
+
+    Raises ValueError, naming the line, for a different number of columns.
+    """
+    lines = ["" if line.startswith("#") else line for line in read_lines(path)]  # a token's begins with its number
+    return list(_sentences(path, lines, num_columns=10, token=FORM, tag=column))
+
+
+def _sentences(path: Path, lines: list[str], *, num_columns: int, token: int, tag: int) -> Iterator[TaggedSentence]:
+    for sentence in column_sentences(lines, name=str(path)):
+        if sentence.num_columns != num_columns:
+            raise ValueError(f"{sentence.where}: {sentence.num_columns} columns; expected {num_columns}")
+        words = [row for row in sentence.rows if num_columns == 2 or row[0].isdigit()]
+        yield TaggedSentence([plain_token(row[token]) for row in words], [row[tag] for row in words])

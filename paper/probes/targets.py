@@ -1,20 +1,26 @@
-"""Vectors of chosen words in sentences: a target is one token, or several that together are one word."""
+"""Vectors of chosen words (a target is one token, or several that are one word), at each layer, and their mixes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.batches import batched
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
 
+    Mix = Callable[[Float32[np.ndarray, "L N E"]], Float32[np.ndarray, "N E"]]
+
 SENTENCES_PER_BATCH = 256
+AVERAGE = "average"
+UPPER_AVERAGE = "average without layer 0"
+EQUAL_SIZE = "average of layers of equal size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +66,31 @@ def sentence_vectors(layers: VectorSource, sentences: Sequence[Sequence[str]]) -
         batch = layers(part).numpy()
         arrays += [batch[:, row, : len(tokens)].copy() for row, tokens in enumerate(part)]
     return arrays
+
+
+def mixes(num_layers: int) -> Mapping[str, Mix]:
+    """Functions of layers (L,N,E), by the name of the row: one for each layer, and the mixes if there are several.
+
+    Layer 0 is the token representation of a biLM.
+    In the average of layers of equal size, each vector of each layer has length 1 before it is averaged. The average
+    without layer 0 needs three layers: it is the mean of a biLM's LSTM layers.
+    """
+
+    def only(number: int) -> Mix:
+        return lambda layers: layers[number]
+
+    rows = {f"layer {number}": only(number) for number in range(num_layers)}
+    if num_layers > 1:
+        rows[AVERAGE] = lambda layers: layers.mean(axis=0)
+    if num_layers > 2:
+        rows[UPPER_AVERAGE] = lambda layers: layers[1:].mean(axis=0)
+    if num_layers > 1:
+        rows[EQUAL_SIZE] = _equal_size
+    return rows
+
+
+def _equal_size(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, "N E"]:
+    total = unit_vectors(layers[0])
+    for layer in layers[1:]:  # one at a time: of a whole corpus, a second copy of all would not fit into memory
+        total += unit_vectors(layer)
+    return total / len(layers)

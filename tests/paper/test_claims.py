@@ -19,13 +19,6 @@ from paper.results import append_result
 from paper.runs import Evidence
 from toy_planned_runs import evidence_in, write_arm
 
-
-def test_without_evidence_nothing_is_measured(tmp_path: Path):
-    found = verdicts(evidence_in(tmp_path))
-    assert len(found) == len(CLAIMS) == 11
-    assert {verdict.outcome for verdict in found} == {"not measured"}
-
-
 UP, WIDE, DOWN = (Difference(at, of_items=error) for at, error in ((1, 0.25), (1, 0.75), (-1, 0.25)))
 SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
 """Below zero at 95 %, but not at 97.5 %."""
@@ -49,15 +42,12 @@ def test_both_signs_are_judged_by_the_same_rule(differences: list[Difference | N
     for uncounted in ([], [Finding("NER", DOWN)]):
         found = judged("claim", findings, uncounted)
         assert (found.outcome, str(found.deciding)) == (outcome, deciding)
+    for difference in (UP, DOWN):  # of runs that had not stopped improving
+        found = judged("claim", [Finding("a", difference, is_converged=False)])
+        assert found.outcome == "undecided" and str(found.deciding).endswith("(not converged)")
 
 
-@pytest.mark.parametrize("difference", [UP, DOWN])
-def test_runs_that_had_not_stopped_improving_decide_nothing(difference: Difference):
-    found = judged("claim", [Finding("a", difference, is_converged=False)])
-    assert found.outcome == "undecided" and str(found.deciding).endswith("(not converged)")
-
-
-@pytest.mark.parametrize("number", [1, 2, 6])
+@pytest.mark.parametrize("number", [1, 6])
 def test_of_a_thousand_worlds_without_effects_at_most_one_in_twenty_is_judged(number: int):
     noise = np.random.default_rng(0).normal(size=(1000, number, 3))  # three seeds of each difference
     found = [judged("claim", [Finding("", over_seeds(list(seeds))) for seeds in world]).outcome for world in noise]
@@ -65,7 +55,7 @@ def test_of_a_thousand_worlds_without_effects_at_most_one_in_twenty_is_judged(nu
     assert "contradicted" in found  # the rule can judge
 
 
-@pytest.mark.parametrize("of_items", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize("of_items", [0.2, 5.0])
 def test_the_interval_over_seeds_and_items_holds_the_truth_as_often_as_it_says(of_items: float):
     generator = np.random.default_rng(0)
     held = 0
@@ -194,6 +184,9 @@ def test_fine_tuning_has_to_lower_the_perplexity(tmp_path: Path):
         append_result(tmp_path, "table7", values)
         return judge(9, evidence_in(tmp_path))
 
+    found = verdicts(evidence_in(tmp_path))
+    assert len(found) == len(CLAIMS) == 11
+    assert {verdict.outcome for verdict in found} == {"not measured"}  # without evidence
     outcome, text = add(50.0)
     assert outcome == "not measured" and "SST (sst), perplexity 100.0 to 50.0, fall +50.00" in text
     assert "SNLI not measured" in text

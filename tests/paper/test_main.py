@@ -17,7 +17,6 @@ from paper.__main__ import main
         (["train", "wic"], "wic: no runs are trained for it; `python -m paper NAME` measures it"),
         (["train", "table1", "--jobs", "0"], "0 jobs; expected at least 1"),
         (["train", "table1", "--seeds", "0"], "0 seeds; expected at least 1"),
-        (["train", "table2", "--task", "sentimental"], "sentimental"),
         (["table2", ".", "--model", "a", "--model", "b"], "2 models; table2 is made of training runs, which take one"),
         (["wic", ".", "--model", "mini-en"], "give either the paths of results or the models to measure, not both"),
         (
@@ -54,11 +53,7 @@ def test_the_plan_is_listed_with_its_time_and_with_all_data_that_are_missing(
     *runs, total = listed.out.splitlines()
     assert total.startswith(f"{len(runs)} of {len(runs)} runs are not finished: about ")
     assert sum("-none-" in run for run in runs) == 5 and any("sentiment-cpu-elmo-" in run for run in runs)
-    for missing in (
-        "conll2003: there is no such folder",
-        "sst: there",
-        "glove.6B.50d.100k.txt.gz: there is no such file",
-    ):
+    for missing in ("conll2003: there is no such folder", "sst: there", "glove.6B.50d.100k.txt.gz: there is no such"):
         assert missing in listed.err
     assert "CONTRIBUTING.md (Data) says where" in listed.err
     assert main(["train", "figure2", "table3", *given]) == 2  # before the first run

@@ -40,7 +40,7 @@ def test_our_rows_are_under_those_of_the_paper_and_others_come_last():
     ours = OurRow("cat", "4 cats", (Statistic((4.0, 4.0, 3.0, 4.0)), "counted"))
     extra = OurRow("ant", "1 ant", (Statistic((6.0,)), None), is_extra=True)
     table = OurTable("By leg", "Left and right.", ("left",), {"cat": (Statistic((2.0,)),)})
-    parts = table_parts(reproduction(extra, ours, tables=(table,)), EVIDENCE, level=1)
+    parts = table_parts(reproduction(extra, ours, tables=(table,)), EVIDENCE)
     assert parts is not None
     assert "\n".join(parts).splitlines() == [
         "# Table 0",
@@ -62,12 +62,12 @@ def test_our_rows_are_under_those_of_the_paper_and_others_come_last():
 
 
 def test_what_does_not_fit_the_paper_s_table_is_refused():
-    assert table_parts(reproduction(), EVIDENCE, level=1) is None  # no numbers of ours
+    assert table_parts(reproduction(), EVIDENCE) is None  # no numbers of ours
     for row in (OurRow("dog", "1 dog", (None, None)), OurRow("cat", "1 cat", (None,))):
         with pytest.raises(ValueError, match=r"our row .* cells; Table 0 has 2 columns and the rows cat, hen"):
-            table_parts(reproduction(row), EVIDENCE, level=1)
+            table_parts(reproduction(row), EVIDENCE)
     with pytest.raises(ValueError, match="Table 0, SNLI: 1 cells in 2 columns"):
-        PaperTable("Table 0", "0", "", ("before", "after"), {"SNLI": ("1",)})
+        PaperTable("Table 0", "", "", ("before", "after"), {"SNLI": ("1",)})
 
 
 def test_the_gains_of_table_1_follow_from_its_scores():

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paper import reading_times
 from paper.reading_times import ReadWord, ScoredWord, added_likelihood, compute, our_rows, read_words, score_words
 from paper.reproduction import Request
 from toy_language_model import toy_elmo, write_toy
@@ -31,15 +30,11 @@ def write_stories(folder: Path, stories: dict[int, list[str]] = STORIES, *, time
     return folder
 
 
-def test_words_come_in_order_with_their_times(tmp_path: Path):
-    words = read_words(write_stories(tmp_path / "ns"))
-    assert len(words) == len(STORIES[1]) + len(STORIES[2]) - 1
-    assert words[0] == ReadWord("A", story=1, zone=1, milliseconds=307.0)
-    assert [word.zone for word in words[:3]] == [1, 3, 4]
-
-
 def test_each_word_has_the_bits_of_its_tokens_in_its_own_sentence(tmp_path: Path):
-    scored = score_words(toy_elmo().surprisal_model(), read_words(write_stories(tmp_path / "ns")))
+    words = read_words(write_stories(tmp_path / "ns"))
+    assert words[0] == ReadWord("A", story=1, zone=1, milliseconds=307.0)
+    assert [word.zone for word in words[:3]] == [1, 3, 4]  # in order, those with a time
+    scored = score_words(toy_elmo().surprisal_model(), words)
     second = [each for each in scored if each.word.story == 2]
     first, last = toy_elmo().surprisal([["A", ",", "c", "b", "a", "!"], ["C", "c", "a", "z", "a", "!"]])
     assert [each.word.text for each in second[:4]] == ["A,", "c", "b", "a!"]
@@ -92,7 +87,7 @@ def test_the_standard_error_is_that_of_a_mean_of_a_sample(monkeypatch: pytest.Mo
     words = scored_words(times_from_surprisal=False)
     two = [each for each in words if each.word.story in (1, 2) and each.word.zone < 3]
     likelihoods = iter([np.zeros(2), np.array([1.0, 3.0])])
-    monkeypatch.setattr(reading_times, "_log_likelihoods", lambda *_: next(likelihoods))
+    monkeypatch.setattr("paper.reading_times._log_likelihoods", lambda *_: next(likelihoods))
     added = added_likelihood(two, ["forward"])
     assert (added.mean, added.num_words, added.standard_error) == (2.0, 2, pytest.approx(1.0))  # sqrt(2) / sqrt(2)
 

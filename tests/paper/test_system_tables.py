@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from paper import senses_supervised, system_results, table5, table6
+from paper import polysemy_ko, senses_supervised, system_results, table5, table6
 from paper.__main__ import main
 from paper.data_folders import glove_file
+from paper.printed import POLYSEMY_KO
 from paper.reproduction import OurRow, OurTable, Request, find_reproduction
-from paper.results import append_result
 from paper.system_results import (
     NO_SYSTEM,
     Measured,
-    details_table,
     difference,
-    differences_table,
     gain_name,
     measure_systems,
     read_system_results,
@@ -104,12 +102,9 @@ def test_table_5_has_f1_by_set_and_part_of_speech(data: Path):
     right = dict.fromkeys(("senseval2", "senseval3", "semeval2007", "semeval2013", "VERB"), 100)
     assert cues.measured.rows["layer 2"] == {"ALL": 80, "four sets": 75, "semeval2015": 0, "NOUN": 75, **right}
     assert cues.measured.hits["layer 2"] == "11110" and cues.measured.hits["layer 0"] == "01011"
-
-
-def test_the_verb_computes_and_writes_the_page(data: Path, tmp_path: Path):
-    arguments = ["--model", "cues", "--data", str(data), "--results", str(tmp_path / "r"), "-o", str(tmp_path / "docs")]
+    arguments = ["--model", "cues", "--data", str(data), "--results", str(data / "results"), "-o", str(data / "docs")]
     assert main(["table5", *arguments]) == 0
-    page = (tmp_path / "docs" / "table5.md").read_text(encoding="utf-8")
+    page = (data / "docs" / "table5.md").read_text(encoding="utf-8")
     assert "| WordNet 1st sense | without vectors | 75.00 |" in page
     assert "| cues (cues): layer 2 over average |" in page
 
@@ -140,6 +135,9 @@ def test_korean_homonyms_are_told_apart_in_context_and_their_counts_are_shown(da
     assert rows["layer 2"][:2] == ["100.00", "100.00"] and rows["layer 2"][3] == "100.00"
     assert rows["layer 0"][0] == rows["chance"][0] == "50.00" and rows["bag of context words"][0] == "100.00"
     assert rows["occurrences that are judged"] == ["4", "4", "184", "4"]
+    earlier = "homonyms, same form: 1,136, homonyms: 1,295, list: 8"  # a count that is not in the data is empty
+    counts = [polysemy_ko._count(name, earlier) for name in POLYSEMY_KO.columns]
+    assert counts == ["1,295", "1,136", "8", None]
 
 
 def test_supervised_systems_are_trained_on_semcor_and_asked_once(data: Path):
@@ -192,17 +190,6 @@ def test_a_system_is_measured_once_for_the_same_data_and_its_record_says_its_cos
     assert [each.label for each in (found[0], other)] == [NO_SYSTEM, "static, words.vec (01234567)"]
 
 
-def test_tables_have_every_number_and_the_differences_their_intervals(tmp_path: Path):
-    found = read_system_results(measure(tmp_path, []), "toy")
-    table = details_table(found, title="All", about="F1.")
-    assert table.columns == ("F1", "dev") and table.about == "F1. Data: toy: 4."
-    assert [cell and str(cell) for cell in table.rows["cues (cues), layer 0"]] == ["50.00", None]
-    gains = differences_table(found, [("layer 0", "layer 1"), ("layer 0", "layer 2")], about="Points.")
-    assert list(gains.rows) == ["cues (cues): layer 1 over layer 0"]
-    interval = difference(found[1], "layer 0", "layer 1")
-    assert interval is not None and interval.estimate == 50 and 0 <= interval.low < 50 < interval.high <= 100
-
-
 def test_gains_of_shares_are_kept_with_their_intervals(tmp_path: Path):
     gain = share_gain([0.5, 0.0, 0.25, 0.0], [1.0, 0.5, 0.75, 0.5])
     assert gain.estimate == 50 and gain.low == gain.high == 50  # each item gains a half
@@ -210,12 +197,3 @@ def test_gains_of_shares_are_kept_with_their_intervals(tmp_path: Path):
     paths = measure_systems("toy", Request(tmp_path, tmp_path), lambda _: measured, default=["cues"], data="toy: 4")
     (found,) = read_system_results(paths, "toy")
     assert difference(found, "layer 0", "layer 1") == gain and difference(found, "layer 1", "layer 2") is None
-
-
-def test_a_count_that_is_not_in_the_data_is_empty(tmp_path: Path):
-    data = "homonyms, same form: 1,136, homonyms: 1,295, list: 8"
-    values = {"system": "cues", "is_bilm": False, "fingerprint": "", "data": data, "hits": {}, "texts": {}}
-    columns = find_reproduction("polysemy-ko").paper.columns
-    append_result(tmp_path, "polysemy-ko", {**values, "rows": {"layer 0": dict.fromkeys(columns, 50.0)}})
-    counts, _ = find_reproduction("polysemy-ko").measure(evidence_of([tmp_path]))
-    assert counts.cells == ("1,295", "1,136", "8", None)

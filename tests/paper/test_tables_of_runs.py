@@ -37,6 +37,10 @@ def test_table_2_has_the_paper_s_columns_and_all_lambdas(tmp_path: Path):
     assert row.row == "NER" and row.is_extra
     assert row.measured_on == "conll2003, 200 training examples, mini-en (01234567), 2 seeds"
     assert [str(cell) for cell in row.cells] == ["61.00 ± 1.41", "64.50 ± 0.71", "66.00 ± 0.00", "68.00 ± 1.41"]
+    for arm, score in ((NO_ELMO, 60), (ELMO, 70)):  # of Korean, the test sets
+        write_arm(tmp_path, "named-entities-ko", arm, (50,), test=(score, 0, 0))
+    korean, korean_gains, _ = KOREAN_TABLE.details(evidence_in(tmp_path))
+    assert cells(korean) == [["60.00", "70.00"]] and cells(korean_gains) == [["60.00", "+10.00 (one seed)"]]
     lambdas, gains, rising = table2.TABLE.details(evidence)
     assert cells(lambdas)[0][2:] == ["66.00 ± 0.00", None, "68.00 ± 1.41", None]
     assert cells(gains)[0][1:] == ["+3.50 [-2.85, 9.85]", "+3.50 [-2.85, 9.85]", "+2.00 [-10.71, 14.71]"]
@@ -153,16 +157,12 @@ def test_figure_1_has_scores_by_size_and_updates_until_the_baseline_is_passed(tm
     assert cells(scores) == [["7.00", "7.50", "+0.50 (one seed)"], ["70.00", "75.00", "+5.00 (one seed)"]]
     assert cells(tenfold) == [["7.50", "70.00", "-62.50 (one seed)"]]  # ELMo with a tenth over none with all
     assert cells(updates)[0] == ["300", "200", "33 %"]
-
-
-def test_elmo_that_never_reaches_the_baseline_says_so(tmp_path: Path):
-    for share in (0.001, 1.0):
+    for share in (0.001, 1.0):  # ELMo that never reaches the baseline
         for arm, score in zip(arms(share, CONVERGED), (70.0, 60.0), strict=True):
-            write_arm(tmp_path, NER, arm, (score,), epochs=((100, score),))
-    _, tenfold, updates = figure1.details(evidence_in(tmp_path))
-    assert cells(updates)[0] == ["100", "never", None]
-    assert cells(tenfold) == []
-    assert sample_curves(evidence_in(tmp_path))[0].training == "until the development set stops improving"
+            write_arm(tmp_path / "never", NER, arm, (score,), epochs=((100, score),))
+    _, tenfold, updates = figure1.details(evidence_in(tmp_path / "never"))
+    assert cells(updates)[0] == ["100", "never", None] and cells(tenfold) == []
+    assert sample_curves(evidence_in(tmp_path / "never"))[0].training == "until the development set stops improving"
 
 
 def test_figure_2_has_the_mean_weights_at_each_place(tmp_path: Path):
@@ -196,20 +196,8 @@ def test_table_7_has_perplexities_and_the_scores_with_either_bilm(tmp_path: Path
     assert [str(cell) for cell in row.cells] == ["100.00", "100.00"]
     directions, scores, gains, _ = table7.details(evidence)
     assert cells(directions) == [["90.0", "90.0", "110.0", "110.0"]]
+    assert distinct_rows([("NER", 1), ("SRL", 2), ("NER", 3)]) == {"NER": 1, "SRL": 2, "NER (2)": 3}
     assert cells(scores) == [[None, "60.00", "62.00"]] and cells(gains) == [[None, "+2.00 (one seed)"]]
     append_result(tmp_path, "table7", {**values, "task": "chess"})
     with pytest.raises(ValueError, match=r"results\.jsonl, line 2: field task"):
         table7.our_rows(evidence)
-
-
-def test_korean_tasks_are_compared_on_their_test_sets(tmp_path: Path):
-    for arm, score in ((NO_ELMO, 60), (ELMO, 70)):
-        write_arm(tmp_path, "named-entities-ko", arm, (50,), test=(score, 0, 0))
-    scores, gains, _ = KOREAN_TABLE.details(evidence_in(tmp_path))
-    assert cells(scores) == [["60.00", "70.00"]] and cells(gains) == [["60.00", "+10.00 (one seed)"]]
-    assert next(iter(scores.rows)).startswith("KLUE-NER: ner_klue, ")
-
-
-def test_rows_of_one_name_are_numbered_and_not_lost():
-    rows = distinct_rows([("NER", 1), ("SRL", 2), ("NER", 3), ("NER", 4)])
-    assert rows == {"NER": 1, "SRL": 2, "NER (2)": 3, "NER (3)": 4}

@@ -37,9 +37,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = ["text\tlabel"]
         for _ in range(number):
             label = randomness.choice("01")
-            rows.append(
-                f"the film was {' '.join(randomness.choices(OTHERS, k=2))} {randomness.choice(WORDS[label])}\t{label}"
-            )
+            tokens = [*randomness.choices(OTHERS, k=2), randomness.choice(WORDS[label])]
+            rows.append(f"the film was {' '.join(tokens)}\t{label}")
         (folder / "tasks" / "sst" / f"{name}.tsv").write_text("\n".join(rows) + "\n")
     words = [*OTHERS, *WORDS["0"], *WORDS["1"]]
     vectors = [f"{word} {' '.join(f'{randomness.gauss(0, 1):.3f}' for _ in range(4))}" for word in words]
@@ -118,7 +117,7 @@ def test_a_run_is_trained_once_here_or_elsewhere_and_refused_with_other_settings
 ):
     run = one_run(setup)
     scored = replace(run, scores_tests=True)
-    train_planned([run], training.runs_dir)
+    train_planned([run], training)
     write_runs(read_runs([training.runs_dir]), tmp_path / "runs.jsonl")
     elsewhere = replace(training, finished=(tmp_path / "runs.jsonl",), runs_dir=tmp_path / "none")
     other = replace(run, config=one_run(setup, "learning_rate=1").config)
@@ -127,7 +126,7 @@ def test_a_run_is_trained_once_here_or_elsewhere_and_refused_with_other_settings
         assert missing_runs([run, scored, new], where) == [scored, new]
         with pytest.raises(ValueError, match=r"holds a run with other settings \(training.learning_rate\); move it"):
             missing_runs([other], where)
-    train_planned([scored], training.runs_dir)  # which adds the test scores
+    train_planned([scored], training)  # which adds the test scores
     assert missing_runs([scored], training) == []
 
 
@@ -135,7 +134,7 @@ def test_a_run_that_diverges_is_left_out_and_named(
     training: Training, setup: Setup, capsys: pytest.CaptureFixture[str]
 ):
     (run,) = setup.runs("sentiment", Arm("", ("elmo=none", "learning_rate=1e30", "clip_norm=0")))
-    train_planned([run], training.runs_dir)
+    train_planned([run], training)
     assert f"{run.name} has diverged" in capsys.readouterr().err
     assert missing_runs([run], training) == []  # it is not trained again
     assert read_evidence(setup, [training.runs_dir]).runs == {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,8 +23,10 @@ from elmokit.report.pages import write_report
 from elmokit.report.run_history import RunHistory, read_history
 from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.text.vocabulary import Vocabulary
-from logged_task_runs import make_seeds
+from paper.plan import NO_ELMO
+from toy_planned_runs import write_arm
 
+ROOT = Path(__file__).parents[2]
 TRAINED = [(500_000, 1000.0), (1_000_000, 200.0), (2_000_000, 100.0)]
 SETTINGS = PretrainingConfig(
     bilm=recipe("mini").bilm,
@@ -113,7 +117,7 @@ def test_the_tables_have_the_numbers_of_the_log(run: Path, tmp_path: Path):
     settings = ["sampled, 4,096", "adamw", "0.003, cosine", "64 x 20 x 2", "0.25"]
     assert row_of(page, "mine", number=2) == ["mine", *sizes, *settings]
     assert f"`elmokit report {run} -o {tmp_path / 'docs'}`" in page.split("\n\n")[1]
-    assert "(training-curve.svg)" in page
+    assert "(training-curve.svg)" in page and "biLM 39.7, CNN-BIG-LSTM, forward 30.0" in page
 
 
 @pytest.mark.parametrize(("muon_for", "cell"), [("lstm", "muon"), ("all", "muon for all")])
@@ -121,10 +125,6 @@ def test_the_matrices_of_muon_are_said(muon_for: str, cell: str, tmp_path: Path)
     config = replace(SETTINGS, optimizer="muon", muon_for=muon_for)
     run = make_run(tmp_path / "mine", *(trained(*one) for one in TRAINED), config=config)
     assert row_of(page_of(run, folder=tmp_path / "docs"), "mine", number=1)[6] == cell
-
-
-def test_measured_perplexities_stand_beside_the_papers(run: Path, tmp_path: Path):
-    assert "biLM 39.7, CNN-BIG-LSTM, forward 30.0" in page_of(run, folder=tmp_path / "docs")
 
 
 def test_a_log_by_itself_has_no_settings(run: Path, tmp_path: Path):
@@ -151,13 +151,6 @@ def test_runs_of_one_name_are_told_apart_by_their_paths(run: Path, tmp_path: Pat
     assert row_of(page, str(run).replace("_", "\\_")) != row_of(page, str(other).replace("_", "\\_"))
 
 
-def test_names_with_signs_spoil_neither_picture_nor_table(tmp_path: Path):
-    run = make_run(tmp_path / "a|b <&>", *(trained(*one) for one in TRAINED))
-    page = page_of(run, folder=tmp_path / "docs")
-    assert "a|b &lt;&amp;&gt;: training" in (tmp_path / "docs" / "training-curve.svg").read_text(encoding="utf-8")
-    assert "| a\\|b \\<&\\> | 2,000 |" in page
-
-
 def test_a_line_that_is_still_being_written_is_left_out_with_a_warning(run: Path):
     whole = history_of(run)
     path = run / "metrics.jsonl"
@@ -178,8 +171,6 @@ LINE = json.dumps(trained(500_000, 9.0))
         ("", "run has logged 0 training lines, and a curve needs 2"),
         (f"{LINE}\n", "run has logged 1 training lines"),
         (f"{LINE}\n{{]\n{LINE}\n", "metrics.jsonl, line 2: is not valid JSON"),
-        (f"{LINE}\n\n{LINE}\n", "metrics.jsonl, line 2: is not valid JSON"),
-        (f"{LINE}\n{{]\n", "metrics.jsonl, line 2: is not valid JSON"),
         (f"{LINE}\n7\n", "metrics.jsonl, line 2: holds a number; expected an object"),
         (f'{LINE}\n{{"step": 1}}\n', "line 2: field step: is 1, after step 500"),
         (f'{LINE}\n{{"step": 600}}\n', "line 2: field losses: is missing, and so is heldout"),
@@ -189,7 +180,6 @@ LINE = json.dumps(trained(500_000, 9.0))
         ),
         ('{"step": 1, "losses": 3}', "line 1: field losses: is a number; expected a list"),
         (LINE.replace('"seconds": 1000.0', '"seconds": NaN') + "\n", "line 1: is not valid JSON: NaN"),
-        (LINE.replace('"seconds": 1000.0', '"seconds": Infinity') + "\n", "line 1: is not valid JSON: Infinity"),
         (
             '{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}',
             "line 1: field heldout.mean: is 0; expected at least 1",
@@ -219,11 +209,6 @@ def test_what_is_no_run_is_refused(run: Path, tmp_path: Path, capsys: pytest.Cap
         assert message in capsys.readouterr().err
 
 
-def test_the_verb_names_what_it_wrote(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["report", str(run), "-o", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.split() == [str(tmp_path / "training-curve.svg"), str(tmp_path / "training.md")]
-
-
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_reads_what_pretraining_writes(tmp_path: Path):
     text, vocabulary = tmp_path / "text.txt", tmp_path / "vocabulary.txt"
@@ -237,6 +222,16 @@ def test_reads_what_pretraining_writes(tmp_path: Path):
     assert [len(line.losses) for line in history.training] == [2, 2]
     assert history.config == config
     write_report([run], tmp_path / "docs")
+
+
+@pytest.mark.skipif(not (ROOT / "experiments").is_dir(), reason="the source distribution has no experiments")
+def test_the_page_in_docs_is_what_its_command_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    published = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    found = re.search("Generated by `elmokit report (.*) -o docs`", published)
+    assert found is not None
+    page = page_of(*map(Path, shlex.split(found[1])), folder=tmp_path)
+    assert page.replace(f"-o {tmp_path}", "-o docs") == published
 
 
 def test_reading_a_run_needs_no_torch(run: Path):
@@ -263,16 +258,15 @@ def test_without_matplotlib_the_page_says_how_to_get_the_picture(
 def test_runs_in_one_file_make_the_same_page(run: Path, tmp_path: Path):
     other = make_run(tmp_path / "other", *(trained(*one) for one in TRAINED))
     write_runs(read_runs([run, other]), tmp_path / "runs.jsonl")
-    page, of_folders = (
-        page_of(tmp_path / "runs.jsonl", folder=tmp_path / "a"),
-        page_of(run, other, folder=tmp_path / "b"),
-    )
+    page = page_of(tmp_path / "runs.jsonl", folder=tmp_path / "a")
+    of_folders = page_of(run, other, folder=tmp_path / "b")
     assert page.split("\n\n")[2:] == of_folders.split("\n\n")[2:]
     assert (tmp_path / "a" / "training-curve.svg").read_bytes() == (tmp_path / "b" / "training-curve.svg").read_bytes()
 
 
 def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    folder = make_seeds(tmp_path / "runs")
+    folder = tmp_path / "runs"
+    write_arm(folder, "named-entities", NO_ELMO, (80, 81))
     assert main(["report", str(folder), "-o", str(tmp_path / "docs")]) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
     assert names == ["tasks.md"]
@@ -280,11 +274,8 @@ def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys:
     assert f"`elmokit report {folder} -o {tmp_path / 'docs'}`" in page
     make_run(folder / "pretrained", *(trained(*one) for one in TRAINED))
     assert main(["report", str(folder), "-o", str(tmp_path / "both")]) == 0
-    assert sorted(path.name for path in (tmp_path / "both").iterdir()) == [
-        "tasks.md",
-        "training-curve.svg",
-        "training.md",
-    ]
+    names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
+    assert names == ["training-curve.svg", "training.md", "tasks.md"]
 
 
 def test_pages_go_into_a_folder(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

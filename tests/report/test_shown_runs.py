@@ -29,15 +29,6 @@ def test_what_cannot_be_shown_is_left_out_and_named(tmp_path: Path, capsys: pyte
     assert "long" in page and "| short" not in page
 
 
-def test_a_folder_of_runs_is_shown_without_the_bad_ones(tmp_path: Path):
-    long = make_run(tmp_path / "runs" / "long", num_lines=3)
-    make_run(tmp_path / "runs" / "short", num_lines=1)
-    assert shown_runs([tmp_path / "runs"])[0] == [long]
-    (tmp_path / "runs" / "short" / "metrics.jsonl").write_text("no JSON\n{}\n")
-    shown, left_out = shown_runs([tmp_path / "runs"])
-    assert shown == [long] and "metrics.jsonl, line 1" in left_out[0]
-
-
 def test_nothing_to_show_is_an_error(tmp_path: Path):
     with pytest.raises(ValueError, match="short has logged 1 training lines"):
         shown_runs([make_run(tmp_path / "short", num_lines=1)])
@@ -52,10 +43,15 @@ def test_a_young_run_and_notes_in_a_folder_do_not_hide_the_others(tmp_path: Path
     shown, left_out = shown_runs([long, young])
     assert shown == [long] and "young has logged 1 training lines" in left_out[0]
     assert shown_runs([tmp_path / "runs"])[0] == [long]
+    (young / "metrics.jsonl").write_text("no JSON\n{}\n")
+    shown, left_out = shown_runs([tmp_path / "runs"])
+    assert shown == [long] and "metrics.jsonl, line 1" in left_out[0]
 
 
 def test_names_of_runs_are_as_they_are_in_the_figure(tmp_path: Path):
-    names = ["_draft", r"a$\foo$"]
+    names = ["_draft", r"a$\foo$", "a|b <&>"]
     write_report([make_run(tmp_path / name, num_lines=3) for name in names], tmp_path / "page")
     picture = (tmp_path / "page" / "training-curve.svg").read_text(encoding="utf-8")
     assert "_draft: training" in picture and r"a$\foo$: training" in picture
+    assert "a|b &lt;&amp;&gt;: training" in picture
+    assert "| a\\|b \\<&\\> |" in (tmp_path / "page" / "training.md").read_text(encoding="utf-8")

@@ -53,8 +53,3 @@ def test_a_perplexity_that_overflowed_is_drawn_at_the_top():
     diverged = [*HISTORY.training, LoggedLosses(3000, 3_000_000, 1.0, (1e6, 1e6))]
     (axes,) = training_figure([replace(HISTORY, training=diverged)]).axes
     assert axes.lines[0].get_ydata()[-1] == 1e30
-
-
-def test_one_line_is_no_curve():
-    with pytest.raises(ValueError, match="mine/metrics.jsonl: mine has logged 1 training lines, and a curve needs 2"):
-        training_figure([replace(HISTORY, training=HISTORY.training[:1])])

@@ -15,7 +15,7 @@ from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
 from elmokit.tasks.entailment.reader import read_sentence_pairs
 from elmokit.tasks.question_answering.reader import read_questions
-from elmokit.tasks.reading import dev_in_use, dev_name, read_data, task_sentences
+from elmokit.tasks.reading import dev_in_use, read_data, task_sentences
 from elmokit.tasks.task import Task, recipe_config
 
 Toy = Task[Any, Any]
@@ -30,10 +30,10 @@ def read(task: Toy, files: list[Path], *settings: str) -> tuple[list[Any], list[
 @pytest.mark.parametrize(
     ("texts", "content"),
     [
-        (read_questions, '{"data": [' + "[]," * 1_000_000 + "[]]}"),
-        (read_sentence_pairs, "[" + "[],\n" * 1_000_000 + "[]]"),
-        (lambda path: texts_of(path, str.split), "[" + "[],\n" * 1_000_000 + "[]]"),
-        (lambda path: texts_of(path, str.split), "{" + "\n" * 3_000_000 + "}"),
+        (read_questions, '{"data": [' + "[]," * 700_000 + "[]]}"),
+        (read_sentence_pairs, "[" + "[],\n" * 500_000 + "[]]"),
+        (lambda path: texts_of(path, str.split), "[" + "[],\n" * 500_000 + "[]]"),
+        (lambda path: texts_of(path, str.split), "{" + "\n" * 2_000_000 + "}"),
     ],
     ids=["question answering", "entailment", "exclusion of a list", "exclusion of an object"],
 )
@@ -127,13 +127,10 @@ def test_too_few_documents_and_those_without_which_nothing_is_left_are_refused(t
 
 def test_the_examples_scored_while_training_are_the_first_or_spread_evenly():
     config = TrainingConfig(max_dev_examples=3)
-    assert dev_in_use(range(9), config) == [0, 1, 2]
-    assert dev_in_use(range(9), replace(config, spread_dev=True)) == [0, 3, 6]
-    assert dev_in_use(range(2), config) == [0, 1]
-    assert dev_in_use(range(9), TrainingConfig()) == list(range(9))
-    assert dev_name(9, config) == "the first 3 of the development set"
-    assert dev_name(9, replace(config, spread_dev=True)) == "3 of the development set"
-    assert dev_name(2, config) == dev_name(9, TrainingConfig()) == "the development set"
+    assert dev_in_use(range(9), config) == ([0, 1, 2], "the first 3 of the development set")
+    assert dev_in_use(range(9), replace(config, spread_dev=True)) == ([0, 3, 6], "3 of the development set")
+    assert dev_in_use(range(2), config) == ([0, 1], "the development set")
+    assert dev_in_use(range(9), TrainingConfig()) == (list(range(9)), "the development set")
 
 
 def test_sentences_are_set_apart_with_their_document_where_there_are_several(tmp_path: Path):

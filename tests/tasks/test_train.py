@@ -156,7 +156,7 @@ def test_test_scores_stay_as_long_as_the_weights_do(
 
 @pytest.mark.slow
 def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, whole: Path, toy: Toy, tmp_path: Path):
-    for stop in (1, 2, 4):
+    for stop in (1, 3):
         seen = 0
 
         def break_off(examples: Any, predictions: Any, stop: int = stop) -> Any:

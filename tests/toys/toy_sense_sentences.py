@@ -1,8 +1,7 @@
 """A toy corpus: the two senses of `bank` and of `play`, told apart by their neighbours."""
 
-from paper.probes.sense_corpora import Instance, SenseSentence
+from paper.probes.sense_corpora import Instance, SenseSentence, Word
 from paper.probes.targets import Target
-from paper.probes.wordnet import Word
 
 DICTIONARY: dict[Word, tuple[str, ...]] = {
     ("bank", "NOUN"): ("bank%money", "bank%river"),

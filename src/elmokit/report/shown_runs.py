@@ -5,15 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.report.run_history import read_history
 from elmokit.report.training_curve import check_is_long_enough
 from elmokit.runs.logged_runs import RUNS_NAME, has_runs, is_run_folder, read_runs
 from elmokit.tasks.task_runs import is_task_run, read_task_run
-
-if TYPE_CHECKING:
-    from elmokit.runs.logged_runs import LoggedRun
 
 
 def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -27,7 +23,8 @@ def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     for path in paths:
         parts = [path]
         if _problem(path) is not None and path.is_dir() and not is_run_folder(path) and has_runs(path):
-            parts = [child for child in sorted(path.iterdir()) if _may_have_runs(child)] or [path]
+            runs = [child for child in sorted(path.iterdir()) if child.name == RUNS_NAME or is_run_folder(child)]
+            parts = runs or [path]  # notes and figures are not looked into
         for part in parts:
             problem = _problem(part)
             if problem is None:
@@ -39,24 +36,15 @@ def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     return shown, [f"left out: {problem}" for problem in problems]
 
 
-def _may_have_runs(path: Path) -> bool:
-    """Whether a file or folder in a folder of runs is to be shown; notes and figures are not looked into."""
-    return path.name == RUNS_NAME or is_run_folder(path)
-
-
 def _problem(path: Path) -> ValueError | FileNotFoundError | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the report itself warns of incomplete lines
             for run in read_runs([path]):
-                _check(run)
+                if is_task_run(run):
+                    read_task_run(run)
+                else:
+                    check_is_long_enough(read_history(run))
     except (ValueError, FileNotFoundError) as problem:
         return problem
     return None
-
-
-def _check(run: LoggedRun) -> None:
-    if is_task_run(run):
-        read_task_run(run)
-    else:
-        check_is_long_enough(read_history(run))

@@ -46,9 +46,9 @@ def new_run(
     run_dir.parent.mkdir(parents=True, exist_ok=True)
     _check_can_be_written(run_dir)
     with lock(run_dir):
-        _check_is_free(run_dir, remains=remains, resume_with=resume_with or f"--resume {quote(str(run_dir))}")
         files = tuple(files)
-        _check_replaces_nothing(run_dir, files)
+        resume_with = resume_with or f"--resume {quote(str(run_dir))}"
+        _check_is_free(run_dir, remains=remains, files=files, resume_with=resume_with)
         try:
             yield
         except BaseException:
@@ -87,18 +87,14 @@ def _check_can_be_written(run_dir: Path) -> None:
         pass
 
 
-def _check_is_free(run_dir: Path, *, remains: Iterable[Path], resume_with: str) -> None:
+def _check_is_free(run_dir: Path, *, remains: Iterable[Path], files: Iterable[str], resume_with: str) -> None:
     if (run_dir / CONFIG_NAME).exists():
         raise ValueError(f"{run_dir} already holds a run; resume it with {resume_with}, or choose another folder")
     for remaining in remains:
         raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
-
-
-def _check_replaces_nothing(run_dir: Path, files: Iterable[str]) -> None:
-    if not (run_dir / STARTING_NAME).exists():
-        for name in files:
-            if (run_dir / name).exists():
-                raise ValueError(f"{run_dir} has a file {name}, which the run would replace; choose another folder")
+    for name in files:
+        if (run_dir / name).exists() and not (run_dir / STARTING_NAME).exists():
+            raise ValueError(f"{run_dir} has a file {name}, which the run would replace; choose another folder")
 
 
 def _check_is_run(run_dir: Path) -> None:

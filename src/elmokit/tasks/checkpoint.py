@@ -153,16 +153,8 @@ def read_progress(path: Path) -> TaskProgress:
     """Read the progress from a checkpoint's header. Raises FileNotFoundError, and FormatError for a damaged one."""
     metadata = Fields(path, read_layout(path).metadata)
     fields = Fields(path, parse_json_object(metadata.text("progress"), where=path), prefix="progress.")
-    return TaskProgress(
-        epoch=fields.integer("epoch"),
-        step=fields.integer("step"),
-        rate_factor=fields.number("rate_factor"),
-        epochs_since_halving=fields.integer("epochs_since_halving"),
-        best_epoch=fields.integer("best_epoch"),
-        best_score=None if fields.value("best_score") is None else fields.number("best_score", least=-math.inf),
-        seconds=fields.number("seconds"),
-        processor_seconds=fields.number("processor_seconds") if "processor_seconds" in fields else 0.0,
-    )
+    older = {} if "processor_seconds" in fields else {"processor_seconds": 0.0}  # earlier runs did not record it
+    return fields.as_dataclass(TaskProgress, complete=True, bounds={"best_score": (-math.inf, math.inf)}, **older)
 
 
 @contextmanager

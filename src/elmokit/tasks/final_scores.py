@@ -43,7 +43,8 @@ def finish(
         metrics, lambda record: record.integer("epoch") <= last_epoch and (done_before or "result" not in record)
     )
     loop.run()
-    of_these = [result for result in before if _is_of(result, last_epoch, loop.progress.best_epoch)]
+    now = (last_epoch, loop.progress.best_epoch)  # of results with the weights that are still best
+    of_these = [result for result in before if (result.get("epoch"), result.get("best_epoch")) == now]
     tested: dict[str, Any] = of_these[-1]["test"] if of_these else {}
     if not _results(metrics) or (examples.test and (new_test_files or not examples.test.keys() <= tested.keys())):
         model = loop.model
@@ -51,7 +52,10 @@ def finish(
         result = _result(loop, examples, tested)
         keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
-    _print_tests(_results(metrics)[-1]["test"], examples)
+    for name in examples.test:
+        scores = _results(metrics)[-1]["test"][name].items()
+        shown = ", ".join(f"{score} {number:.2f}" for score, number in scores)
+        print(f"{name}, with the weights that are best on the development set: {shown}", file=sys.stderr, flush=True)
     if before and not (examples.test or tested):
         print(
             f"the test scores of the log were those of other weights (epoch {before[-1].get('best_epoch')}); --test, "
@@ -62,17 +66,6 @@ def finish(
 
 def _results(metrics: Path) -> list[dict[str, Any]]:
     return [record for record in read_log(metrics).records if "result" in record]
-
-
-def _print_tests(tested: Mapping[str, Mapping[str, float]], examples: TaskExamples[Any]) -> None:
-    for name in examples.test:
-        scores = ", ".join(f"{score} {number:.2f}" for score, number in tested[name].items())
-        print(f"{name}, with the weights that are best on the development set: {scores}", file=sys.stderr, flush=True)
-
-
-def _is_of(result: Mapping[str, Any], last_epoch: int, best_epoch: int) -> bool:
-    """Whether a result was logged after the epoch from which a run continued, with the weights that are still best."""
-    return (result.get("epoch"), result.get("best_epoch")) == (last_epoch, best_epoch)
 
 
 def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping[str, object]) -> dict[str, object]:

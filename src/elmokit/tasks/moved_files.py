@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 def find_data(task: Task[E, P], data: str | Path | Splits) -> Splits:
     """The files of a data set. Raises what `Task.find` does, and ValueError for a file that cannot be read again."""
     splits = data if isinstance(data, Splits) else task.find(Path(data).expanduser())
-    _check_can_be_read_again(splits)
+    for path in (*splits.train, *splits.dev, *splits.test):
+        if is_read_once(path):
+            raise ValueError(f"{path} can be read only once, and a resumed run reads it again; give a file")
+        check_names(path.resolve())
     return splits
 
 
@@ -64,11 +67,3 @@ def absolute_splits(splits: Splits) -> Splits:
     """The files by their absolute paths."""
     train, dev, test = (tuple(path.resolve() for path in files) for files in (splits.train, splits.dev, splits.test))
     return Splits(train, dev, test)
-
-
-def _check_can_be_read_again(splits: Splits) -> None:
-    """Raise ValueError for a file that config.json cannot name, or that a resumed run would not find."""
-    for path in (*splits.train, *splits.dev, *splits.test):
-        if is_read_once(path):
-            raise ValueError(f"{path} can be read only once, and a resumed run reads it again; give a file")
-        check_names(path.resolve())

@@ -8,9 +8,8 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -80,26 +79,20 @@ def read_files(
     return together
 
 
-def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> list[E]:
-    """The examples of the development set that are scored while training."""
+def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> tuple[list[E], str]:
+    """The examples of the development set that are scored while training, and what messages call them."""
     limit = config.max_dev_examples
     if not 0 < limit < len(examples):
-        return list(examples)
-    chosen = range(limit) if not config.spread_dev else [index * len(examples) // limit for index in range(limit)]
-    return [examples[index] for index in chosen]
-
-
-def dev_name(num_examples: int, config: TrainingConfig) -> str:
-    """What `dev_in_use` takes of a development set of so many examples, as messages name it."""
-    limit = config.max_dev_examples
-    if not 0 < limit < num_examples:
-        return "the development set"
-    return f"{limit:,} of the development set" if config.spread_dev else f"the first {limit:,} of the development set"
+        return list(examples), "the development set"
+    if not config.spread_dev:
+        return list(examples[:limit]), f"the first {limit:,} of the development set"
+    spread = [examples[index * len(examples) // limit] for index in range(limit)]
+    return spread, f"{limit:,} of the development set"
 
 
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
     """Training and development set of the same files, by `dev_share`; each is read in its own way."""
-    group = task.keep_together or partial(_own_sentences, task)
+    group = task.keep_together or (lambda example: tuple(map(tuple, task.sentences(example))))
     dev = read_files(task, files, config.model, name="training and development files")
     train = read_files(task, files, config.model, name="train", training=True)
     groups = list(dict.fromkeys(map(group, dev.examples)))
@@ -134,10 +127,6 @@ def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterab
 def label_names(symbols: Iterable[str]) -> list[str]:
     """The labels of a task's symbols, each once, in their order: tags lose their prefix, and `O` is not a label."""
     return list(dict.fromkeys(re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"))
-
-
-def _own_sentences(task: Task[E, P], example: E) -> Hashable:
-    return tuple(map(tuple, task.sentences(example)))
 
 
 def _used(examples: list[E], config: TrainingConfig) -> list[E]:

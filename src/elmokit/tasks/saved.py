@@ -90,8 +90,6 @@ class TrainedTask:
             predicted = self._predictions(examples)
             yield from blocks.to_text(pair for pair in predicted if pair is not None)
             return
-        write = self._json_line if form == "json" else self.task.to_text
-        blank = "null" if form == "json" else ""
         if kind == "data":
             with reading:
                 examples: Iterable[Any] = self._read_data(path)
@@ -100,7 +98,10 @@ class TrainedTask:
         else:
             examples = self._read_lines(path, kind)
         for pair in self._predictions(examples):
-            yield blank if pair is None else write(*pair)
+            if form == "json":
+                yield json.dumps(pair and self.task.result(*pair).to_dict(), ensure_ascii=False)
+            else:
+                yield self.task.to_text(*pair) if pair else ""
 
     def model_predictions(
         self, examples: Sequence[Any], *, when_done: Callable[[int], object] | None = None
@@ -138,9 +139,6 @@ class TrainedTask:
                 present = [example for example in group if example is not None]
                 made = iter(self.model_predictions(present, when_done=bar.update))
                 yield from (None if example is None else (example, next(made)) for example in group)
-
-    def _json_line(self, example: Any, prediction: Any) -> str:
-        return json.dumps(self.task.result(example, prediction).to_dict(), ensure_ascii=False)
 
     def _kind_of(self, path: Path) -> str:
         suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz")]

@@ -121,6 +121,11 @@ def check_folder(folder: Path, *, task_name: str) -> None:
         raise FileNotFoundError(f"{folder}: there is no such folder; expected one with the files of {task_name}")
 
 
+def own_tokens(example: Any) -> Sequence[Sequence[str]]:
+    """The sentences of an example that has one."""
+    return [example.tokens]
+
+
 def document_of(example: Any) -> str | tuple[str, ...]:
     """What an example's sentence shares with those of its document; one without a document shares its words."""
     return example.document or tuple(example.tokens)

@@ -23,7 +23,6 @@ from elmokit.tasks.open_inputs import check_elmo, frozen_layers, read_elmo, read
 from elmokit.tasks.reading import (
     TaskExamples,
     dev_in_use,
-    dev_name,
     digest,
     read_data,
     report_foreign_labels,
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.word_table import WordTable
 
 EXAMPLES_FOR_SCALES = 500
+"""Spread evenly over the training set, enough to estimate a mean."""
 EXAMPLES_FOR_SCRIPT = 200
 NO_TEST_FILE = "the data have no test file to score"
 RESUMABLE = ("max_epochs", "patience", "min_steps")
@@ -201,7 +201,8 @@ def _report_foreign_test_labels(task: Task[E, P], examples: TaskExamples[E], kno
 
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     config = with_settings(before, settings)
-    if config != replace(before, training=replace(before.training, **_resumable(config))):
+    changed = {name: getattr(config.training, name) for name in RESUMABLE}
+    if config != replace(before, training=replace(before.training, **changed)):
         raise ValueError(f"a resumed run keeps its settings, except {', '.join(RESUMABLE)}")
     return config
 
@@ -221,16 +222,12 @@ def _new_loop(
         training, others = sentences_of(task, examples)
         frozen.add([*training, *others])
     model = new_model(task, record, words, elmo, device=device)
-    model.inputs.measure_scales(_for_scales(task, examples.train))
+    spread = examples.train[:: max(1, len(examples.train) // EXAMPLES_FOR_SCALES)]
+    sentences = [sentence for example in spread for sentence in task.sentences(example) if sentence]
+    model.inputs.measure_scales(sentences)
     config = record.config.training
-    dev, name = dev_in_use(examples.dev, config), dev_name(len(examples.dev), config)
+    dev, name = dev_in_use(examples.dev, config)
     return TaskTraining(task, config, model, train=examples.train, dev=dev, dev_name=name, run_dir=run_dir)
-
-
-def _for_scales(task: Task[E, P], examples: Sequence[E]) -> list[Sequence[str]]:
-    """Sentences of examples spread evenly over the training set, enough to estimate a mean."""
-    step = max(1, len(examples) // EXAMPLES_FOR_SCALES)
-    return [sentence for example in examples[::step] for sentence in task.sentences(example) if sentence]
 
 
 def _create(run_dir: Path, record: TaskRecord, words: WordTable | None) -> None:
@@ -239,7 +236,3 @@ def _create(run_dir: Path, record: TaskRecord, words: WordTable | None) -> None:
     if words is not None:
         save_word_table(run_dir, words)
     write_record(run_dir, record)
-
-
-def _resumable(config: TaskConfig) -> dict[str, Any]:
-    return {name: getattr(config.training, name) for name in RESUMABLE}

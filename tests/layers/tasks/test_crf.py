@@ -61,16 +61,6 @@ def pairs(path: tuple[int, ...], boundary: int) -> list[tuple[int, int]]:
     return list(zip([boundary, *path], [*path, boundary], strict=True))
 
 
-def test_two_tokens_computed_by_hand():
-    crf = CRF(num_labels=2, boundary_scores=False)
-    with torch.no_grad():
-        crf.transitions.copy_(torch.tensor([[1.0, 2.0], [3.0, 1.0]]).log())
-    scores, mask = torch.tensor([[[1.0, 1.0], [1.0, 2.0]]]).log(), torch.ones(1, 2, dtype=torch.bool)
-    # Weights of the four paths: 00: 1, 01: 2 * 2 = 4, 10: 3, 11: 2; their sum is 10.
-    assert crf.log_likelihood(scores, mask, labels=torch.tensor([[0, 1]])).exp().item() == pytest.approx(0.4)
-    assert crf.decode(scores, mask) == [[0, 1]]
-
-
 def test_neighbours_in_the_batch_and_padding_change_nothing():
     crf, scores = random_crf(boundary_scores=True)
     labels = torch.tensor([[0, 1, 2, 0], [2, 0, 0, 0], [1, 1, 0, 0]])

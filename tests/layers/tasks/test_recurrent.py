@@ -180,12 +180,6 @@ def test_starts_with_orthonormal_blocks_and_open_forget_gates():
     assert not gru.bias_hh_l0.any() and not gru.bias_ih_l0.any()
 
 
-def test_the_paper_s_stack_has_the_published_number_of_weights():
-    stack = AlternatingHighwayLSTM(input_dim=200, hidden_dim=300, num_layers=8, recurrent_dropout_rate=0.1)
-    first, others = 200 * 1800 + 300 * 1500 + 1800, 300 * 1800 + 300 * 1500 + 1800
-    assert sum(parameter.numel() for parameter in stack.parameters()) == first + 7 * others
-
-
 def test_drops_the_same_features_at_every_token_and_scales_the_others():
     torch.manual_seed(0)
     dropped = VariationalDropout(rate=0.75)(torch.ones(20, 3, 30))
@@ -199,9 +193,6 @@ def test_changes_nothing_outside_training_or_at_rate_zero():
     inputs = torch.randn(2, 3, 4)
     assert VariationalDropout(rate=0.5).eval()(inputs) is inputs
     assert VariationalDropout(rate=0.0)(inputs) is inputs
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.0])
-def test_refuses_what_is_no_rate(rate: float):
-    with pytest.raises(ValueError, match=f"dropout rate of {rate}"):
-        VariationalDropout(rate=rate)
+    for rate in (-0.1, 1.0):
+        with pytest.raises(ValueError, match=f"dropout rate of {rate}"):
+            VariationalDropout(rate=rate)

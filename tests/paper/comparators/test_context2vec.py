@@ -11,7 +11,7 @@ import torch
 
 from elmokit.text.vocabulary import Vocabulary
 from paper.__main__ import main
-from paper.comparators.context2vec import Context2vec, new_encoder, open_context2vec, read_context2vec
+from paper.comparators.context2vec import Context2vec, ContextEncoder, open_context2vec, read_context2vec
 from paper.comparators.context2vec_training import train_context2vec
 
 SENTENCES = ["the cat drinks milk", "the dog eats meat", "a bird sings songs", "a boy reads books"]
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def untrained() -> Context2vec:
     torch.manual_seed(0)
     vocabulary = Vocabulary(["<UNK>", "<S>", "</S>", *sorted(set(" ".join(SENTENCES).split()))])
-    encoder = new_encoder(vocabulary=vocabulary, word_dim=4, lstm_dim=6, dim=5)
+    encoder = ContextEncoder(vocabulary, word_dim=4, lstm_dim=6, dim=5)
     torch.nn.init.normal_(encoder.targets.weight)
     return Context2vec(encoder, vocabulary)
 

@@ -63,7 +63,7 @@ def test_the_published_kind_of_file_is_read_without_unpickling(lstm: nn.LSTM, tm
         assert torch.equal(read[name], tensor)
 
 
-def test_what_does_not_fit_the_encoder_is_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):
+def test_what_is_not_an_encoder_or_does_not_fit_it_is_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):
     words.write_text("the 1 2\n")
     with pytest.raises(ValueError, match="reads vectors of 3 numbers, but those of .*glove.txt have 2"):
         open_cove(str(tmp_path), words)
@@ -72,8 +72,6 @@ def test_what_does_not_fit_the_encoder_is_refused(lstm: nn.LSTM, words: Path, tm
     with pytest.raises(FileNotFoundError, match="none.pth: there is no such file; expected CoVe's encoder"):
         read_encoder(tmp_path / "none.pth")
 
-
-def test_files_that_are_not_an_encoder_are_refused(lstm: nn.LSTM, tmp_path: Path):
     path = tmp_path / "other.safetensors"
     tensors = dict(lstm.state_dict())
     for changed, message in (

@@ -87,13 +87,10 @@ def test_the_tagger_learns_the_senses_of_a_toy_corpus_by_heart():
     assert tagger.predict([sentence("x", "the dog barks")], lambda _: ()) == {}
 
 
-def test_tokens_without_a_sense_are_to_be_tagged_with_themselves():
+def test_tokens_without_a_sense_are_tagged_with_themselves_and_what_cannot_be_learnt_is_refused():
     tagger = train_sense_tagger(training(), [*TAGGER[:2], "epochs=1"])  # words that occur twice
     row = tagger.targets([sentence("0", "the bank lends money", "bank%money")])[0].tolist()
     assert row == [tagger.labels["the"], tagger.labels["bank%money"], -100, tagger.labels["money"]]
-
-
-def test_what_the_tagger_cannot_learn_is_refused():
     with pytest.raises(ValueError, match="the corpus has no sentence with a token"):
         train_sense_tagger([SenseSentence([], [], [])])
     for setting in ("epochs=0", "dropout_rate=1", "learning_rate=0"):

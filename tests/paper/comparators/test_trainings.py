@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,12 +17,11 @@ from elmokit.vectors.files import load_vectors
 from paper.__main__ import main
 from paper.comparators import context2vec_training, run_folder
 from paper.comparators.all_comparators import COMPARATORS, TRAININGS, open_comparator, train_comparator
-from paper.comparators.bleu import bleu
-from paper.comparators.context2vec import ContextEncoder, new_encoder
-from paper.comparators.context2vec_training import Context2vecConfig, negative_sampling_loss, train_context2vec
+from paper.comparators.context2vec import ContextEncoder
+from paper.comparators.context2vec_training import Context2vecConfig, negative_sampling_loss
 from paper.comparators.cove_training import train_cove
-from paper.comparators.run_folder import CHECKPOINT_FILE, ComparatorRun
-from paper.comparators.translation import Translator
+from paper.comparators.run_folder import CHECKPOINT_FILE
+from paper.comparators.translation import Translator, bleu
 from paper.comparators.translation import new_encoder as new_cove
 
 SOURCE = "a cat sleeps\na dog runs fast\nthe cat runs\nthe dog sleeps here now\n"
@@ -68,10 +66,8 @@ def toy(request: pytest.FixtureRequest, tmp_path: Path) -> Toy:
     return Toy(request.param, tmp_path)
 
 
-@pytest.mark.parametrize(("module", "name"), [(nn.utils, "clip_grad_norm_"), (run_folder, "write_tensors")])
-def test_an_interrupted_training_ends_as_one_that_was_not(
-    module: ModuleType, name: str, toy: Toy, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_interrupted_training_ends_as_one_that_was_not(toy: Toy, monkeypatch: pytest.MonkeyPatch):
+    module, name = (nn.utils, "clip_grad_norm_") if toy.system == "cove" else (run_folder, "write_tensors")
     toy.train("whole", "epochs=4")
     monkeypatch.setattr(context2vec_training, "SAVE_SECONDS", -1)  # at every line of the log
     real, calls = getattr(module, name), 0
@@ -109,54 +105,24 @@ def _stop(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("name", ["weights", CHECKPOINT_FILE])
-def test_a_file_of_the_user_s_is_not_replaced(name: str, toy: Toy):
-    name = WEIGHTS[toy.system] if name == "weights" else name
-    (toy.folder / "run").mkdir()
-    (toy.folder / "run" / name).write_text("mine")
-    with pytest.raises(ValueError, match=f"run has a file {name}, which the run would replace"):
-        toy.train("run")
-    assert (toy.folder / "run" / name).read_text() == "mine"
+def test_a_file_of_the_user_s_is_not_replaced(toy: Toy):
+    for name in (WEIGHTS[toy.system], CHECKPOINT_FILE):
+        (toy.folder / name).mkdir()
+        (toy.folder / name / name).write_text("mine")
+        with pytest.raises(ValueError, match=f"has a file {name}, which the run would replace"):
+            toy.train(name)
+        assert (toy.folder / name / name).read_text() == "mine"
 
 
-@pytest.mark.parametrize("setting", ["batch_size=0", "learning_rate=0", "clip_norm=0", "seed=-1", f"seed={1 << 63}"])
-def test_wrong_settings_are_refused(setting: str, toy: Toy):
-    with pytest.raises(ValueError, match=f": (field )?{setting.partition('=')[0]}:? is"):
-        toy.train("run", setting)
-    assert not (toy.folder / "run").exists()
-
-
-def test_what_cannot_be_trained_is_refused(toy: Toy):
+def test_wrong_settings_and_what_cannot_be_trained_are_refused(toy: Toy):
+    for setting in ("batch_size=0", "learning_rate=0", "clip_norm=0", "seed=-1", f"seed={1 << 63}"):
+        with pytest.raises(ValueError, match=f": (field )?{setting.partition('=')[0]}:? is"):
+            toy.train("run", setting)
     with pytest.raises(ValueError, match=r"no word .*occurs at least 99 times \(min_count\)"):
         toy.train("run", "min_count=99")
     assert not (toy.folder / "run").exists()  # nothing is trained or written
     with pytest.raises(DivergenceError, match="lower learning_rate"):
         toy.train("run", f"learning_rate={'1e30' if toy.system == 'cove' else '1e15'}", "epochs=5")
-
-
-def test_weights_optimiser_and_progress_come_back_and_another_model_changes_nothing(tmp_path: Path):
-    def step(width: int) -> tuple[nn.Linear, torch.optim.Adam]:
-        model = nn.Linear(3, width)
-        optimizer = torch.optim.Adam(model.parameters())
-        model(torch.ones(1, 3)).sum().backward()
-        optimizer.step()
-        return model, optimizer
-
-    run = ComparatorRun(tmp_path, "weights.safetensors")
-    (model, optimizer), (again, other), (wide, of_wide) = step(2), step(2), step(5)
-    assert run.load(again, other, "steps") == 0
-    run.save(model, optimizer, {"steps": 7}, model)
-    before = wide.weight.clone()
-    with pytest.raises(ValueError, match=r"checkpoint\.safetensors: tensor bias"):
-        run.load(wide, of_wide, "steps")
-    assert torch.equal(wide.weight, before)
-    assert run.load(again, other, "steps") == 7 and torch.equal(again.weight, model.weight)
-    path = tmp_path / CHECKPOINT_FILE
-    path.write_bytes(path.read_bytes()[:-1] + b"!")
-    with pytest.raises(ValueError, match=r"checkpoint\.safetensors.*damaged"):
-        run.load(again, other, "steps")
-    for saved, loaded in zip(optimizer.state.values(), other.state.values(), strict=True):
-        assert all(torch.equal(saved[name], loaded[name]) for name in saved)
 
 
 def test_a_toy_translation_is_learnt_by_heart_and_its_encoder_is_cove(
@@ -210,7 +176,8 @@ def test_bleu_of_a_corpus_computed_by_hand():
 def test_a_translation_is_the_most_probable_token_of_each_step_until_the_end():
     torch.manual_seed(0)
     encoder = new_cove(input_dim=3, hidden_dim=4)
-    model = Translator(encoder, num_tokens=7, target_dim=5, dropout_rate=0.0, begin_id=1, end_id=2)
+    vocabulary = Vocabulary(["<UNK>", "<S>", "</S>", *"abcd"])
+    model = Translator(encoder, vocabulary, target_dim=5, dropout_rate=0.0)
     source = torch.randn(3, 4, 3, requires_grad=True)
     for row, ids in enumerate(model.translate(source, max_tokens=6)):
         best = model(source[row : row + 1], torch.tensor([[model.begin_id, *ids]]))[0].argmax(dim=1).tolist()
@@ -227,7 +194,7 @@ def test_a_translation_is_the_most_probable_token_of_each_step_until_the_end():
 def test_the_loss_of_context2vec_is_that_of_negative_sampling():
     torch.manual_seed(0)
     vocabulary = Vocabulary(["<UNK>", "<S>", "</S>", "a", "b"])
-    encoder = new_encoder(vocabulary=vocabulary, word_dim=2, lstm_dim=3, dim=4)
+    encoder = ContextEncoder(vocabulary, word_dim=2, lstm_dim=3, dim=4)
     assert not encoder.targets.weight.any()  # as in the original program
     torch.nn.init.normal_(encoder.targets.weight)
     ids, negatives = torch.tensor([[3, 4]]), torch.tensor([[[4, 0], [3, 3]]])
@@ -259,15 +226,13 @@ def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(
 
 
 def test_context2vec_counts_rare_words_as_unknown_and_stops_after_its_tokens(tmp_path: Path):
-    shard = tmp_path / "shard.txt"
-    shard.write_text("The cat sat\nthe dog sat\nthe rare bird\n")
-    vocabulary, counts = context2vec_training._count([shard], Context2vecConfig(min_count=2))
-    found = dict(zip(vocabulary.tokens, counts.tolist(), strict=True))
-    assert found == {"<UNK>": 4, "<S>": 0, "</S>": 0, "the": 3, "sat": 2}
-    settings = [*WIDTHS["context2vec"], "min_count=2", "batch_size=2"]
-    assert train_context2vec([shard], tmp_path / "all", [*settings, "epochs=3"])["num_tokens"] == 27
-    assert train_context2vec([shard], tmp_path / "some", [*settings, "num_tokens=10"])["num_tokens"] == 12
-    assert (tmp_path / "all" / "vocabulary.txt").read_text().split() == ["<UNK>", "<S>", "</S>", "the", "sat"]
+    toy = Toy("context2vec", tmp_path)
+    toy.files[0].write_text("The cat sat\nthe dog sat\nthe rare bird\n")
+    _, counts = context2vec_training._count(toy.files, Context2vecConfig(min_count=2))
+    assert toy.train("all", "min_count=2", "epochs=3")["num_tokens"] == 27
+    assert toy.train("some", "min_count=2", "num_tokens=10")["num_tokens"] == 12
+    words = (tmp_path / "all" / "vocabulary.txt").read_text().split()
+    assert dict(zip(words, counts, strict=True)) == {"<UNK>": 4, "<S>": 0, "</S>": 0, "the": 3, "sat": 2}
 
 
 def test_systems_and_trainings_are_found_by_their_names(tmp_path: Path):

@@ -1,8 +1,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from elmokit.metrics.coreference import score_coreference
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
@@ -67,34 +65,6 @@ def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):
     lines = text_of(["(1)", "-", "(1)"]).split("\n")
     text = "\n".join(line.replace(" ", "\t").removesuffix("-") if line.startswith("x") else line for line in lines)
     assert read(write(text))[0].clusters == [[(0, 0), (2, 2)]]
-
-
-@st.composite
-def documents(draw: st.DrawFn) -> tuple[list[list[str]], list[list[tuple[int, int]]]]:
-    """Cells of each sentence, and the clusters; mentions of one entity are apart from each other."""
-    cells: list[list[list[str]]] = []
-    clusters: dict[int, list[tuple[int, int]]] = {}
-    start = 0
-    for length in draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)):
-        sentence: list[list[str]] = [[] for _ in range(length)]
-        for entity in draw(st.lists(st.integers(0, 3), unique=True, max_size=3)):
-            first = draw(st.integers(0, length - 1))
-            last = draw(st.integers(first, length - 1))
-            sentence[first].append(f"({entity})" if first == last else f"({entity}")
-            if first != last:
-                sentence[last].append(f"{entity})")
-            clusters.setdefault(entity, []).append((start + first, start + last))
-        cells.append(sentence)
-        start += length
-    return [["|".join(cell) or "-" for cell in sentence] for sentence in cells], list(clusters.values())
-
-
-@given(documents())
-def test_gives_what_was_written(write, document):
-    sentences, clusters = document
-    (read_document,) = read(write(text_of(*sentences)))
-    assert sorted(read_document.clusters) == sorted(clusters)
-    assert list(map(len, read_document.sentences)) == list(map(len, sentences))
 
 
 @pytest.mark.parametrize(

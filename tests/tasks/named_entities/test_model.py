@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -10,6 +10,7 @@ from elmokit.tasks.named_entities.reader import TaggedSentence
 from task_examples import NAMED_ENTITIES, SENTENCES
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1000), lengths=st.lists(st.integers(0, 6), min_size=1, max_size=4))
 def test_never_predicts_an_illegal_sequence(stand_in_inputs, seed: int, lengths: list[int]):
     tagger = NAMED_ENTITIES.model(stand_in_inputs(["a"]))

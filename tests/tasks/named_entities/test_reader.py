@@ -2,10 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from elmokit.metrics.spans import Span, tags_from_spans
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 
 CONLL2003 = """-DOCSTART- -X- O O
@@ -84,41 +81,6 @@ def test_errors_of_klue_ner_name_the_line(write):
         read(write("## klue-ner\n나\tO\n너\tX\n"))
     with pytest.raises(ValueError, match="has no sentence"):
         read(write("## klue-ner\n \tO\n"))
-
-
-TOKENS = st.lists(
-    st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\0\ufeff"), min_size=1, max_size=4),
-    min_size=1,
-    max_size=6,
-).filter(lambda tokens: tokens[0] != "-DOCSTART-" and not tokens[0].isdecimal())
-
-
-@st.composite
-def sentences(draw: st.DrawFn) -> tuple[list[str], list[Span]]:
-    tokens = draw(TOKENS)
-    bounds = sorted(draw(st.lists(st.integers(0, len(tokens)), unique=True, max_size=5)))
-    label = st.sampled_from(["PER", "creative-work"])
-    pairs = zip(bounds, bounds[1:], strict=False)
-    return tokens, [Span(draw(label), first, end - 1) for first, end in pairs if draw(st.booleans())]
-
-
-@given(
-    st.lists(sentences(), min_size=1, max_size=4),
-    st.sampled_from(["IOB1", "BIO", "BIOUL", "IOBES"]),
-    st.sampled_from([" ", "\t", " x "]),
-)
-def test_gives_what_was_written_in_any_scheme(write, written, scheme: str, separator: str):
-    lines: list[str] = []
-    for tokens, spans in written:
-        tags = tags_from_spans(spans, num_tokens=len(tokens), scheme=scheme)
-        lines += [f"{token}{separator}{tag}" for token, tag in zip(tokens, tags, strict=True)] + [""]
-    expected = [
-        TaggedSentence(
-            tokens, *(tags_from_spans(spans, num_tokens=len(tokens), scheme=each) for each in ("BIOUL", scheme))
-        )
-        for tokens, spans in written
-    ]
-    assert read(write("\n".join(lines))) == expected
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -43,6 +43,7 @@ def test_without_a_predicate_nothing_is_found_and_nothing_learnt(parser: Semanti
         parser([nothing])
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**16), scale=st.sampled_from([0.1, 3.0, 100.0]))
 def test_never_finds_illegal_tags(stand_in_inputs, seed: int, scale: float):
     inputs = stand_in_inputs(SEMANTIC_ROLES.words(), input_dim=4)

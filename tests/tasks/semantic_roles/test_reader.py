@@ -1,11 +1,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from elmokit.metrics.roles import props_from_tags
-from elmokit.metrics.spans import Span, tags_from_spans
 from elmokit.tasks.semantic_roles.reader import Lemma, Proposition, RoleSentence, read_role_sentences
 
 CONLL2012 = """#begin document (bc/x); part 000
@@ -70,46 +66,6 @@ def test_a_column_without_v_is_kept_without_a_predicate(write):
         Proposition(None, ["O", "O"]),
         Proposition(0, ["B-V", "O"]),
     ]
-
-
-@st.composite
-def role_sentences(draw: st.DrawFn) -> RoleSentence:
-    num_tokens = draw(st.integers(1, 6))
-    predicates = draw(st.lists(st.integers(0, num_tokens - 1), unique=True, max_size=3).map(sorted))
-    propositions: list[Proposition] = []
-    for predicate in predicates:
-        spans = [Span("V", predicate, predicate)]
-        if predicate > 0:
-            spans.append(
-                Span(
-                    draw(st.sampled_from(["A0", "C-A1", "AM-TMP"])), draw(st.integers(0, predicate - 1)), predicate - 1
-                )
-            )
-        if predicate + 1 < num_tokens and draw(st.booleans()):
-            spans.append(Span("A1", predicate + 1, num_tokens - 1))
-        tags = tags_from_spans(spans, num_tokens=num_tokens, scheme="BIO")
-        propositions.append(Proposition(predicate, tags, Lemma(predicate, "do")))
-    return RoleSentence([f"w{number}" for number in range(num_tokens)], propositions)
-
-
-@given(st.lists(role_sentences(), min_size=1, max_size=3), st.booleans())
-def test_gives_what_was_written(write, sentences: list[RoleSentence], in_conll2012: bool):
-    lines = ["#begin document (x); part 000"] if in_conll2012 else []
-    for sentence in [*sentences, SAT]:
-        columns = [props_from_tags(proposition.tags) for proposition in sentence.propositions]
-        for row, token in enumerate(sentence.tokens):
-            roles = [column[row] for column in columns]
-            lemmas = [each.lemma.text for each in sentence.propositions if each.lemma and each.lemma.token == row]
-            lemma, frameset = (lemmas[0], "01") if lemmas else ("-", "-")
-            if in_conll2012:
-                cells = ["x", "0", str(row), token, "NN", "*", lemma, frameset, "-", "-", "*", *roles, "-"]
-                lines.append(" ".join(cells))
-            else:
-                lines.append(" ".join([token, "NN", "(S*", "*", "-", lemma, *roles]))
-        lines.append("")
-    if in_conll2012:
-        lines.append("#end document")
-    assert read(write("\n".join(lines))) == [*sentences, SAT]
 
 
 @pytest.mark.parametrize(

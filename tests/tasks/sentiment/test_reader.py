@@ -116,12 +116,6 @@ def test_reads_tables(write, table: str, expected: list[LabelledText]):
     assert texts(write(table), labels=("0", "1")) == expected
 
 
-@given(st.lists(st.tuples(st.sampled_from(["a b", "밥 .", '" c']), st.sampled_from(["0", "good"])), min_size=1))
-def test_gives_the_table_that_was_written(write, rows: list[tuple[str, str]]):
-    path = write("\n".join(["text\tlabel", *map("\t".join, rows)]))
-    assert texts(path) == [LabelledText(text.split(), label) for text, label in rows]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +106,7 @@ def sample_uses(
                 word, form = found
                 counts[word][form] += 1
                 _keep(kept[word], _lot(seed, word, file, line, index), Use(file, line, index, sentence), most=most)
-    return {word: SampledUses(counts[word], _in_order(use for _, use in kept[word])) for word in words}
+    return {word: SampledUses(counts[word], tuple(sorted(use for _, use in kept[word]))) for word in words}
 
 
 def _lot(*what: object) -> int:
@@ -120,7 +120,3 @@ def _keep(heap: list[tuple[int, Use]], lot: int, use: Use, *, most: int) -> None
         heapq.heappush(heap, (lot, use))
     elif lot > heap[0][0]:
         heapq.heapreplace(heap, (lot, use))
-
-
-def _in_order(uses: Iterable[Use]) -> tuple[Use, ...]:
-    return tuple(sorted(uses))

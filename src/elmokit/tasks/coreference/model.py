@@ -62,8 +62,9 @@ class CoreferenceResolver(TaskModel):
         """
         losses: list[Tensor] = []
         for document in examples:
-            if self.training and self.config.max_train_sentences:
-                document = _random_part(document, max_sentences=self.config.max_train_sentences)
+            if self.training and (most := self.config.max_train_sentences):
+                start = int(torch.randint(max(len(document.sentences) - most, 0) + 1, ()))
+                document = part_of(document, start=start, num_sentences=most)
             spans, scores = self._antecedent_scores(document)
             correct = _correct_antecedents(spans, document.clusters, max_antecedents=scores.shape[1] - 1)
             correct_scores = scores.masked_fill(~correct, -torch.inf).logsumexp(dim=1)
@@ -199,11 +200,6 @@ def _speakers(document: CoreferenceDocument, spans: Spans) -> Int[Tensor, " K"]:
     """The speaker of each span's first token, as a number."""
     ids = {speaker: number for number, speaker in enumerate(dict.fromkeys(document.speakers))}
     return torch.tensor([ids[speaker] for speaker in document.speakers], device=spans.first.device)[spans.first]
-
-
-def _random_part(document: CoreferenceDocument, *, max_sentences: int) -> CoreferenceDocument:
-    start = int(torch.randint(max(len(document.sentences) - max_sentences, 0) + 1, ()))
-    return part_of(document, start=start, num_sentences=max_sentences)
 
 
 def part_of(document: CoreferenceDocument, *, start: int, num_sentences: int) -> CoreferenceDocument:

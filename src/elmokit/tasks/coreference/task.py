@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -139,11 +140,6 @@ def result(example: CoreferenceDocument, prediction: Clusters) -> ResolvedDocume
     return ResolvedDocument(example.name, located.text, example.sentences, clusters)
 
 
-def _name(document: CoreferenceDocument) -> str:
-    """What all parts of a document share."""
-    return document.name
-
-
 def _document(sentences: list[list[str]], speakers: list[str], *, name: str) -> CoreferenceDocument:
     return CoreferenceDocument(name=name, part=0, sentences=sentences, speakers=speakers, clusters=[])
 
@@ -201,5 +197,5 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     to_text=to_text,
     result=result,
     symbols_are_labels=False,
-    keep_together=_name,
+    keep_together=attrgetter("name"),  # all parts of a document share it
 )

@@ -13,7 +13,16 @@ from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, 
 from elmokit.system.messages import first_token
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES, NamedEntitiesConfig
-from elmokit.tasks.task import Prediction, Reading, Task, document_of, find_splits, of_several_documents, shortened
+from elmokit.tasks.task import (
+    Prediction,
+    Reading,
+    Task,
+    document_of,
+    find_splits,
+    of_several_documents,
+    own_tokens,
+    shortened,
+)
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.tokenizer import tokenize
 
@@ -36,10 +45,6 @@ _FILES = (
 
 def read(path: Path, config: NamedEntitiesConfig, training: bool) -> Reading[TaggedSentence]:
     return Reading(of_several_documents(list(read_tagged_sentences(path))))
-
-
-def sentences(example: TaggedSentence) -> Sequence[Sequence[str]]:
-    return [example.tokens]
 
 
 def symbols(examples: Iterable[TaggedSentence]) -> list[str]:
@@ -149,7 +154,7 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     metric="f1",
     find=partial(find_splits, names=_FILES, task_name="named entities"),
     read=read,
-    sentences=sentences,
+    sentences=own_tokens,
     symbols=symbols,
     build=build,
     score=score,

@@ -95,12 +95,9 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
                 seen.add(question.id)
                 yield question
     if not seen:
-        part = "" if articles == slice(None) else f" among those that are read, {_range(articles)}"
+        bounds = f"{articles.start or 0}:{'' if articles.stop is None else articles.stop}"
+        part = "" if articles == slice(None) else f" among those that are read, {bounds}, counted from 0"
         raise ValueError(f"{name} has no questions in its {plural(len(found), 'article')}{part}")
-
-
-def _range(articles: slice) -> str:
-    return f"{articles.start or 0}:{'' if articles.stop is None else articles.stop}, counted from 0"
 
 
 def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
@@ -117,10 +114,8 @@ def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
             raise entry.error("question", f"{first_token(text)}, of question {first_token(identity)}, has no tokens")
         answers = entry.list_of_fields("answers")
         if not answers:
-            reason = (
-                f"question {first_token(identity)} has none; SQuAD 2.0's questions without answers are not supported"
-            )
-            raise entry.error("answers", reason)
+            reason = "has none; SQuAD 2.0's questions without answers are not supported"
+            raise entry.error("answers", f"question {first_token(identity)} {reason}")
         found = [_answer(answer, passage) for answer in answers]
         yield Question(identity, tokens, passage, found, article)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,10 +152,6 @@ def result(example: Question, prediction: FoundAnswer) -> QuestionAnswer:
     )
 
 
-def _article(question: Question) -> str:
-    return question.article
-
-
 def _questions(path: Path) -> Iterable[Question]:
     parts = _ARTICLES.fullmatch(path.name)
     if parts is None or path.is_file():
@@ -224,5 +221,5 @@ TASK: Task[Question, FoundAnswer] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    keep_together=_article,
+    keep_together=attrgetter("article"),
 )

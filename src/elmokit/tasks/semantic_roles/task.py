@@ -27,6 +27,7 @@ from elmokit.tasks.task import (
     document_of,
     find_splits,
     of_several_documents,
+    own_tokens,
     shortened,
 )
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
@@ -81,10 +82,6 @@ def without_labels(example: PredicateInSentence) -> PredicateInSentence:
     if example.predicate is None and example.lemma is not None and not {*example.tags} - {"O"}:
         return replace(example, predicate=example.lemma.token)
     return example
-
-
-def sentences(example: PredicateInSentence) -> Sequence[Sequence[str]]:
-    return [example.tokens]
 
 
 def symbols(examples: Iterable[PredicateInSentence]) -> list[str]:
@@ -243,7 +240,7 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     metric="f1",
     find=partial(find_splits, names=_FILES, task_name="semantic roles"),
     read=read,
-    sentences=sentences,
+    sentences=own_tokens,
     symbols=symbols,
     build=build,
     score=score,

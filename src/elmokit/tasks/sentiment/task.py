@@ -14,7 +14,7 @@ from elmokit.metrics.labels import score_labels
 from elmokit.system.messages import first_token
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipes import RECIPES, SentimentConfig
-from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, own_tokens, shortened, shown_labels
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -46,10 +46,6 @@ def read(path: Path, config: SentimentConfig, training: bool) -> Reading[Labelle
         else:
             reading.examples.append(text)
     return reading
-
-
-def sentences(example: LabelledText) -> Sequence[Sequence[str]]:
-    return [example.tokens]
 
 
 def symbols(examples: Iterable[LabelledText]) -> list[str]:
@@ -125,7 +121,7 @@ TASK: Task[LabelledText, LabelPrediction] = Task(
     metric="accuracy",
     find=partial(find_splits, names=_FILES, task_name="sentiment"),
     read=read,
-    sentences=sentences,
+    sentences=own_tokens,
     symbols=symbols,
     build=build,
     score=score,
