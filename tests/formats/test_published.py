@@ -337,6 +337,7 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     for model in published_models().values():
         assert all(a.startswith(("https://", "http://vectors.nlpl.eu/")) for of in model.files.values() for a in of)
     assert main(["models", "get", "orignal"]) == 2
+    assert "no published model 'orignal'; did you mean original?" in capsys.readouterr().err
     assert main(["models", "list", "original"]) == 2
 
 

@@ -16,6 +16,7 @@ import torch
 
 from elmokit import __version__
 from elmokit.cli.main import main
+from elmokit.elmo.elmo import Elmo
 from elmokit.files.locks import InUseError, lock
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
@@ -24,6 +25,7 @@ from elmokit.integrations.onnx_export import ExportableBiLM, export_onnx, torch_
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.text.characters import batch_character_ids
+from page_code import blocks, read_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -260,3 +262,16 @@ def test_a_torch_without_scan_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch._higher_order_ops.scan", None)
     with pytest.raises(ValueError, match=r"torch 2\..* has no torch._higher_order_ops.scan"):
         torch_scan()
+
+
+def test_the_example_of_the_page_gives_the_vectors_of_its_sentence(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(exported, tmp_path / "mini-en.onnx")
+    shutil.copy(exported.with_name("both.onnx.data"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (code,) = (block for block in blocks(read_page("docs/formats.md")) if "onnxruntime" in block)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    (expected,) = Elmo(made(BOTH)).encode(names["sentences"][:1])
+    np.testing.assert_allclose(names["top"], expected, atol=2e-6)

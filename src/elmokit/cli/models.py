@@ -118,8 +118,14 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
 
 def _models(arguments: argparse.Namespace) -> None:
     """List the models that have a name, and get published ones into the cache."""
-    from elmokit.formats.published import add_published, find_published, published_folder, verify_published
-    from elmokit.system.messages import printable
+    from elmokit.formats.published import (
+        add_published,
+        find_published,
+        published_folder,
+        published_models,
+        verify_published,
+    )
+    from elmokit.system.messages import did_you_mean, printable
 
     if arguments.action == "list":
         if arguments.name:
@@ -130,7 +136,8 @@ def _models(arguments: argparse.Namespace) -> None:
         raise ValueError(f"elmokit models {arguments.action} needs the name of a model; `elmokit models` lists them")
     model = find_published(arguments.name)
     if model is None:
-        raise ValueError(f"no published model {arguments.name!r}; `elmokit models` lists them")
+        hint = did_you_mean(arguments.name.lower(), published_models())
+        raise ValueError(f"no published model {arguments.name!r}; {hint}`elmokit models` lists them")
     if arguments.action == "get":
         if arguments.files:
             raise ValueError(f"expected one name; `elmokit models add {model.name} FILE...` adds files")

@@ -64,7 +64,8 @@ def load_vectors(path: str | Path) -> StoredVectors:
         raise FileNotFoundError(f"{path}: there is no such file; expected a file of vectors")
     layout = recognise(path)
     if layout is None:
-        expected = f"holds no vectors; expected a file of `elmokit embed` ({', '.join(BY_ENDING)})"
+        endings = [ending for ending, known in BY_ENDING.items() if known.read is not read_tsv]
+        expected = f"holds no vectors; expected a file of `elmokit embed` ({', '.join(endings)})"
         by_name = "; its datasets are not numbered, perhaps named by sentences: read them with h5py"
         raise FormatError(path, expected + (by_name if _start(path).startswith(SIGNATURE) else ""))
     if BY_ENDING.get(path.suffix, layout) is not layout:
