@@ -1,4 +1,4 @@
-"""The explorer in Chromium: largest difference from Python's vectors, time of a sentence, time to load; pictures.
+"""The explorer in Chromium: difference from Python's vectors, bytes, times of loading and of a slider's step; pictures.
 
 Times are of the clock, and so are of use on a quiet machine alone; the load average and the CPU seconds of Chromium and
 of the server, which depend less on other work, are measured with them.
@@ -15,6 +15,7 @@ import base64
 import json
 import os
 import platform
+import re
 import shutil
 import tempfile
 import threading
@@ -57,6 +58,20 @@ READ = """async (sentences) => {
   return { loaded, results, warm: performance.now() - warm };
 }"""
 
+SLIDE = """async () => {
+  const slider = document.querySelector("input[data-layer='1']");
+  const times = [];
+  for (let step = 1; step <= 20; step++) {
+    const before = performance.now();
+    slider.value = step / 20;
+    slider.dispatchEvent(new Event("input"));
+    while (document.querySelector("#panel[aria-busy]")) await new Promise((resolve) => setTimeout(resolve, 0));
+    await new Promise(requestAnimationFrame);
+    times.push(performance.now() - before);
+  }
+  return times;
+}"""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -97,6 +112,7 @@ def measured(browser: Browser, site: str, name: str, text: Path) -> dict[str, fl
     page.wait_for_selector("body[data-ready]", timeout=120_000)
     found = page.evaluate(READ, sentences)
     page.close()
+    bytes_at_first, slider_step = sliding(browser, site)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exact = Elmo(name).encode(sentences, layers="all")
@@ -112,12 +128,30 @@ def measured(browser: Browser, site: str, name: str, text: Path) -> dict[str, fl
     return {
         "sentences": len(sentences),
         "largest_difference": max(differences),
+        "bytes_without_model_and_corpus": bytes_at_first,
+        "median_milliseconds_of_a_slider_step_with_300_occurrences": round(slider_step, 1),
         "words_shown_seconds": round(float(words), 2),
         "page_ready_seconds": round(float(ready), 2),
         "page_ready_cpu_seconds": round(float(processor), 2),
         "model_loaded_milliseconds": round(found["loaded"], 1),
         "median_milliseconds_of_20_words": round(float(np.median(of_20_words)), 1),
     }
+
+
+def sliding(browser: Browser, site: str) -> tuple[int, float]:
+    """Bytes of the page without model and corpus, and the milliseconds of a step of a slider next to a full map."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    sizes: dict[str, int] = {}
+    page.on("response", lambda response: sizes.update({response.url: len(response.body())}))
+    page.goto(site)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    loaded = sum(size for url, size in sizes.items() if not re.search(r"/model/|/corpus|/rates", url))
+    page.evaluate("(text) => { location.hash = `v=map&t=${text}`; }", "bank%20" * 301)
+    page.wait_for_function("document.querySelectorAll('#panel .mark').length >= 300", timeout=120_000)
+    page.evaluate(SLIDE)
+    times = page.evaluate(SLIDE)
+    page.close()
+    return loaded, float(np.median(times))
 
 
 def numbers(layers: list[str]) -> np.ndarray:
@@ -162,14 +196,14 @@ def _ancestors(process: int, parents: dict[int, int]) -> set[int]:
 
 def take_pictures(browser: Browser, site: str, name: str, folder: Path) -> None:
     """The views of contexts and of the map, as they are at first."""
-    page = browser.new_page(viewport={"width": 1000, "height": 1060})
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(site)
     page.wait_for_selector("body[data-ready]", timeout=120_000)
     for view in ("contexts", "map"):
         page.click(f"#tab-{view}")
         page.wait_for_selector("#panel:not([aria-busy])")
         page.wait_for_timeout(500)  # until it has faded in
-        page.screenshot(path=folder / f"explorer-{name}-{view}.png", full_page=view == "map")
+        page.screenshot(path=folder / f"explorer-{name}-{view}.png")
     page.close()
 
 

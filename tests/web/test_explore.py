@@ -24,12 +24,14 @@ from elmokit.model.config import BiLMConfig
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore import planes as explorer_planes
+from elmokit.web.explore import rates as explorer_rates
 from elmokit.web.explore import site as explorer
-from elmokit.web.explore.corpus import quantised, read_corpus
+from elmokit.web.explore.corpus import quantised, read_corpus, write_corpus
 from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.presets import LEARNT_MIXES, presets, read_learnt_mixes
+from elmokit.web.explore.rates import RatedWord, inner_products, rated_words
 from elmokit.web.explore.server import address, serve
-from elmokit.web.explore.site import write_site
+from elmokit.web.explore.site import COMMENTS_AND_INDENTATION, write_site
 from paper.figure2 import presets as presets_of_runs
 from toy_bilm import TINY, random_bilm
 from toy_umap import first_two_columns
@@ -194,6 +196,40 @@ def test_without_umap_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(ValueError, match=re.escape("a map by UMAP needs umap-learn: pip install 'elmokit[umap]'")):
         umap_planes(np.zeros((1, 2), np.float32), ["a"])
+
+
+def test_rated_words_have_a_sense_twice_and_another_one(monkeypatch: pytest.MonkeyPatch):
+    tokens = ["Bank", "bank", "bank", "tree", "tree", "river", "bank"]
+    senses = dict(enumerate(["slope", "money", "slope", "plant", "plant", "water", "money"]))
+    bank = RatedWord("bank", (0, 1, 2, 6), ("slope", "money", "slope", "money"))
+    assert rated_words(senses, tokens) == [bank]
+    monkeypatch.setattr(explorer_rates, "MAX_OCCURRENCES", 2)
+    assert rated_words(senses, tokens) == [RatedWord("bank", (0, 1), ("slope", "money"))]
+    monkeypatch.setattr(explorer_rates, "MAX_IN_ALL", 1)
+    assert rated_words(senses, tokens) == []
+
+
+def test_inner_products_of_a_mix_follow_from_those_of_the_layers():
+    layers = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
+    weights = [0.2, 0.3, 0.5]
+    mixed = np.tensordot(weights, layers, 1)
+    pairs = [weights[one] * weights[other] for one in range(3) for other in range(one, 3)]
+    np.testing.assert_allclose(np.tensordot(pairs, inner_products(layers), 1), mixed @ mixed.T, atol=1e-5)
+
+
+def test_the_rates_of_the_page_are_of_labels_in_files_if_there_are_any(model: Path, tmp_path: Path):
+    (tmp_path / "senses.tsv").write_text("a tree\t1\tplant\na tree\t1\tgraph\na tree\t1\tplant\n")
+    write_corpus(tmp_path, read_corpus([tmp_path / "senses.tsv"], "en"), Elmo(model))
+    about = json.loads((tmp_path / "corpus.json").read_text())
+    assert about["rated"] == [["tree", ["plant", "graph", "plant"]]] and about["rated_files"]
+    found = np.fromfile(tmp_path / "rates.bin", "<f4").reshape(6, 3, 3)
+    tree = Elmo(model).encode([["a", "tree"]], layers="all")[0][:, 1]
+    np.testing.assert_allclose(found[:, 0, 1], inner_products(tree[:, None])[:, 0, 0], rtol=1e-5)
+
+
+def test_scripts_are_written_without_their_comments():
+    source = "// a file\n\n/** What it\n    does. */\nconst a = 1; // one\n  b(a);\n"
+    assert COMMENTS_AND_INDENTATION.sub("", source) == "const a = 1; // one\nb(a);\n"
 
 
 def test_vectors_of_zeros_stay_zeros_in_int8():

@@ -28,7 +28,7 @@ with subprocess.Popen(verb, stdout=subprocess.PIPE, text=True) as process, sync_
     page.on("console", lambda message: print(message.type, message.text))
     page.goto(process.stdout.readline().split()[0])
     page.wait_for_selector("body[data-ready]", timeout=60_000)
-    print(page.inner_text("#panel caption >> nth=0"))
+    print(page.inner_text("#panel h2"))
     browser.close()
     process.terminate()
 """

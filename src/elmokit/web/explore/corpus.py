@@ -22,6 +22,7 @@ from elmokit.text.corpora.cells import whole_number
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.planes import umap_planes
+from elmokit.web.explore.rates import inner_products, rated_words
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Int8
@@ -119,12 +120,23 @@ def language_of_model(elmo: Elmo) -> Language:
 def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False) -> None:
     """Write `corpus.json` and `corpus.bin`: scales (L,N) in float32, and then int8 (L,N,2D), of the N tokens.
 
+    `rates.bin` has the inner products in float32 (P,M,M) of the occurrences of each rated word, one after the other: of
+    words that are labelled in files, if there are any, and otherwise of those of the list.
+
     umap: whether to compute the planes of the words' occurrences by UMAP, too.
     Raises ValueError, naming the extra, if that needs a package that is missing.
     """
     tokens = [token for sentence in corpus.sentences for token in sentence]
     shape = elmo.num_layers, len(tokens), elmo.dim
+    ends = np.cumsum([0, *(len(sentence) for sentence in corpus.sentences)]).tolist()
     listed: list[Float32[np.ndarray, "L T E"]] = []
+    senses = {ends[sentence] + index: sense for sentence, index, sense in corpus.senses()}
+    first_of_files = ends[len(corpus.occurrences)]
+    rated = rated_words({number: sense for number, sense in senses.items() if number >= first_of_files}, tokens)
+    is_of_files = bool(rated)
+    rated = rated or rated_words(senses, tokens)
+    places = {number: at for at, number in enumerate(sorted(number for word in rated for number in word.numbers))}
+    targets = np.empty((elmo.num_layers, len(places), elmo.dim), np.float32)
     top = np.empty(shape[1:] if umap else (0, elmo.dim), np.float32)
     start = 0
     with (folder / "corpus.bin").open("wb") as file, progress_bar(unit="token", total=len(tokens), scale=True) as bar:
@@ -133,12 +145,16 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
             listed += encoded[: len(corpus.occurrences) - len(listed)]
             vectors = np.concatenate(encoded, axis=1)
             _write_quantised(file, vectors, shape, start=start)
+            here = [number for number in places if start <= number < start + vectors.shape[1]]
+            targets[:, [places[number] for number in here]] = vectors[:, [number - start for number in here]]
             if umap:
                 top[start : start + vectors.shape[1]] = vectors[-1]
             start += vectors.shape[1]
             bar.update(vectors.shape[1])
-    ends = np.cumsum([len(sentence) for sentence in corpus.sentences])
-    starts = [int(ends[first - 1]) for _, first in corpus.sources]
+    with (folder / "rates.bin").open("wb") as file:
+        for word in rated:
+            file.write(inner_products(targets[:, [places[number] for number in word.numbers]]).astype("<f4").tobytes())
+    starts = [ends[first] for _, first in corpus.sources]
     planes = umap_planes(top, tokens, first=words_of(corpus.occurrences), starts=starts) if umap else {}
     about = {
         "num_layers": elmo.num_layers,
@@ -147,6 +163,8 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
         "senses": corpus.senses(),
         "sources": corpus.sources,
         "planes": planes,
+        "rated": [[word.word, word.senses] for word in rated],
+        "rated_files": is_of_files,
         **_rates(corpus.occurrences, listed),
     }
     (folder / "corpus.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -34,6 +35,8 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 )
 """The page loads nothing from anywhere else, and runs no script but its own."""
+COMMENTS_AND_INDENTATION = re.compile(r"(?ms)^\s*/\*\*.*?\*/\n|^\s*//[^\n]*\n|^\s+")
+"""A quarter of the scripts, which no browser needs; no string of theirs is longer than a line."""
 SCRIPTS = {
     "CJK": "Han",
     **{name.upper(): name for name in ("Arabic", "Bengali", "Cyrillic", "Devanagari", "Georgian", "Greek", "Hangul")},
@@ -81,7 +84,14 @@ def write_site(
         _write_model(target, stored)
         write_corpus(target, corpus, elmo, umap=umap)
         _copy("scripts", ".js", target / "scripts")
-        _write_page(target, elmo, model_name(model), files=[name for name, _ in corpus.sources], has_umap=umap)
+        _write_page(
+            target,
+            elmo,
+            model_name(model),
+            files=[name for name, _ in corpus.sources],
+            is_raw_text=raw_text,
+            has_umap=umap,
+        )
     return folder / "index.html"
 
 
@@ -96,7 +106,7 @@ def _write_model(target: Path, stored: StoredBiLM) -> None:
     (target / "softmax.json").write_text(json.dumps(shards), encoding="utf-8")
 
 
-def _write_page(target: Path, elmo: Elmo, name: str, *, files: list[str], has_umap: bool) -> None:
+def _write_page(target: Path, elmo: Elmo, name: str, *, files: list[str], is_raw_text: bool, has_umap: bool) -> None:
     language = language_of_model(elmo)
     text, index = TEXTS[language]
     settings: dict[str, object] = {
@@ -108,6 +118,7 @@ def _write_page(target: Path, elmo: Elmo, name: str, *, files: list[str], has_um
         "index": index,
         "presets": presets(elmo),
         "files": files,
+        "isRawText": is_raw_text,
         "scripts": _scripts(elmo),
         "maxBytes": elmo.config.max_characters_per_token - 2,  # without the boundaries of the word
         "hasUmap": has_umap,
@@ -131,4 +142,5 @@ def _copy(folder: str, ending: str, target: Path) -> None:
     target.mkdir()
     for file in (files("elmokit.web.explore") / folder).iterdir():
         if file.name.endswith(ending):
-            (target / file.name).write_bytes(file.read_bytes())
+            text = COMMENTS_AND_INDENTATION.sub("", file.read_text(encoding="utf-8"))
+            (target / file.name).write_text(text, encoding="utf-8")

@@ -5,7 +5,7 @@ import { largest } from "./vectors.js";
 export class Corpus {
   /** about: corpus.json; buffer: corpus.bin, scales (layers, tokens) in float32 and then int8 (layers, tokens, dim). */
   constructor(about, buffer) {
-    Object.assign(this, { sentences: about.sentences, words: about.words, overall: { chance: about.chance, rates: about.rates }, sources: about.sources, planes: new Map(Object.entries(about.planes)), numLayers: about.num_layers, dim: about.dim });
+    Object.assign(this, { sentences: about.sentences, words: about.words, overall: { chance: about.chance, rates: about.rates }, sources: about.sources, planes: new Map(Object.entries(about.planes)), rated: about.rated, isRatedInFiles: about.rated_files, numLayers: about.num_layers, dim: about.dim });
     this.starts = [0];
     for (const tokens of this.sentences) this.starts.push(this.starts.at(-1) + tokens.length);
     this.numTokens = this.starts.at(-1);
@@ -17,17 +17,29 @@ export class Corpus {
     this.sentences.forEach((tokens, sentence) => this.sentenceOf.fill(sentence, this.starts[sentence], this.starts[sentence + 1]));
     this.isFirst = firstOccurrences(this.sentences);
     this.senses = new Map(about.senses.map(([sentence, index, sense]) => [this.starts[sentence] + index, sense]));
+    this.sensesOf = new Map(); // a word in lower case -> its senses; the place of one among them is its colour
+    for (const [number, sense] of this.senses) {
+      const word = this.token(number).toLowerCase();
+      if (!this.sensesOf.has(word)) this.sensesOf.set(word, []);
+      if (!this.sensesOf.get(word).includes(sense)) this.sensesOf.get(word).push(sense);
+    }
+    this.sentenceNumbers = new Map(this.sentences.map((tokens, number) => [tokens.join(" "), number]));
   }
 
+  /** A token in its sentence. kind: the number of its colour, which is that of its sense or else of its file. */
   place(number) {
     const sentence = this.sentenceOf[number];
-    return {
-      sentence,
-      index: number - this.starts[sentence],
-      tokens: this.sentences[sentence],
-      sense: this.senses.get(number) ?? null,
-      source: this.sources[this.sourceOf(number) - 2]?.[0] ?? null,
-    };
+    const senses = this.sensesOf.get(this.token(number).toLowerCase()) ?? [];
+    const sense = this.senses.get(number) ?? null;
+    const from = this.sourceOf(number);
+    const kind = sense !== null ? senses.indexOf(sense) : from > 1 ? senses.length + from - 2 : null;
+    return { index: number - this.starts[sentence], tokens: this.sentences[sentence], sense, kind, from, source: this.sources[from - 2]?.[0] ?? null };
+  }
+
+  /** The number of a token of a sentence of the corpus; undefined if the corpus does not have the sentence. */
+  find(tokens, index) {
+    const sentence = this.sentenceNumbers.get(tokens.join(" "));
+    return sentence === undefined ? undefined : this.starts[sentence] + index;
   }
 
   /** Where a token is from: 1 is the bundled sample, 2 the first file. */

@@ -2,6 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const PIXELS_PER_REM = 16;
+const MOST_BESIDE = 24; // tokens on either side of a word in a line
 const SVG_TAGS = new Set(["svg", "g", "circle", "rect", "path", "text", "title", "line"]);
 
 /** make("p", { class: "soft", onclick }, "text", child, ...): an element; null children and false attributes are left out. */
@@ -23,6 +24,9 @@ export function drawing(width, height, attributes, ...children) {
 
 /** Parts that stand next to each other where there is room. */
 export const sideBySide = (...parts) => make("div", { class: "side" }, parts.map((part) => make("div", {}, part)));
+
+/** A label with its control. */
+export const field = (name, control) => make("label", { class: "field", id: `${control.id}-choice` }, make("span", { "data-say": name }), control);
 
 /** Replaces the children of an element; if one of them had the focus of the keyboard, the element takes it, if it can. */
 export function replace(element, ...children) {
@@ -53,6 +57,37 @@ export function sentence(language, tokens, marked, { around = 14 } = {}) {
   );
 }
 
+/** Text of tokens before (-1) or after (1) the marked one, as far as a line can have it. */
+export const beside = (tokens, marked, side) =>
+  (side < 0 ? tokens.slice(Math.max(0, marked - MOST_BESIDE), marked) : tokens.slice(marked + 1, marked + 1 + MOST_BESIDE)).join(" ");
+
+/** Marks that differ in shape as well as in colour, around (0, 0). kind: the number of a sense; null is unknown. */
+export function markShape(kind) {
+  return [
+    "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
+    "M0 -6.5l6.5 6.5l-6.5 6.5l-6.5 -6.5z",
+    "M-5 -5h10v10h-10z",
+    "M0 -6.5l6 11h-12z",
+    "M0 6.5l6 -11h-12z",
+    "M-6 -1.5h4.5v-4.5h3v4.5h4.5v3h-4.5v4.5h-3v-4.5h-4.5z",
+  ][kind === null ? 0 : (kind + Math.floor(kind / 6)) % 6];
+}
+
+export const markClass = ({ kind, isOwn }) => `mark ${kind === null ? "unknown" : `sense${kind % 6}`}${isOwn ? " mine" : ""}`;
+
+/** The mark of a place, as legends and lists show it. */
+export const swatch = (place) =>
+  make("svg", { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" }, make("path", { d: markShape(place.kind), class: markClass(place) }));
+
+/** entries: [picture, text] */
+export const legend = (entries) => make("ul", { class: "legend" }, entries.map(([picture, text]) => make("li", {}, picture, text)));
+
+/** A token of at most so many characters, the last of which stands for those that are left out. */
+export function shortened(token, most) {
+  const characters = [...token];
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : token;
+}
+
 /** A table with a caption and column names (strings or elements), and rows of cells: strings, numbers or elements.
     data: its rows as they are saved, the names first. */
 export function table(caption, columns, rows, data = [columns, ...rows]) {
@@ -64,6 +99,17 @@ export function table(caption, columns, rows, data = [columns, ...rows]) {
     make("tbody", {}, rows.map((cells) => make("tr", {}, cells.map((cell) => make("td", { class: typeof cell === "number" ? "number" : false }, shown(cell)))))),
   );
   return Object.assign(element, { data });
+}
+
+/** A table that is made when it is unfolded: a long one would slow the sliders down. */
+export function folded(name, makeTable) {
+  const element = make("details", {}, make("summary", {}, name));
+  element.addEventListener("toggle", () => {
+    if (!element.open || element.querySelector("table")) return;
+    element.append(makeTable());
+    element.dispatchEvent(new Event("unfolded", { bubbles: true }));
+  });
+  return element;
 }
 
 const shown = (cell) => (typeof cell === "number" ? cell.toFixed(2) : (cell ?? ""));

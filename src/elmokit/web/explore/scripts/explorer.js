@@ -3,9 +3,9 @@
 import { BiLM } from "./bilm.js";
 import { characterIds } from "./characters.js";
 import { Corpus, spread } from "./corpus.js";
+import { SenseRates, share } from "./rates.js";
 import { readSafetensors } from "./safetensors.js";
-import { Softmax, together } from "./softmax.js";
-import { cosine, mix, principalPlane, row } from "./vectors.js";
+import { Products, cosine, cosines, mix, principalPlane, row } from "./vectors.js";
 
 const MAX_OCCURRENCES = 300;
 const MAX_REMEMBERED = 2 ** 26; // numbers of layers of sentences, of 4 bytes each
@@ -15,14 +15,15 @@ const CANDIDATES = 3; // times as many of the index as are shown; they are compu
 export class Explorer {
   /** fetchFile(path) -> ArrayBuffer of a file of the site; shared with `softmax`, which is fetched when it is needed. */
   static async open(fetchFile) {
-    const files = ["model/config.json", "model/model.safetensors", "corpus.json", "corpus.bin"];
-    const [config, weights, sentences, index] = await Promise.all(files.map(fetchFile));
+    const files = ["model/config.json", "model/model.safetensors", "corpus.json", "corpus.bin", "rates.bin"];
+    const [config, weights, sentences, index, rates] = await Promise.all(files.map(fetchFile));
     const bilm = await BiLM.create(JSON.parse(text(config)).bilm, readSafetensors(weights));
-    return new Explorer(bilm, new Corpus(JSON.parse(text(sentences)), index), fetchFile);
+    const corpus = new Corpus(JSON.parse(text(sentences)), index);
+    return new Explorer(bilm, corpus, new SenseRates(corpus.rated, rates, bilm.numLayers), fetchFile);
   }
 
-  constructor(bilm, corpus, fetchFile) {
-    Object.assign(this, { bilm, corpus, fetchFile, dim: bilm.dim, remembered: new Map(), numRemembered: 0, expected: {} });
+  constructor(bilm, corpus, rates, fetchFile) {
+    Object.assign(this, { bilm, corpus, rates, fetchFile, dim: bilm.dim, remembered: new Map(), numRemembered: 0, expected: new Map() });
   }
 
   about() {
@@ -66,27 +67,43 @@ export class Explorer {
     const query = this.vectorAt(tokens, index, weights);
     const own = tokens.join(" ");
     const word = tokens[index].toLowerCase();
-    const isOwn = corpus.sentences.map((sentence) => sentence.join(" ") === own);
+    const isOwn = new Set(corpus.sentences.flatMap((sentence, at) => (sentence.join(" ") === own ? [at] : [])));
     const isAllowed = (token) => {
-      if (isOwn[corpus.sentenceOf[token]] || !this.isFrom(source, token)) return false;
+      if (isOwn.has(corpus.sentenceOf[token]) || !this.isFrom(source, token)) return false;
       return among === "any" || (corpus.token(token).toLowerCase() === word) === (among === "same");
     };
     const candidates = corpus.nearest(query, weights, CANDIDATES * number, isAllowed);
-    return exactly(candidates, number, (token) => {
+    const near = exactly(candidates, number, (token) => {
       const place = corpus.place(token);
       return { ...place, cosine: cosine(query, this.vectorAt(place.tokens, place.index, weights)) };
     });
+    return { near, sense: this.own(tokens, index).sense };
+  }
+
+  /** A token of the text, with its sense if the corpus knows it. */
+  own(tokens, index) {
+    const number = this.corpus.find(tokens, index);
+    const { sense, kind } = number === undefined ? { sense: null } : this.corpus.place(number);
+    return { tokens, index, sense, kind: sense === null ? null : kind, from: 0, source: null, isOwn: true };
+  }
+
+  /** How often the nearest other occurrence has the same sense, with this mix of the layers; null without any labels. */
+  rate({ weights, word }) {
+    const { rates } = this;
+    if (!rates.words.length) return null;
+    const measured = rates.measure(weights);
+    const all = measured.flatMap(({ hits }) => hits);
+    const ofWord = measured.find((of) => of.word === word.toLowerCase())?.hits ?? [];
+    return {
+      rate: share(all), total: all.length, numWords: measured.length, isOfFiles: this.corpus.isRatedInFiles, chance: rates.chance,
+      ofWord: share(ofWord), totalOfWord: ofWord.length,
+      curves: rates.curves(weights), best: rates.best(this.bilm.numLayers),
+    };
   }
 
   /** Whether a token of the corpus is from a source: 0 is any, 1 the bundled sample, 2 the first file. */
   isFrom(source, token) {
     return source === 0 || this.corpus.sourceOf(token) === source;
-  }
-
-  /** The sense of a token of the corpus, if it is one; null otherwise. */
-  sense({ tokens, index }) {
-    const sentence = this.corpus.sentences.findIndex((of) => of.join(" ") === tokens.join(" "));
-    return sentence < 0 ? null : (this.corpus.senses.get(this.corpus.starts[sentence] + index) ?? null);
   }
 
   /** Words of the corpus with the nearest token representations, which do not depend on context. */
@@ -98,41 +115,73 @@ export class Explorer {
     const candidates = corpus.nearest(layer0, weights, CANDIDATES * number, (at) => corpus.isFirst[at] && corpus.token(at) !== token);
     return exactly(candidates, number, (at) => {
       const word = corpus.token(at);
-      return { token: word, cosine: cosine(query, bilm.charEncoder.encodeToken(word)) };
+      return { ...corpus.place(at), token: word, cosine: cosine(query, bilm.charEncoder.encodeToken(word)) };
     });
   }
 
-  /** Occurrences of a word in the plane of their largest variance: of all that there are in the sentences given, in the
-      bundled sample and in each file, MAX_OCCURRENCES at most. */
-  occurrences({ word, sentences, weights, source }) {
+  /** Occurrences of a word, and the inner products of their layers: of all that there are in the sentences given, in the
+      bundled sample and in each file, MAX_OCCURRENCES at most. The last ones are remembered, for sliders to be quick. */
+  found({ word, sentences, sources }) {
     const { corpus } = this;
-    const own = sentences.flatMap((tokens) =>
-      tokens.flatMap((token, index) => (token.toLowerCase() === word.toLowerCase() ? [{ tokens, index, sense: null, source: null, isOwn: true }] : [])));
+    const wanted = word.toLowerCase();
+    const own = sentences.flatMap((tokens) => tokens.flatMap((token, index) => (token.toLowerCase() === wanted ? [this.own(tokens, index)] : [])));
+    const key = JSON.stringify([wanted, sources, own.map(({ tokens, index }) => [tokens, index])]);
+    if (this.last?.key === key) return this.last;
     const groups = [own, ...[null, ...corpus.sources].map(() => [])];
-    for (const number of corpus.occurrences(word)) if (this.isFrom(source, number)) groups[corpus.sourceOf(number)].push(number);
-    const found = spread(groups, MAX_OCCURRENCES).map((place) => (place.isOwn ? place : { ...corpus.place(place), isOwn: false }));
-    const vectors = found.map(({ tokens, index }) => this.vectorAt(tokens, index, weights));
-    const { points, share } = principalPlane(vectors);
-    return { share, all: groups.flat().length, points: found.map((place, at) => ({ ...place, x: points[at][0], y: points[at][1] })) };
+    for (const number of corpus.occurrences(word)) if (!sources || sources.includes(corpus.sourceOf(number))) groups[corpus.sourceOf(number)].push(number);
+    const places = spread(groups, MAX_OCCURRENCES).map((place) => (place.isOwn ? place : { ...corpus.place(place), isOwn: false }));
+    const products = Products.of(places.map(({ tokens, index }) => this.layers(tokens).map((layer) => row(layer, index, this.dim))));
+    this.last = { key, places, all: groups.flat().length, products };
+    return this.last;
+  }
+
+  /** Occurrences of a word in the plane of their largest variance, for each of the mixes; one plane for all sources. */
+  planes({ mixes, ...asked }) {
+    const { places, all, products } = this.found(asked);
+    return mixes.map((weights) => {
+      const { points, shares } = principalPlane(products.mixed(weights), places.length);
+      return { shares, all, points: places.map((place, at) => ({ ...place, x: points[at][0], y: points[at][1] })) };
+    });
+  }
+
+  /** How far apart the occurrences in two sources are, as `elmokit change` measures it; null if either has none. */
+  change({ sources, weights, ...asked }) {
+    const { places, products } = this.found({ ...asked, sources });
+    const parts = sources.map((source) => places.flatMap(({ from }, at) => (from === source ? [at] : [])));
+    if (parts.some((part) => !part.length)) return null;
+    const count = places.length;
+    const inner = products.mixed(weights);
+    const near = cosines(inner, count);
+    const mean = (matrix, one, other) => one.reduce((sum, i) => sum + other.reduce((sum, j) => sum + matrix[i * count + j], 0), 0) / (one.length * other.length);
+    const within = (part) => (part.length < 2 ? 0 : 1 - (part.length * mean(near, part, part) - 1) / (part.length - 1));
+    const [first, second] = parts;
+    const apd = 1 - mean(near, first, second);
+    return {
+      sizes: parts.map((part) => part.length),
+      prt: 1 - mean(inner, first, second) / Math.sqrt(mean(inner, first, first) * mean(inner, second, second)),
+      apd,
+      excess: apd - (within(first) + within(second)) / 2,
+    };
   }
 
   /** Occurrences of a word in the corpus, in the plane that was computed beforehand; no points if there is none. */
   prepared({ word, source }) {
     const plane = (this.corpus.planes.get(word.toLowerCase()) ?? []).filter(([number]) => this.isFrom(source, number));
     const all = this.corpus.occurrences(word).filter((number) => this.isFrom(source, number)).length;
-    return { all, points: plane.map(([number, x, y]) => ({ ...this.corpus.place(number), isOwn: false, x, y })) };
+    return { all, shares: null, points: plane.map(([number, x, y]) => ({ ...this.corpus.place(number), isOwn: false, x, y })) };
   }
 
   /** For each token what either direction and both together expect in its place, and its surprisal in bits. */
   async expectations({ tokens, number }) {
     const key = tokens.join(" ");
-    if (this.expected.key === key) return this.expected.results;
-    const softmax = await this.softmax();
+    if (this.expected.has(key)) return this.expected.get(key);
+    const [softmax, { isByFrequency, together }] = await Promise.all([this.softmax(), import("./softmax.js")]);
     const width = this.dim / this.bilm.lstms.length;
     const top = this.bilm.readBounded(tokens).at(-1);
     const contexts = (direction) =>
       tokens.map((_, index) => top.slice(...[0, 1].map((end) => (index + 2 * direction) * this.dim + (direction + end) * width)));
     const [forward, backward] = this.bilm.lstms.map((_, direction) => contexts(direction));
+    const isRanked = isByFrequency(softmax.vocabulary, this.corpus.sentences.flat());
     const results = [];
     for (let first = 0; first < tokens.length; first += CONTEXTS_AT_ONCE) {
       const group = (of) => softmax.logProbabilities(of.slice(first, first + CONTEXTS_AT_ONCE));
@@ -145,12 +194,13 @@ export class Explorer {
           isKnown: softmax.knows(token),
           ...expected("forward", logs),
           ...(backward && expected("backward", backwardLogs[at])),
-          ...(backward && { both: softmax.top(together(logs, backwardLogs[at], (id) => softmax.isWord(id)), number) }),
+          ...(backward && { both: softmax.top(together(logs, backwardLogs[at], (id) => softmax.isWord(id), isRanked), number) }),
         });
       }
     }
-    this.expected = { key, results };
-    return results;
+    if (this.expected.size >= 2) this.expected.delete(this.expected.keys().next().value); // a pair of sentences
+    this.expected.set(key, { results, isRanked });
+    return this.expected.get(key);
   }
 
   /** The groups of characters that the convolutions found in a word: how many filters, and the sum of what they give. */
@@ -181,6 +231,7 @@ export class Explorer {
 
   async softmax() {
     this.openSoftmax ??= (async () => {
+      const { Softmax } = await import("./softmax.js");
       const files = JSON.parse(text(await this.fetchFile("softmax.json")));
       if (!files.length) throw new Error("this model has no softmax, so it cannot say what it expects");
       const parts = [];

@@ -1,17 +1,18 @@
 // The page: text and choices in, views out. Everything slow happens in the worker.
 
-import { make, replace } from "./dom.js";
-import { drawingAsPng, drawingText, onPaper, save, tableText } from "./save.js";
-import { AMONG, MAX_TOKENS, PLANES, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
-import { LANGUAGES, speaker } from "./strings.js";
+import { field, make, replace } from "./dom.js";
+import { makeSliders, showRate, showSliders } from "./mixture.js";
+import { CHOICES, MAX_TOKENS, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
+import { LANGUAGES, fetchWords, speaker } from "./strings.js";
 import { tokenize } from "./tokenizer.js";
-import * as views from "./views.js";
 
 const find = (id) => document.getElementById(id);
 const settings = JSON.parse(find("settings").textContent);
 const LONGEST_LINK = 2000; // characters that mail and chats do not cut
-const WITH_MIXTURE = ["similarity", "contexts", "map"];
-const WITH_SOURCE = ["contexts", "map"];
+const NARROW = "(max-width: 63.99rem)"; // one column
+const MODULES = { contexts: "views", similarity: "views", characters: "views", tour: "views", map: "map", expectations: "surprisal" };
+const NUM_SOURCES = 1 + settings.files.length; // the bundled sample, and the files
+const HAS_FILES = settings.files.length > 0;
 
 // --- the worker -----------------------------------------------------------------------------------------------------
 
@@ -42,15 +43,15 @@ let state = null;
 let sentences = [];
 let lines = {}; // of the text: how many there are, and how many of them are read
 let isSoftmaxLoaded = false;
-let say = speaker(settings.language);
+let say = null;
 const arrived = new Map(); // bytes of each file that is loaded
 let turn = 0; // of the view that was asked for last; an older one is not shown
 let lastView = Promise.resolve(); // views are computed one after the other, and those that are out of date not at all
 
-function defaults() {
-  const weights = Array.from({ length: settings.numLayers }, (_, index) => (index === settings.numLayers - 1 ? 1 : 0));
-  return { text: settings.text, sentence: 0, index: settings.index, tab: "contexts", among: "same", source: 0, plane: "pca", language: settings.language, weights };
-}
+const DEFAULTS = {
+  text: settings.text, sentence: 0, index: settings.index, tab: "contexts", among: "same", number: 12, order: "cosine", source: 0, other: 0, picture: "mix", labels: 0,
+  pair: 0, step: 0, language: settings.language, weights: Array.from({ length: settings.numLayers }, (_, layer) => (layer === settings.numLayers - 1 ? 1 : 0)),
+};
 
 /** isStep: whether the button "back" of the browser undoes it. */
 function change(part, { isStep = false } = {}) {
@@ -60,7 +61,7 @@ function change(part, { isStep = false } = {}) {
 }
 
 function showAddress({ isStep = false } = {}) {
-  const address = writeState(state);
+  const address = writeState(state, DEFAULTS);
   if (isStep && address !== location.hash) history.pushState(null, "", address);
   else history.replaceState(null, "", address);
 }
@@ -69,6 +70,24 @@ function chosen() {
   const at = Math.min(state.sentence, sentences.length - 1);
   return at < 0 ? null : { sentenceNumber: at, tokens: sentences[at], index: Math.min(state.index, sentences[at].length - 1) };
 }
+
+/** The picture of the map, which a site may not have. */
+function picture() {
+  const isThere = { corpora: HAS_FILES, umap: settings.hasUmap };
+  return isThere[state.picture] === false ? "mix" : state.picture;
+}
+
+/** The source to search in, and the one that it is compared with: two corpora are never the same, and never all. */
+function sources() {
+  const sound = (number) => (number <= NUM_SOURCES ? number : 0);
+  if (state.tab !== "map" || picture() !== "corpora") return { source: HAS_FILES ? sound(state.source) : 0, other: 0 };
+  const source = sound(state.source) || (settings.files.length > 1 ? 2 : 1);
+  const other = sound(state.other) || (source === NUM_SOURCES ? 1 : NUM_SOURCES);
+  return { source, other };
+}
+
+const nameOfSource = (number) => [say("everything"), say("sample"), ...settings.files][number];
+const hasMixture = () => ["similarity", "contexts"].includes(state.tab) || (state.tab === "map" && ["mix", "corpora"].includes(picture()));
 
 // --- the parts of the page ------------------------------------------------------------------------------------------
 
@@ -80,17 +99,44 @@ function showWords() {
   replace(find("tabs"), TABS.map((name) =>
     make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(name === state.tab), "aria-controls": "panel", tabindex: name === state.tab ? 0 : -1, onclick: () => change({ tab: name }, { isStep: true }) }, say(name))));
   find("panel").setAttribute("aria-labelledby", `tab-${state.tab}`);
-  replace(find("among"), AMONG.map((name) => make("option", { value: name, selected: name === state.among }, say(`among${name[0].toUpperCase()}${name.slice(1)}`))));
-  replace(find("plane"), PLANES.map((name) => make("option", { value: name, selected: name === state.plane }, say(name))));
-  replace(find("source"), [say("everything"), say("sample"), ...settings.files].map((name, at) => make("option", { value: at, selected: at === state.source }, name)));
   find("explain").textContent = say(`${state.tab}Hint`);
-  find("mixture").hidden = !WITH_MIXTURE.includes(state.tab) || plane() === "umap";
-  find("among-choice").hidden = state.tab !== "contexts";
-  find("source-choice").hidden = !WITH_SOURCE.includes(state.tab) || !settings.files.length;
-  find("plane-choice").hidden = state.tab !== "map" || !settings.hasUmap;
+  find("mixture").hidden = !hasMixture();
+  showChoices();
 }
 
-const plane = () => (state.tab === "map" && settings.hasUmap ? state.plane : "pca");
+/** The choices that a view has: name, where it is shown, its options as [value, words]. */
+function choices() {
+  const { source, other } = sources();
+  const all = [...Array(NUM_SOURCES + 1).keys()].map((number) => [number, nameOfSource(number)]);
+  const isPair = picture() === "corpora";
+  const pictures = CHOICES.picture.filter((name) => (name !== "umap" || settings.hasUmap) && (name !== "corpora" || HAS_FILES));
+  return {
+    picture: ["map", pictures.map((name) => [name, say(name)]), picture()],
+    among: ["contexts", CHOICES.among.map((name) => [name, say(`among${name[0].toUpperCase()}${name.slice(1)}`)]), state.among],
+    number: ["contexts", CHOICES.number.map((number) => [number, number]), state.number],
+    source: [HAS_FILES ? "contexts map" : "", state.tab === "map" && isPair ? all.slice(1) : all, source],
+    other: [isPair ? "map" : "", all.slice(1), other],
+    labels: ["map", null, state.labels],
+    pair: [sentences.length > 1 ? "expectations" : "", [[0, say("noPair")], ...sentences.map((tokens, at) => [at + 1, tokens.join(" "), settings.language])].filter(([at]) => at !== chosen()?.sentenceNumber + 1), state.pair],
+  };
+}
+
+function makeChoices() {
+  const read = (name, element) => (name === "labels" ? Number(element.checked) : Number.isNaN(Number(element.value)) ? element.value : Number(element.value));
+  replace(find("choices"), Object.keys(choices()).map((name) => {
+    const tag = name === "labels" ? ["input", { type: "checkbox" }] : ["select", {}];
+    return field(name, make(tag[0], { ...tag[1], id: name, onchange: (event) => change({ [name]: read(name, event.target) }) }));
+  }));
+}
+
+function showChoices() {
+  for (const [name, [tabs, options, value]] of Object.entries(choices())) {
+    find(`${name}-choice`).hidden = !tabs.split(" ").includes(state.tab);
+    if (options) replace(find(name), options.map(([of, words, lang]) => make("option", { value: of, lang, selected: of === value }, words)));
+    else find(name).checked = Boolean(value);
+  }
+  find("choices").hidden = [...find("choices").children].every((choice) => choice.hidden);
+}
 
 /** What the user should know of the text: what is not read of it, and what the model has not read the like of. */
 function showNotes() {
@@ -104,7 +150,7 @@ function showNotes() {
     isCut && say(lines.numRead ? "tooManyLines" : "longLine", { shown: lines.numRead, all: lines.numLines, limit: MAX_TOKENS }),
     2 * letters.filter((letter) => !read.test(letter)).length > letters.length && say("unreadScript", { model: settings.model }),
     numLong && say("longTokens", { count: numLong, limit: settings.maxBytes }),
-    writeState(state).length > LONGEST_LINK && say("longLink"),
+    writeState(state, DEFAULTS).length > LONGEST_LINK && say("longLink"),
   ];
   replace(find("notes"), notes.filter(Boolean).map((note) => make("p", {}, note)));
 }
@@ -118,32 +164,11 @@ function showTokens() {
     }))));
 }
 
-/** The sliders are made once: the mouse would lose one that is drawn anew while it drags it. */
-function makeSliders() {
-  const drag = (part) => {
-    state = { ...state, ...part };
-    show(); // the address changes when the slider is let go: browsers limit how often it may
-  };
-  const slider = (attributes, set) =>
-    make("label", {}, make("span"),
-      make("input", { type: "range", step: 0.01, ...attributes, oninput: (event) => set(Number(event.target.value)), onchange: showAddress }),
-      make("output"));
-  const layers = state.weights.map((_, layer) =>
-    slider({ min: 0, max: 1, "data-layer": layer }, (weight) => {
-      const weights = state.weights.map((old, at) => (at === layer ? weight : old));
-      if (weights.some((value) => value > 0)) drag({ weights });
-      else showMixture(); // the only layer is not taken away
-    }));
-  replace(find("weights"), layers);
-}
-
-function showMixture() {
-  const weights = mixture(state.weights);
-  [...find("weights").children].forEach(({ children: [name, slider, output] }, number) => {
-    name.textContent = say("layer", { number });
-    slider.value = state.weights[number];
-    output.textContent = weights[number].toFixed(2);
-  });
+function slide(layer, weight) {
+  const weights = state.weights.with(layer, weight);
+  if (!weights.some((value) => value > 0)) return showSliders(find("weights"), state.weights, say); // the only layer is not taken away
+  state = { ...state, weights };
+  show(); // the address changes when the slider is let go: browsers limit how often it may
 }
 
 function presets() {
@@ -177,7 +202,7 @@ function show() {
     showWords();
     showNotes();
     showTokens();
-    showMixture();
+    showSliders(find("weights"), state.weights, say);
     showPresets();
   });
   find("panel").setAttribute("aria-busy", "true");
@@ -188,22 +213,39 @@ function show() {
 async function showView(isCurrent) {
   const here = chosen();
   const panel = find("panel");
-  const shared = { panel, say, language: settings.language, call, sentences, weights: mixture(state.weights), among: state.among, source: Math.min(state.source, settings.files.length && settings.files.length + 1), files: settings.files, plane: plane(), isCurrent, numLayers: settings.numLayers };
+  const weights = mixture(state.weights);
+  const page = {
+    ...state, ...sources(), ...here, language: settings.language, panel, say, call, sentences, weights, picture: picture(), isCurrent, choose, add, visit, isSoftmaxLoaded, loadSoftmax, nameOfSource,
+    isLabelled: Boolean(state.labels), files: settings.files, numLayers: settings.numLayers, softmaxBytes: settings.softmaxBytes,
+    sortBy: (order) => change({ order }), startExercise: () => goTo(1),
+  };
   try {
+    const views = await import(`./${MODULES[state.tab]}.js`);
     await opened;
     if (!isCurrent()) return;
-    if (state.tab === "tour") views.tour({ ...shared, words: about.words, overall: about.overall, visit });
+    await showSteps();
+    if (state.tab === "tour") views.tour({ ...page, words: about.words, overall: about.overall });
     else if (here === null) replace(panel, make("p", {}, say("choose")));
-    else await views[state.tab]({ ...shared, ...here, choose, add, isSoftmaxLoaded, loadSoftmax, softmaxBytes: settings.softmaxBytes });
+    else await views[state.tab](page);
     if (isCurrent()) showError(null);
+    if (isCurrent() && here !== null && hasMixture()) await showRateOf(here.tokens[here.index], isCurrent);
   } catch (error) {
     if (isCurrent()) showError(error);
   } finally {
     if (isCurrent()) {
       panel.removeAttribute("aria-busy");
       showSaving();
+      if (find("python").open) showPython();
     }
   }
+}
+
+async function showRateOf(word, isCurrent) {
+  const { weights } = state;
+  const found = await call("rate", { weights, word });
+  if (!isCurrent()) return;
+  keepFocus(() =>
+    showRate({ rate: find("rate"), sliders: find("weights"), found, weights, word, say, language: settings.language, take: (weights) => change({ weights }, { isStep: true }) }));
 }
 
 /** Not a part of a view, so that others can be looked at while the softmax is loading. */
@@ -237,6 +279,7 @@ function add({ tokens, index }) {
   const at = sentences.findIndex((sentence) => sentence.join(" ") === text);
   if (at >= 0) return choose(at, index);
   const part = { sentence: sentences.length, index: tokenize(tokens.slice(0, index).join(" ")).length };
+  if (state.tab === "expectations") part.pair = chosen().sentenceNumber + 1; // a word was put into the sentence, to compare the two
   return setText(`${state.text.trimEnd()}\n${text}`, part, { isStep: true });
 }
 
@@ -250,21 +293,47 @@ function setText(text, part = {}, step = {}) {
   return change({ text, ...part }, step);
 }
 
+// --- the exercise, Python and files, which are fetched when they are asked for ---------------------------------------
+
+async function showSteps() {
+  const element = find("exercise");
+  if (!state.step && element.hidden) return;
+  const { NUM_STEPS, showExercise } = await import("./exercise.js");
+  const { tokens, index } = chosen() ?? { tokens: [""], index: 0 };
+  showExercise(element, { step: Math.min(state.step, NUM_STEPS), say, word: make("span", { lang: settings.language }, tokens[index]), language: state.language, overall: about.overall, goTo });
+}
+
+async function goTo(step) {
+  if (!step) return change({ step }, { isStep: true });
+  const { viewOf } = await import("./exercise.js");
+  await setText(settings.text, { sentence: 0, index: settings.index, ...viewOf(step, settings.numLayers) }, { isStep: true });
+  find("next")?.focus();
+}
+
+async function showPython() {
+  const here = chosen();
+  const { asPython } = await import("./python.js");
+  const list = settings.language;
+  const shown = here && asPython({ state: { ...state, ...sources(), picture: picture() }, sentences, ...here, weights: mixture(state.weights), settings: { ...settings, list } });
+  find("python").querySelector("code").textContent = (shown ?? []).join("\n");
+}
+
 function showSaving() {
   const panel = find("panel");
   const drawing = panel.querySelector(".scroll > svg");
   const name = `${settings.model}-${state.tab}`;
-  const button = (label, act) => make("button", { type: "button", class: "save", onclick: () => act().catch(showError) }, say(label));
+  const button = (label, act) =>
+    make("button", { type: "button", class: "save", onclick: async () => act(await import("./save.js")).catch(showError) }, say(label));
   for (const old of panel.querySelectorAll(".save")) old.remove();
   [...panel.querySelectorAll("table")].forEach((table, at) =>
-    table.after(button("exportTsv", async () => save(`${name}${at ? `-${at + 1}` : ""}.tsv`, tableText(table), "text/tab-separated-values"))));
+    table.after(button("exportTsv", async ({ save, tableText }) => save(`${name}${at ? `-${at + 1}` : ""}.tsv`, tableText(table), "text/tab-separated-values"))));
   const legend = [...panel.querySelectorAll(".legend li")].map((entry) => [entry.querySelector("svg"), entry.textContent.trim()]);
-  const layers = WITH_MIXTURE.includes(state.tab) && plane() === "pca" ? `, ${say("mixture")}: ${mixture(state.weights).map((weight) => weight.toFixed(2)).join(", ")}` : "";
-  const picture = () => onPaper(drawing, { legend, source: `elmokit, ${settings.model}${layers}` });
+  const layers = hasMixture() ? `, ${say("mixture")}: ${mixture(state.weights).map((weight) => weight.toFixed(2)).join(", ")}` : "";
+  const onPaper = (saving) => saving.onPaper(drawing, { legend, source: `elmokit, ${settings.model}${layers}` });
   replace(
     find("saving"),
-    drawing && button("exportSvg", async () => save(`${name}.svg`, drawingText(picture()), "image/svg+xml")),
-    drawing && button("exportPng", async () => save(`${name}.png`, await drawingAsPng(picture()))),
+    drawing && button("exportSvg", async (saving) => saving.save(`${name}.svg`, saving.drawingText(onPaper(saving)), "image/svg+xml")),
+    drawing && button("exportPng", async (saving) => saving.save(`${name}.png`, await saving.drawingAsPng(onPaper(saving)))),
   );
 }
 
@@ -272,7 +341,7 @@ function showProgress({ path, received, total }) {
   arrived.set(path, { received, total });
   const sum = (name) => [...arrived.values()].reduce((sum, file) => sum + file[name], 0);
   const share = sum("total") ? sum("received") / sum("total") : 0;
-  find("status").textContent = say("loading", { share: Math.round(100 * share) });
+  if (say) find("status").textContent = say("loading", { share: Math.round(100 * share) });
   find("progress").hidden = false;
   find("progress").value = share;
   if (about && share === 1) showReady();
@@ -295,15 +364,14 @@ find("text").addEventListener("input", (event) => {
   clearTimeout(typing);
   typing = setTimeout(() => setText(event.target.value), 200);
 });
-find("among").addEventListener("change", (event) => change({ among: event.target.value }));
-find("source").addEventListener("change", (event) => change({ source: Number(event.target.value) }));
-find("plane").addEventListener("change", (event) => change({ plane: event.target.value }));
 find("preset").addEventListener("change", (event) => {
   const preset = presets()[event.target.value];
   if (preset) change({ weights: preset.weights });
 });
-find("language").addEventListener("click", () => {
-  change({ language: LANGUAGES[(LANGUAGES.indexOf(state.language) + 1) % LANGUAGES.length] });
+find("language").addEventListener("click", async () => {
+  const language = LANGUAGES[(LANGUAGES.indexOf(state.language) + 1) % LANGUAGES.length];
+  await fetchWords(language);
+  change({ language });
   showReady();
 });
 find("tabs").addEventListener("keydown", (event) => {
@@ -314,24 +382,32 @@ find("tabs").addEventListener("keydown", (event) => {
   change({ tab: TABS.at(to % TABS.length) }, { isStep: true });
   find(`tab-${state.tab}`).focus();
 });
-addEventListener("hashchange", () => {
-  state = readState(location.hash, defaults());
+find("panel").addEventListener("unfolded", showSaving);
+find("python").addEventListener("toggle", () => find("python").open && showPython());
+addEventListener("hashchange", async () => {
+  const next = readState(location.hash, DEFAULTS);
+  await fetchWords(next.language);
+  state = next;
   setText(state.text);
   showReady();
 });
 
-state = readState(location.hash, defaults());
-say = speaker(state.language);
-makeSliders();
-find("mixture").open = !matchMedia("(max-width: 30rem)").matches;
-document.querySelector("main").removeAttribute("aria-busy");
+state = readState(location.hash, DEFAULTS);
 const opened = call("about").then((found) => {
   about = found;
-  showReady();
+  if (say) showReady();
 });
 opened.catch(() => { // whatever is shown says why
   find("progress").hidden = true;
   find("status").textContent = "";
 });
-await setText(state.text); // the words can be chosen at once; the view comes when the worker has the model
+await fetchWords(state.language);
+say = speaker(state.language);
+makeSliders(find("weights"), state.weights, { onslide: slide, onchange: () => showAddress() });
+makeChoices();
+find("mixture").open = !matchMedia(NARROW).matches;
+document.querySelector("main").removeAttribute("aria-busy");
+const shown = setText(state.text); // the words can be chosen at once; the view comes when the worker has the model
+showReady();
+await shown;
 if (about) document.body.dataset.ready = "true";

@@ -6,7 +6,7 @@ const MAX_SIDE = 32767; // pixels of a canvas, in the browsers that allow the fe
 const MAX_AREA = 2 ** 24;
 const LINE = 20;
 const MIN_WIDTH = 640; // for the caption
-const COLOURS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-anchor"];
+const COLOURS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "paint-order", "font-family", "font-size", "font-weight", "text-anchor"];
 
 export function save(name, parts, type) {
   const address = URL.createObjectURL(parts instanceof Blob ? parts : new Blob([parts], { type }));

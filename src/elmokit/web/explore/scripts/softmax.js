@@ -4,6 +4,8 @@ import { largest } from "./vectors.js";
 
 const ROWS_AT_ONCE = 2048;
 const RANK_OFFSET = 2.7; // of Zipf's law as Mandelbrot corrected it: the share of a word is that of 1 / (rank + 2.7)
+const MIN_WORDS = 20; // of either frequency, to tell the order of a vocabulary
+const SORTED_SHARE = 0.65; // 0.5 without any order; 0.89 in mini-en and 0.80 in mini-ko, by the sample
 
 export class Softmax {
   /** parts: tensors of each file, in order; vocabulary: the tokens in the order of the rows. */
@@ -76,9 +78,23 @@ function widened(weight, scale, dim) {
 }
 
 /** Log probabilities of both directions together, p(w | left) p(w | right) / p(w): each of the two contains how frequent
-    the word is, which counts once. Its rank says it, as vocabularies are sorted by frequency. */
-export function together(forward, backward, isWord) {
-  return normalised(forward.map((log, id) => (isWord(id) ? log + backward[id] + Math.log(id + RANK_OFFSET) : -Infinity)));
+    the word is, which counts once. Its rank says it, in vocabularies that are sorted by frequency; in others it counts
+    twice. */
+export function together(forward, backward, isWord, isRanked) {
+  const rarity = (id) => (isRanked ? Math.log(id + RANK_OFFSET) : 0);
+  return normalised(forward.map((log, id) => (isWord(id) ? log + backward[id] + rarity(id) : -Infinity)));
+}
+
+/** Whether a vocabulary is sorted by frequency, as far as a text can tell: its repeated words then come before those that
+    it has once, as a rule. Too few of either tell nothing. */
+export function isByFrequency(vocabulary, tokens) {
+  const counts = new Map();
+  for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
+  const ranks = (isWanted) => vocabulary.flatMap((token, id) => (isWanted(counts.get(token) ?? 0) ? [id] : []));
+  const [often, once] = [ranks((count) => count >= 3), ranks((count) => count === 1)];
+  if (often.length < MIN_WORDS || once.length < MIN_WORDS) return false;
+  const earlier = often.reduce((sum, rank) => sum + once.filter((other) => other > rank).length, 0);
+  return earlier / (often.length * once.length) > SORTED_SHARE;
 }
 
 function normalised(logits) {

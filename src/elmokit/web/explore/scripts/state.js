@@ -1,44 +1,50 @@
 // What the user has chosen, kept in the address of the page, so that a link restores it.
 
+import { LANGUAGES } from "./strings.js";
 import { tokenize } from "./tokenizer.js";
 
-export const TABS = ["similarity", "contexts", "map", "expectations", "characters", "tour"];
+export const TABS = ["contexts", "map", "similarity", "expectations", "characters", "tour"];
 export const MAX_TOKENS = 1000; // of one text; views show fewer
-export const AMONG = ["any", "same", "other"];
-export const PLANES = ["pca", "umap"];
+export const CHOICES = {
+  among: ["same", "any", "other"],
+  number: [12, 25, 50, 100],
+  order: ["cosine", "left", "right", "sense"],
+  picture: ["mix", "layers", "corpora", "umap"],
+};
+const isNumber = (text) => /^\d{1,5}$/.test(text);
+const oneOf = (choices) => ({ read: (text) => choices.find((choice) => String(choice) === text) });
+const number = { read: (text) => (isNumber(text) ? Number(text) : undefined) };
+const FIELDS = { // what the address calls it, and how it is read; undefined is no sound value
+  text: ["t", { read: (text) => text }],
+  sentence: ["s", number],
+  index: ["i", number],
+  tab: ["v", oneOf(TABS)],
+  among: ["a", oneOf(CHOICES.among)],
+  number: ["n", oneOf(CHOICES.number)],
+  order: ["o", oneOf(CHOICES.order)],
+  source: ["f", number], // 0 is the whole corpus, 1 the bundled sample, 2 the first file
+  other: ["g", number], // the corpus that it is compared with
+  picture: ["p", oneOf(CHOICES.picture)],
+  labels: ["b", oneOf([0, 1])],
+  pair: ["c", number], // the sentence that is compared, counted from 1; 0 is none
+  step: ["x", number], // of the exercise; 0 is none
+  language: ["l", oneOf(LANGUAGES)],
+};
 
 /** The state that an address describes; whatever is missing or makes no sense is as in `defaults`. */
 export function readState(hash, defaults) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const weights = (given.get("w") ?? "").split(",").map(Number);
   const isSound = weights.length === defaults.weights.length && weights.every((weight) => weight >= 0 && weight <= 1);
-  const oneOf = (name, choices, otherwise) => (choices.includes(given.get(name)) ? given.get(name) : otherwise);
-  const number = (name, otherwise) => (/^\d{1,5}$/.test(given.get(name) ?? "") ? Number(given.get(name)) : otherwise);
-  return {
-    text: given.get("t") ?? defaults.text,
-    sentence: number("s", defaults.sentence),
-    index: number("i", defaults.index),
-    tab: oneOf("v", TABS, defaults.tab),
-    among: oneOf("a", AMONG, defaults.among),
-    source: number("f", defaults.source),
-    plane: oneOf("p", PLANES, defaults.plane),
-    language: oneOf("l", ["en", "ko"], defaults.language),
-    weights: isSound && weights.some((weight) => weight > 0) ? weights : defaults.weights,
-  };
+  const read = Object.entries(FIELDS).map(([name, [key, { read }]]) => [name, (given.has(key) ? read(given.get(key)) : undefined) ?? defaults[name]]);
+  return { ...Object.fromEntries(read), weights: isSound && weights.some((weight) => weight > 0) ? weights : defaults.weights };
 }
 
-export function writeState(state) {
-  return `#${new URLSearchParams({
-    t: state.text,
-    s: state.sentence,
-    i: state.index,
-    v: state.tab,
-    a: state.among,
-    f: state.source,
-    p: state.plane,
-    l: state.language,
-    w: state.weights.map((weight) => Number(weight.toFixed(4))).join(","),
-  })}`;
+/** The address of a state: the text, the weights, and whatever else is not as in `defaults`. */
+export function writeState(state, defaults) {
+  const names = Object.keys(FIELDS).filter((name) => name === "text" || state[name] !== defaults[name]);
+  const weights = state.weights.map((weight) => Number(weight.toFixed(4))).join(",");
+  return `#${new URLSearchParams([...names.map((name) => [FIELDS[name][0], state[name]]), ["w", weights]])}`;
 }
 
 /** The weights s of equation 1: those of the sliders, scaled to a sum of 1. */

@@ -1,4 +1,4 @@
-// Vectors of a weighted sum of layers, their cosines, and the plane in which they differ most.
+// Vectors of a weighted sum of layers, their inner products and cosines, and the plane in which they differ most.
 
 /** Equation 1 of the paper for tokens, without gamma: the weighted sum of the layers (tokens, dim). */
 export function mix(layers, weights) {
@@ -26,34 +26,72 @@ export function cosine(one, other) {
   return lengths > 0 ? dot(one, other) / lengths : 0;
 }
 
-/** Coordinates [x, y] of each vector along the two directions of largest variance, and their share of the variance;
-    the share is null if all vectors are the same. */
-export function principalPlane(vectors) {
-  const centred = centre(vectors);
-  const products = centred.map((one) => centred.map((other) => dot(one, other)));
-  const total = products.reduce((sum, products, index) => sum + products[index], 0);
-  if (total <= 1e-9 * vectors.reduce((sum, vector) => sum + dot(vector, vector), 0)) return { points: vectors.map(() => [0, 0]), share: null };
-  const axes = [largestAxis(products)];
-  axes.push(largestAxis(products.map((of, i) => of.map((value, j) => value - axes[0].value * axes[0].vector[i] * axes[0].vector[j]))));
-  const points = vectors.map((_, index) => axes.map(({ value, vector }) => Math.sqrt(Math.max(value, 0)) * vector[index]));
-  return { points, share: (axes[0].value + axes[1].value) / total };
+/** Inner products of vectors in all their layers: those of any mix of the layers follow from them, without the vectors. */
+export class Products {
+  /** places: for each vector, its layers. */
+  static of(places) {
+    const sum = ([one, other]) => (i, j) => dot(places[i][one], places[j][other]) + (one === other ? 0 : dot(places[i][other], places[j][one]));
+    return new Products(places.length, pairs(places[0]?.length ?? 0).map((pair) => symmetric(places.length, sum(pair))));
+  }
+
+  /** products: for each pair of layers, those of two vectors, row by row; of two different layers, both ways. */
+  constructor(count, products) {
+    Object.assign(this, { count, products });
+  }
+
+  /** Inner products (count, count) of the vectors of a mix, row by row. */
+  mixed(weights) {
+    const mixed = new Float64Array(this.count ** 2);
+    pairs(weights.length).forEach(([one, other], pair) => {
+      const weight = weights[one] * weights[other];
+      const products = this.products[pair];
+      if (weight !== 0) for (let at = 0; at < mixed.length; at++) mixed[at] += weight * products[at];
+    });
+    return mixed;
+  }
 }
 
-function centre(vectors) {
-  if (!vectors.length) return [];
-  const mean = new Float64Array(vectors[0].length);
-  for (const vector of vectors) vector.forEach((value, at) => (mean[at] += value / vectors.length));
-  return vectors.map((vector) => Float64Array.from(vector, (value, at) => value - mean[at]));
+/** Pairs of layers, none of them twice: [0, 0], [0, 1], ... */
+export const pairs = (numLayers) => Array.from({ length: numLayers }, (_, one) => Array.from({ length: numLayers - one }, (_, at) => [one, one + at])).flat();
+
+function symmetric(count, entry) {
+  const matrix = new Float64Array(count * count);
+  for (let i = 0; i < count; i++) for (let j = i; j < count; j++) matrix[i * count + j] = matrix[j * count + i] = entry(i, j);
+  return matrix;
+}
+
+/** Cosines (count, count) from inner products; those of a zero vector are 0. */
+export function cosines(products, count) {
+  const lengths = Float64Array.from({ length: count }, (_, at) => Math.sqrt(products[at * count + at]));
+  return symmetric(count, (i, j) => (lengths[i] && lengths[j] ? products[i * count + j] / (lengths[i] * lengths[j]) : 0));
+}
+
+/** Coordinates [x, y] of each vector along the two directions of largest variance, from inner products, and the shares
+    of the variance along each; null in their place if all vectors are the same. */
+export function principalPlane(products, count) {
+  const sums = Float64Array.from({ length: count }, (_, i) => products.subarray(i * count, (i + 1) * count).reduce((sum, value) => sum + value, 0));
+  const all = sums.reduce((sum, value) => sum + value, 0);
+  const centred = symmetric(count, (i, j) => products[i * count + j] - (sums[i] + sums[j]) / count + all / count ** 2);
+  const trace = (matrix) => Array.from({ length: count }, (_, at) => matrix[at * count + at]).reduce((sum, value) => sum + value, 0);
+  const total = trace(centred);
+  if (total <= 1e-9 * trace(products)) return { points: Array.from({ length: count }, () => [0, 0]), shares: null };
+  const first = largestAxis(centred, count);
+  const second = largestAxis(symmetric(count, (i, j) => centred[i * count + j] - first.value * first.vector[i] * first.vector[j]), count);
+  const axes = [first, second];
+  return {
+    points: Array.from({ length: count }, (_, at) => axes.map(({ value, vector }) => Math.sqrt(Math.max(value, 0)) * vector[at])),
+    shares: axes.map(({ value }) => value / total),
+  };
 }
 
 /** The largest eigenvalue of a symmetric matrix and its vector, by power iteration; the largest entry is positive. */
-function largestAxis(matrix) {
-  let vector = matrix.map((_, index) => Math.cos(index + 1));
+function largestAxis(matrix, count) {
+  let vector = Float64Array.from({ length: count }, (_, index) => Math.cos(index + 1));
   let value = 0;
   for (let step = 0; step < 200; step++) {
-    const next = matrix.map((products) => dot(products, vector));
+    const next = vector.map((_, row) => dot(matrix.subarray(row * count, (row + 1) * count), vector));
     const length = Math.sqrt(dot(next, next));
-    if (length < 1e-12) return { value: 0, vector: vector.map(() => 0) };
+    if (length < 1e-12) return { value: 0, vector: vector.fill(0) };
     vector = next.map((entry) => entry / length);
     if (Math.abs(length - value) < 1e-9 * length) break;
     value = length;
