@@ -52,6 +52,8 @@ def test_the_verb_shows_the_word_in_the_middle(
     ("options", "message"),
     [
         ({"word": 2}, "word is 2; the sentence has tokens 0 to 1"),
+        ({"word": 1.0}, r"word is 1\.0; the sentence has tokens 0 to 1"),
+        ({"corpus": "the bank"}, "the corpus is the string 'the bank'; expected sentences"),
         ({"layers": "all"}, "layers is 'all'; expected one layer"),
         ({"number": 0}, "number is 0; expected at least 1"),
         ({"among": "words"}, "among is 'words'; expected"),
@@ -59,4 +61,4 @@ def test_the_verb_shows_the_word_in_the_middle(
 )
 def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
-        ELMO.nearest(QUERY, corpus=CORPUS, **({"word": "bank"} | options))
+        ELMO.nearest(QUERY, **({"word": "bank", "corpus": CORPUS} | options))

@@ -33,8 +33,20 @@ def path(tmp_path: Path) -> Path:
         ("#begin document (x); part 000\nx 0 0 a - -\n", "columns", "into one line"),
         (">b\nMHLRHLF*\n>c\nMK\n", "FASTA", "--fasta"),
         (">sp|P1|x\n" + "acgt" * 10 + "\n", "FASTA", "--fasta"),
-        ("item\tsentence\n1\tWe sat .\n", "a table of columns separated by tabs", "--column NAME"),
-        ("EU\tNNP\nrejects\tVBZ\n\nPeter\tNNP\n", "a table of columns separated by tabs", "--column NAME"),
+        ("item\tsentence\n1\tWe sat .\n", "a table of columns separated by tabs", "cut -f N"),
+        ("EU\tNNP\nrejects\tVBZ\n\nPeter\tNNP\n", "columns", "with awk"),
+        ("the\t22038\nof\t12545\nand\t10741\n", "columns separated by tabs", "and awk"),
+        ("<s>\nThe\tDT\nbank\tNN\n</s>\n<s>\nWe\tPRP\n</s>\n", "columns separated by tabs", "and awk"),
+        ("The DT\nbank NN\n\nWe PRP\n. .\n", "columns", "into one line"),
+        ("['We', 'sat']\n['You']\n", "lists", "with spaces between them"),
+        ('<?xml version="1.0"?>\n<TEI>\n<p>We sat.</p>\n', "XML or HTML", "pandoc"),
+        ("<!DOCTYPE html>\n<p>We sat.\n", "XML or HTML", "pandoc"),
+        ('<doc id="1" title="x">\nWe sat .\n</doc>\n', "XML or HTML", "sed"),
+        ('<s>\n<w pos="DT">The</w>\n', "XML or HTML", "sed"),
+        ("<p>We sat.</p>\n<p>You ran.</p>\n", "XML or HTML", "pandoc"),
+        ("id|text\n1|We sat .\n", "a table of columns", "--column NAME"),
+        ('1,"We sat, there ."\n0,"You ran ."\n', "a table .* without a line of their names", "give it a first line"),
+        ('"We sat .",1\n"You ran .",0\n', "a table .* without a line of their names", "of which --column"),
         ('id,text\n1,"The bank, too"\n2,We sat\n', "a table of columns separated by commas", "--column NAME"),
         ("id;text\n1;We sat\n", "a table of columns separated by commas or semicolons", "--column NAME"),
         (",text\n0,We sat\n", "a table of columns separated by commas", "--column NAME"),
@@ -49,7 +61,7 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, read, te
     with pytest.raises(ValueError, match=kind) as of_shard:
         list(read(path, is_shard=True))
     assert str(of_shard.value).count("--column") == str(of_shard.value).count("elmokit prepare --column")
-    if kind != "a table of columns separated by tabs":
+    if "separated by tabs" not in kind:
         with pytest.raises(ValueError, match=f"{kind}.*; expected lines of text, with tabs between their columns$"):
             list(read(path, has_columns=True))
 
@@ -81,6 +93,12 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, read, te
         ">hello\nthere\n> here\n",
         "# a hash\n# another\n",
         '" Hello , " he said .\n',
+        '"Yes", he said .\n"No", she said .\n"I," he said, "do."\n',
+        "<S>\n</S>\n<UNK>\nthe\n",
+        "<s> We sat . </s>\n<s> You ran . </s>\n",
+        "<unk> was here\n",
+        "## A heading\n#tag and/or more@ here\n" * 9,
+        "GO HOME\nTHE END\nIN FRONT\n",
         f"a,{'x' * 140_000}\nb,c\n",
         "a,\rb\nc,d\n",
     ],
@@ -153,3 +171,24 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"t\.txt,? {message}"):
         list(sentence_lines(path, **options))
+
+
+@pytest.mark.parametrize(
+    ("line", "looks_like"),
+    [
+        ("The bank ra@@ ised its ra@@ tes .", "such as 'ra@@', look like pieces of words"),
+        ("The bank ra ##ised its ra ##tes .", "such as '##ised', look like pieces of words"),
+        ("\u2581The \u2581bank \u2581ra ised .", "look like pieces of words"),
+        ("The \u0120bank \u0120rose \u0120.", "look like pieces of words"),
+        ("The_DT bank_NN rose_VBD ._.", "look like words with parts of speech"),
+        ("the/at bank/nn rose/vbd ./.", "look like words with parts of speech"),
+        ("(S (NP (DT The) (NN bank)) (VP (VBD rose)) (. .))", "look like parts of trees in brackets"),
+        ("101 1996 2924 102", "look like numbers, such as the ids of another vocabulary"),
+        ('"We sat ."', "the lines of .* are in quotation marks"),
+    ],
+)
+def test_what_other_tools_write_is_warned_of(path: Path, line: str, looks_like: str):
+    path.write_text(f"{line}\n" * 9)
+    with pytest.warns(UserWarning, match=looks_like) as warned:
+        list(sentence_lines(path))
+    assert len(warned) == 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.elmo.layer_choice import as_int, unit_vectors
 from elmokit.elmo.sentences import Sentence, tokens_of_each
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
@@ -60,6 +60,8 @@ def nearest_occurrences(
     among: "any word", only occurrences of the "same word", as it is spelt, or only of "other words".
     Raises ValueError for a word that the sentence does not have, another `among`, and a number below 1.
     """
+    if isinstance(corpus, str):
+        raise ValueError(f"the corpus is the string {printable(corpus)!r}; expected sentences, such as lines of a file")
     if number < 1:
         raise ValueError(f"number is {number}; expected at least 1")
     if among not in ("any word", "same word", "other words"):
@@ -90,6 +92,6 @@ def _index(tokens: list[str], word: str | int) -> int:
             said = printable(" ".join(tokens))
             raise ValueError(f"the sentence has no token {printable(word)!r}; its tokens are: {said}")
         return tokens.index(word)
-    if not 0 <= word < len(tokens):
-        raise ValueError(f"word is {word}; the sentence has tokens 0 to {len(tokens) - 1}")
+    if as_int(word) is None or not 0 <= word < len(tokens):
+        raise ValueError(f"word is {word!r}; the sentence has tokens 0 to {len(tokens) - 1}")
     return word

@@ -25,11 +25,20 @@ GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
 _NOT_READ = {
     b"\x28\xb5\x2f\xfd": "zstd",
-    b"PK\x03\x04": "zip",
+    b"PK\x03\x04": "zip (or .docx, .xlsx, .odt)",
     b"7z\xbc\xaf\x27\x1c": "7z",
     **{b"BZh%d1AY" % level: "bzip2" for level in range(1, 10)},
 }
 """First bytes of compressed files that are not read here."""
+_DOCUMENTS = {
+    b"%PDF-": "PDF",
+    b"{\\rtf": "RTF",
+    b"\xd0\xcf\x11\xe0": "Microsoft Office",
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"\x89HDF": "HDF5",
+}
+"""First bytes of files that hold text with other things."""
 MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
 
@@ -38,7 +47,7 @@ MAX_WHOLE_BYTES = 64 << 20
 _MAX_EXPANSION, _SMALL = 20, 1 << 20
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_OTHER_UNICODE = {b"\xff\xfe\0\0": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\0\0\xfe\xff": "UTF-32"}
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, MemoryError)
 """Errors of files that do not unpack. A header of xz may ask for gigabytes of memory."""
 
@@ -170,8 +179,8 @@ def split_tokens(line: str) -> list[str]:
 
 
 def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
-    if number == 1 and line.startswith(_UTF_16_MARKS):
-        raise ValueError(f"{name} is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8")
+    if number == 1 and (unicode := _other_unicode(line)):
+        raise ValueError(f"{name} is {unicode}; convert it, for example with iconv -f {unicode} -t UTF-8")
     if number == 1 or not keep_marks:
         line = line.removeprefix(BYTE_ORDER_MARK)
     line = line.removesuffix(b"\n").removesuffix(b"\r")
@@ -184,6 +193,13 @@ def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
             f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
             f"({error.reason}); convert the file from its encoding, for example with {_conversion(line)}"
         ) from None
+
+
+def _other_unicode(line: bytes) -> str:
+    """The encoding of a first line with a byte order mark, or with a NUL in every second byte; else nothing."""
+    marked = next((name for mark, name in _OTHER_UNICODE.items() if line.startswith(mark)), "")
+    ends = {"UTF-16LE": line[1:8:2], "UTF-16BE": line[:8:2]}
+    return marked or next((name for name, zeros in ends.items() if len(zeros) > 1 and not any(zeros)), "")
 
 
 def _conversion(line: bytes) -> str:
@@ -223,6 +239,9 @@ def _decompressed(file: BinaryIO, name: str) -> BinaryIO:
     for magic, kind in _NOT_READ.items():
         if head.startswith(magic):
             raise ValueError(f"{name} is a {kind} file; expected plain text, .gz or .xz: unpack it first")
+    for magic, kind in _DOCUMENTS.items():
+        if head.startswith(magic):
+            raise ValueError(f"{name} is not text but {kind}; expected plain text, .gz or .xz: save its text as UTF-8")
     return file
 
 

@@ -67,6 +67,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
     name = str(name_or_path)
     if isinstance(name_or_path, str) and name in installed:
         return installed[name]
+    if not name:
+        raise ValueError("the model's name is empty; expected the name of a model or a path")
     path = expanded(name_or_path)
     if (index := index_of(path)) is not None:
         return index

@@ -24,17 +24,34 @@ WIDEST_PAGE = 120
 _FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
 """What a sentence ends with."""
 _MARKS = ".,;:!?"
+_PIECES = "pieces of words, as subword tokenisers write them; join the pieces"
+_OTHER_TOKENS = (
+    (0.02, r"\w+@@|##\w+|\u2581.*", _PIECES),
+    (0.3, r"\u0120.*", _PIECES),
+    (0.5, r".+(?:[_/|](?:[A-Z]{1,5}\$?|[^\w\s]{1,5})|/[a-z]{1,5}\$?)", "words with parts of speech; remove these"),
+    (0.3, r"\(\S*", "parts of trees in brackets; write the words of each tree into one line"),
+    (0.9, r"\d+", "numbers, such as the ids of another vocabulary; expected words"),
+)
+"""Kinds of tokens that no model has read as words: the share from which they are warned of, and what to do."""
+_FEWEST_TOKENS = 20
+"""Of which such shares say something."""
 _SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
 _WITHIN_WORD = re.compile(r"(?<=\w)['’-](?=\w)")
+_FIRST_COLUMN = """awk 'NF {{printf "%s ", $1; next}} {{print ""}}'"""
 _WAYS = {
     Kind.JSON: "{option} FIELD reads a field of JSON lines, and jq -r .FIELD writes one as text",
+    Kind.LISTS: "write the tokens of a sentence into one line, with spaces between them",
+    Kind.MARKUP: "take the text out of it, with pandoc -t plain --wrap=none, for example, or, where tags have lines of "
+    "their own, with sed '/^<.*>$/d'",
     Kind.CONLLU: "{option} form reads its words",
-    Kind.COLUMNS: "write the tokens of a sentence into one line, the first column with "
-    """awk 'NF {{printf "%s ", $1; next}} {{print ""}}'""",
+    Kind.COLUMNS: f"write the tokens of a sentence into one line, the first column with {_FIRST_COLUMN}",
+    Kind.WORDS: f"{{option}} NAME reads a column whose rows are sentences, and {_FIRST_COLUMN} writes the first column "
+    "as text, where blank lines end sentences",
     Kind.FASTA: "elmokit embed --fasta reads it (in text, spaces separate the residues)",
     Kind.TABS: "{option} NAME reads a column, and cut -f N writes one as text (where tabs separate tokens, put "
     r"spaces: tr '\t' ' ')",
     Kind.COMMAS: "{option} NAME reads a column",
+    Kind.UNNAMED: "give it a first line with the names of its columns, of which {option} NAME reads one",
 }
 """The option is --column, but for a corpus that of `prepare`, which makes one of a column."""
 
@@ -79,7 +96,7 @@ def prose_lines(
     if not is_terminal(path):  # where the first line is to be answered before the second is typed
         lines, head = with_head(lines)
         kind = kind_of(head)
-        if kind is not None and not (has_columns and kind is Kind.TABS):
+        if kind is not None and not (has_columns and kind in (Kind.TABS, Kind.WORDS)):
             expected = "lines of text, with tabs between their columns"
             if not has_columns:
                 way = _WAYS[kind].format(option="elmokit prepare --column" if is_shard else "--column")
@@ -103,7 +120,17 @@ def _looked_at(lines: Iterable[str], *, name: str, raw_text: bool, is_shard: boo
 
 
 def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) -> None:
-    example = None if raw_text else _sign_of_raw_text([token for line in sample for token in split_tokens(line)])
+    tokens = [token for line in sample for token in split_tokens(line)]
+    for share, pattern, what in _OTHER_TOKENS if len(tokens) >= _FEWEST_TOKENS else ():
+        found = [token for token in tokens if re.fullmatch(pattern, token)]
+        if len(found) > share * len(tokens):
+            warn_caller(f"the tokens of {name}, such as {first_token(found[0])}, look like {what}")
+            return
+    lines = [line for line in sample if line.strip()]
+    if not raw_text and len(lines) > 2 and all(re.fullmatch(r'"[^\s"].*"', line.strip()) for line in lines[1:]):
+        warn_caller(f"the lines of {name} are in quotation marks, which are taken for tokens of the text; remove them")
+        return
+    example = None if raw_text else _sign_of_raw_text(tokens)
     is_wrapped = _is_wrapped(sample)
     if example is not None:
         remedy = "; it and embed --split-sentences also join the lines of sentences" if is_wrapped else ""

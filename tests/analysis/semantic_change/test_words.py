@@ -56,7 +56,8 @@ def test_the_lines_of_a_file_are_the_same_words(tmp_path: Path):
         ("attack -1.5e-3", "with the number -1.5e-3"),
         ("1. attack", "'1. attack', which begins with the number of the line"),
         ("1\tattack", "which begins with the number of the line"),
-        ("# targets", "which looks like a comment"),
+        ("# targets", "which looks as if it had a comment"),
+        ("bank # a noun", "which looks as if it had a comment"),
     ],
 )
 def test_what_lists_have_next_to_their_words_is_not_a_form(line: str, said: str):

@@ -110,6 +110,12 @@ def test_refuses(write, text: str, message: str):
         read(write(text))
 
 
+def test_a_file_without_blank_lines_is_warned_of(write):
+    with pytest.warns(UserWarning, match="is one sentence of 1,002 tokens; a blank line ends a sentence"):
+        list(read_tagged_sentences(write("EU B-ORG\nrejects O\n" * 501)))
+    list(read_tagged_sentences(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n")))
+
+
 def test_holds_one_sentence_at_a_time(write):
     path = write("a O\n\nb O\n\nc NONSENSE\n")
     reading = read_tagged_sentences(path)

@@ -15,6 +15,7 @@ from elmokit.analysis.semantic_change.words import StopWords, count_tokens, freq
 from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
 from elmokit.files.lines import is_read_once
 from elmokit.system.batches import batched
+from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
 
 if TYPE_CHECKING:
@@ -156,8 +157,9 @@ def semantic_change(
     enough = [word for word in forms if min(totals[word]) >= settings.min_uses]
     if not enough:
         raise ValueError(
-            f"none of the {len(forms)} words occurs at least {settings.min_uses} times in both corpora, as they are "
-            "spelled; give other words or forms, larger corpora, or a lower number"
+            f"none of the {len(forms)} words, such as {printable(next(iter(forms)))!r}, occurs at least "
+            f"{settings.min_uses} times in both corpora, as they are spelled; give other words or forms, larger "
+            "corpora, or a lower number"
         )
     changes = _measure(elmo, layers, enough, sides, settings)
     rare = {word: total for word, total in totals.items() if min(total) < settings.min_uses}

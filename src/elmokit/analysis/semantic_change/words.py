@@ -86,8 +86,8 @@ def _check_are_forms(forms: list[str], number: int) -> None:
         return
     said = f"line {number} of the words is {printable(' '.join(forms), most=_MAX_SHOWN)!r}"
     expected = "expected a word and its other forms, separated by spaces"
-    if forms[0] == "#":
-        raise ValueError(f"{said}, which looks like a comment; {expected}")
+    if "#" in forms:
+        raise ValueError(f"{said}, which looks as if it had a comment; {expected}")
     if forms[0].rstrip(".)") == str(number):
         raise ValueError(f"{said}, which begins with the number of the line; {expected}")
     numbers = [form for form in forms if _NUMBER.fullmatch(form)]

@@ -1,4 +1,4 @@
-"""What a file is that may be taken for text: JSON, CoNLL-U, columns, FASTA, tables; recognised by its first lines."""
+"""What a file is that may be taken for text: JSON, markup, columns, FASTA, tables; recognised by its first lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from elmokit.files.lines import split_tokens
 
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _CONLLU_ROW = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]+){9}")
+_LIST = re.compile(r"""\s*[\[(]\s*(?:'[^']*'|"[^"]*")\s*(?:,|[\])])""")
+_MARKUP = re.compile(r"\s*<[?]xml|\s*<!doctype|\s*<html", re.IGNORECASE)
+_OPENING = re.compile(r"""\s*<([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*/?>""")
+_TAG_LINE = re.compile(r"\s*</?[A-Za-z][^<>]*>\s*")
 _TAG = re.compile(r"O|[BIESLUM]-\S+")
+_PART_OF_SPEECH = re.compile(r"[A-Z]{2,5}\$?|[^\w\s]{1,5}")
+_USUAL_PARTS_OF_SPEECH = {"DT", "IN", "NN", "NNP", "VB", "DET", "ADP", "NOUN", "VERB", "PRON", "PROPN"}
+_QUOTED_CELL = re.compile(r"""(?:^|[,;|])"(?:[^"]|"")*"(?:[,;|](?!\s)|$)""")
 _SEQUENCE = re.compile(r"[A-Z*-]{3,}|[a-z*-]{30,}")
 _NAME_OF_COLUMN = re.compile(r"[A-Za-z_][\w .#-]*", re.ASCII)
 _HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
@@ -23,11 +30,15 @@ class Kind(Enum):
     """What is no text."""
 
     JSON = "JSON"
+    LISTS = "lists, as Python writes them"
+    MARKUP = "XML or HTML"
     CONLLU = "CoNLL-U"
     COLUMNS = "columns, with a token on each line"
+    WORDS = "columns separated by tabs, with a token on each line"
     FASTA = "FASTA"
     TABS = "a table of columns separated by tabs"
     COMMAS = "a table of columns separated by commas or semicolons"
+    UNNAMED = "a table of columns separated by commas, without a line of their names"
 
 
 def with_head(lines: Iterator[str]) -> tuple[Iterator[str], list[str]]:
@@ -49,6 +60,10 @@ def kind_of(head: Sequence[str]) -> Kind | None:
         return None
     if _is_json(head):
         return Kind.JSON
+    if len(head) > 1 and all(map(_LIST.match, head)):
+        return Kind.LISTS
+    if _is_markup(head):
+        return Kind.MARKUP
     rows = [line for line in head if not line.startswith("#")]
     if rows and _CONLLU_ROW.fullmatch(rows[0]):
         return Kind.CONLLU
@@ -57,13 +72,16 @@ def kind_of(head: Sequence[str]) -> Kind | None:
     if len(head) > 1 and re.match(r">\S", head[0]) and _SEQUENCE.fullmatch(head[1].strip()):
         return Kind.FASTA
     if _are_rows(head):
-        return Kind.TABS
-    return Kind.COMMAS if delimiter_of(head) else None
+        return Kind.TABS if any(" " in line.strip() for line in head) else Kind.WORDS
+    if delimiter_of(head):
+        return Kind.COMMAS
+    whole = head[:-1] if len(head) == _HEAD_LINES else head  # a row in quotes may be cut
+    return Kind.UNNAMED if len(whole) > 1 and all(map(_has_quoted_cell, whole)) else None
 
 
 def delimiter_of(head: Sequence[str]) -> str:
-    """The comma or semicolon that separates the columns of a table with a header in ASCII; empty if none does."""
-    for delimiter in ",;":
+    """The comma, semicolon or bar that separates the columns of a table with a header in ASCII; empty if none does."""
+    for delimiter in ",;|":
         if len(head) > 1 and delimiter in head[0]:
             try:
                 names, *rows = csv.reader((f"{line}\n" for line in head), delimiter=delimiter)
@@ -75,6 +93,20 @@ def delimiter_of(head: Sequence[str]) -> str:
             if is_header and not is_prose and whole and all(len(row) == len(names) for row in whole):
                 return delimiter
     return ""
+
+
+def _has_quoted_cell(line: str) -> bool:
+    """Whether a cell in quotes has a delimiter next to it, without the space that follows it in prose."""
+    return any(cell != cell.strip(",;|") for cell in _QUOTED_CELL.findall(line))
+
+
+def _is_markup(head: Sequence[str]) -> bool:
+    """Whether a file begins with a tag that has attributes or an end; `<s> We sat . </s>` and `<unk>` are tokens."""
+    opened = [found for line in head[:2] if (found := _OPENING.match(line))]
+    ends = "\n".join(head)
+    return _MARKUP.match(head[0]) is not None or any(
+        tag[2] or (tag[1] not in "sS" and f"</{tag[1]}>" in ends) for tag in opened
+    )
 
 
 def _is_json(head: Sequence[str]) -> bool:
@@ -90,13 +122,18 @@ def _is_json(head: Sequence[str]) -> bool:
 
 
 def _are_tagged(head: Sequence[str]) -> bool:
-    """Whether lines are a token, perhaps more, and a tag: `EU NNP B-ORG`."""
+    """Whether lines are a token, perhaps more, and a tag: `EU NNP B-ORG`, `The DT`."""
     rows = [cells for line in head if (cells := split_tokens(line))[:1] != ["-DOCSTART-"]]
-    return len(rows) > 2 and len({*map(len, rows)}) == 1 < len(rows[0]) and all(_TAG.fullmatch(row[-1]) for row in rows)
+    if len(rows) < 3 or len({*map(len, rows)}) > 1 or len(rows[0]) == 1:
+        return False
+    last = [row[-1] for row in rows]
+    is_usual = not _USUAL_PARTS_OF_SPEECH.isdisjoint(last) and not all(row[0].isupper() for row in rows)
+    return all(map(_TAG.fullmatch, last)) or (is_usual and all(map(_PART_OF_SPEECH.fullmatch, last)))
 
 
 def _are_rows(head: Sequence[str]) -> bool:
     """Whether tabs are in all lines alike, which they hardly are where they separate tokens."""
+    head = [line for line in head if not _TAG_LINE.fullmatch(line)]  # around sentences
     num_tabs = {line.count("\t") for line in head}
     if len(head) < 2 or len(num_tabs) > 1 or num_tabs == {0}:
         return False
