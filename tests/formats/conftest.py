@@ -1,78 +1,21 @@
 from __future__ import annotations
 
-import resource
 import shutil
-import tracemalloc
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from elmokit.formats.bilm_tf import write_bilm_tf
 from elmokit.formats.native import write_native
-from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
-from elmokit.model.config import BiLMConfig
-from elmokit.text.vocabulary import Vocabulary
-
-TINY = BiLMConfig(
-    filters=((1, 3), (2, 5)),
-    character_dim=4,
-    max_characters_per_token=12,
-    num_highway_layers=1,
-    projection_dim=6,
-    lstm_dim=10,
-)
-
-
-def _make_stored(config: BiLMConfig = TINY, *, num_tokens: int = 0) -> StoredBiLM:
-    """A model whose every number is another one, so that a wrong transpose or order shows."""
-    shapes = config.tensor_shapes()
-    if num_tokens:
-        shapes |= {SOFTMAX_WEIGHT: (num_tokens, config.projection_dim), SOFTMAX_BIAS: (num_tokens,)}
-    random = np.random.default_rng(0)
-    tensors = {name: random.standard_normal(shape, dtype=np.float32) for name, shape in shapes.items()}
-    tensors["char_encoder.embedding.weight"][0] = 0.0
-    words = [f"word{number}" for number in range(max(num_tokens, 4) - 3)]
-    return StoredBiLM(
-        config=config,
-        tensors=tensors,
-        vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", *words]),
-        pretraining={"seed": 1, "text": ["밥", "a\u2028b"]},
-    )
-
-
-@contextmanager
-def _without_allocation(most_bytes: int = 4 << 20) -> Generator[None]:
-    """Fails when what runs inside allocates more than a few MiB, in Python or outside."""
-    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    tracemalloc.start()
-    try:
-        yield
-        traced = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert traced < most_bytes
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - resident < 64 << 10  # KiB
-
-
-@pytest.fixture(scope="session")
-def make_stored() -> Callable[..., StoredBiLM]:
-    return _make_stored
-
-
-@pytest.fixture(scope="session")
-def without_allocation() -> Callable[..., object]:
-    return _without_allocation
+from toy_stored import make_stored
 
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model in both formats, written once: a write waits for the disk."""
     folder = tmp_path_factory.mktemp("written")
-    write_bilm_tf(folder / "pair", _make_stored())
-    write_native(folder / "model", _make_stored(num_tokens=20))
+    write_bilm_tf(folder / "pair", make_stored())
+    write_native(folder / "model", make_stored(num_tokens=20))
     return folder
 
 
@@ -86,29 +29,3 @@ def pair(written: Path, tmp_path: Path) -> Path:
 def folder(written: Path, tmp_path: Path) -> Path:
     """A native model with a softmax of 20 rows."""
     return shutil.copytree(written / "model", tmp_path / "model")
-
-
-@pytest.fixture(scope="session")
-def published() -> Callable[[str], Path]:
-    """The folder of a published fixture, `bilm_tf` or `allennlp`."""
-
-    def find(name: str) -> Path:
-        return Path(__file__).parents[1] / "fixtures" / name
-
-    return find
-
-
-@pytest.fixture(scope="session")
-def assert_equal() -> Callable[[StoredBiLM, StoredBiLM], None]:
-    """Bit for bit, signs of zero and all."""
-
-    def check(first: StoredBiLM, second: StoredBiLM) -> None:
-        assert first.config == second.config
-        assert first.tensors.keys() == second.tensors.keys()
-        for name, array in first.tensors.items():
-            other = second.tensors[name]
-            assert array.dtype == other.dtype == np.float32
-            assert array.shape == other.shape, name
-            assert array.tobytes() == other.tobytes(), name
-
-    return check

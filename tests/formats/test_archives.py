@@ -9,7 +9,6 @@ import stat
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,10 @@ from elmokit.files.archives import unpacked
 from elmokit.formats.convert import convert
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored
-from elmokit.formats.weights import StoredBiLM
 from elmokit.system.messages import FormatError
+from toy_stored import assert_equal, without_allocation
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
-Equal = Callable[[StoredBiLM, StoredBiLM], None]
 NOISE = os.urandom(5000)
 
 
@@ -54,7 +52,7 @@ def contents(archive: Path) -> dict[str, bytes]:
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def test_files_and_folders_come_out_and_the_only_folder_is_the_root(tmp_path: Path) -> None:
+def test_files_and_folders_come_out_and_the_only_folder_is_the_root(tmp_path: Path):
     files = {"a.txt": b"1", "in/b.bin": NOISE}
     shelled = [(f"shell/{name}", content) for name, content in files.items()]
     assert contents(zipped(tmp_path / "flat.zip", *files.items())) == files
@@ -64,7 +62,7 @@ def test_files_and_folders_come_out_and_the_only_folder_is_the_root(tmp_path: Pa
         assert contents(tarred(tmp_path / "shell", *shelled, mode=mode)) == files
 
 
-def test_the_folder_that_macos_adds_is_not_looked_at(tmp_path: Path) -> None:
+def test_the_folder_that_macos_adds_is_not_looked_at(tmp_path: Path):
     folder = FIXTURES / "checkpoints" / "char"
     files = [(f"model/{path.name}", path.read_bytes()) for path in folder.iterdir()]
     path = zipped(tmp_path / "macos.zip", *files, ("__MACOSX/model/._options.json", b"\0\5\x16\7"))
@@ -74,7 +72,7 @@ def test_the_folder_that_macos_adds_is_not_looked_at(tmp_path: Path) -> None:
         read_stored(both)
 
 
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     with unpacked(zipped(tmp_path / "a.zip", ("a", b"1"))) as folder:
@@ -85,7 +83,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", ["../a", "a/../../b", "/etc/elmokit-test"])
-def test_no_name_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_no_name_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     for archive in (zipped(tmp_path / "a.zip", (name, b"1")), tarred(tmp_path / "a.tar.gz", (name, b"1"))):
@@ -133,7 +131,7 @@ def assert_refused(path: Path, reason: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_hostile_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
     members, reason = HOSTILE[name]
     assert_refused(zipped(tmp_path / "a.zip", *members), reason)
@@ -141,7 +139,7 @@ def test_hostile_archives_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("name", HOSTILE_ZIPS)
-def test_hostile_zips_are_refused(tmp_path: Path, name: str) -> None:
+def test_hostile_zips_are_refused(tmp_path: Path, name: str):
     member, (old, new), reason = HOSTILE_ZIPS[name]
     path = zipped(tmp_path / "a.zip", member)
     assert old in path.read_bytes()
@@ -150,13 +148,11 @@ def test_hostile_zips_are_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
-def test_links_and_devices_in_tars_are_refused(tmp_path: Path, kind: bytes) -> None:
+def test_links_and_devices_in_tars_are_refused(tmp_path: Path, kind: bytes):
     assert_refused(tarred(tmp_path / "a.tar.gz", tar_link(kind)), "link: is a link or a device")
 
 
-def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(
-    tmp_path: Path, without_allocation: Callable[..., object]
-) -> None:
+def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(tmp_path: Path):
     info = tarfile.TarInfo("a")
     info.type, info.size = tarfile.XHDTYPE, 4 << 30
     with gzip.open(tmp_path / "a.tar.gz", "wb", compresslevel=1) as file:
@@ -166,7 +162,7 @@ def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(
         contents(tmp_path / "a.tar.gz")
 
 
-def test_an_error_within_an_archive_names_the_archive(tmp_path: Path) -> None:
+def test_an_error_within_an_archive_names_the_archive(tmp_path: Path):
     with zipfile.ZipFile(FIXTURES / "nlpl/typical.zip") as source:
         members = [(name, source.read(name)) for name in source.namelist() if name != "options.json"]
     path = zipped(tmp_path / "a.zip", *members, ("options.json", b'{"lstm": {}}'))
@@ -184,7 +180,7 @@ def test_an_error_within_an_archive_names_the_archive(tmp_path: Path) -> None:
 WORD_ONLY = ["config.json", "cnn_50_100_512_4096_sample.json", "encoder.pkl", "token_embedder.pkl", "word.dic"]
 
 
-def test_a_model_in_an_archive_is_inspected_and_converted(tmp_path: Path, assert_equal: Equal) -> None:
+def test_a_model_in_an_archive_is_inspected_and_converted(tmp_path: Path):
     archive = FIXTURES / "nlpl/typical.zip"
     inspection = inspect(archive)
     assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("bilm_tf", 5816, [])

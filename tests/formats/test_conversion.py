@@ -17,12 +17,10 @@ from elmokit.formats.recognise import FORMATS, read_stored, recognise
 from elmokit.formats.weights import StoredBiLM
 from elmokit.system.messages import FormatError
 from toy_format import TOY_FORMAT
-
-Make = Callable[..., StoredBiLM]
-Equal = Callable[[StoredBiLM, StoredBiLM], None]
+from toy_stored import assert_equal, make_stored
 
 
-def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path: Path, assert_equal: Equal) -> None:
+def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path: Path):
     assert convert(folder, tmp_path / "copy", to="native") == []
     assert_equal(read_stored(folder, with_softmax=True), read_stored(tmp_path / "copy", with_softmax=True))
     assert convert(folder, tmp_path / "parts", to="native", max_file_bytes=24_000, dtype="float16") == []
@@ -31,7 +29,7 @@ def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path:
     assert not read_stored(tmp_path / "without", with_softmax=None).has_softmax
 
 
-def test_a_softmax_that_is_left_out_is_said(folder: Path, tmp_path: Path, assert_equal: Equal) -> None:
+def test_a_softmax_that_is_left_out_is_said(folder: Path, tmp_path: Path):
     notes = convert(folder, tmp_path / "hdf5", to="bilm_tf")
     assert notes[0].startswith("the softmax was left out, because the HDF5 format cannot store it")
     assert_equal(read_stored(folder), read_stored(tmp_path / "hdf5"))
@@ -41,7 +39,7 @@ def test_a_softmax_that_is_left_out_is_said(folder: Path, tmp_path: Path, assert
         write_bilm_tf(tmp_path / "other", read_stored(folder, with_softmax=True))
 
 
-def test_models_that_the_old_tools_refuse_are_said(make_stored: Make, tmp_path: Path) -> None:
+def test_models_that_the_old_tools_refuse_are_said(tmp_path: Path):
     stored = make_stored()
     config = replace(stored.config, bidirectional=False, use_skip_connections=False, projection_dim=8)
     write_bilm_tf(tmp_path / "forward", make_stored(config))
@@ -52,7 +50,7 @@ def test_models_that_the_old_tools_refuse_are_said(make_stored: Make, tmp_path: 
     assert convert(tmp_path / "usual", tmp_path / "usual again", to="bilm_tf") == []
 
 
-def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path) -> None:
+def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     for to in ("native", "bilm_tf"):
         with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
@@ -63,8 +61,8 @@ def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path) -> None
 @pytest.mark.parametrize("most_bytes", [100, 3000, 9000])
 @pytest.mark.parametrize("write", [write_bilm_tf, write_native])
 def test_a_full_disk_is_an_error_and_leaves_nothing_behind(
-    make_stored: Make, tmp_path: Path, write: Callable[[Path, StoredBiLM], None], most_bytes: int
-) -> None:
+    tmp_path: Path, write: Callable[[Path, StoredBiLM], None], most_bytes: int
+):
     """HDF5 itself crashes the process when it cannot write."""
     stored = make_stored()
     with files_of_at_most(most_bytes), pytest.raises(OSError, match="File too large") as error:
@@ -73,7 +71,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_behind(
     assert error.value.filename == str(tmp_path / "model")
 
 
-def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) -> None:
+def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path):
     with pytest.raises(ValueError, match="cannot convert to 'onnx'; expected native or bilm_tf"):
         convert(pair, tmp_path / "out", to="onnx")
     with pytest.raises(ValueError, match="bilm_tf is written in float32, not in float16"):
@@ -86,9 +84,7 @@ def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_a_repository_for_the_hub_is_a_native_model_with_a_card(
-    folder: Path, tmp_path: Path, assert_equal: Equal
-) -> None:
+def test_a_repository_for_the_hub_is_a_native_model_with_a_card(folder: Path, tmp_path: Path):
     (note,) = convert(folder, tmp_path / "hub", to="hugging_face", dtype="float32")
     assert note.startswith("README.md lacks the language, the training text and the licence")
     assert_equal(read_stored(tmp_path / "hub", with_softmax=True), read_stored(folder, with_softmax=True))
@@ -108,20 +104,20 @@ def toy(folder: Path, tmp_path: Path) -> Path:
     return tmp_path / "toy"
 
 
-def test_a_new_format_is_recognised_as_a_folder_and_as_a_file(toy: Path, folder: Path) -> None:
+def test_a_new_format_is_recognised_as_a_folder_and_as_a_file(toy: Path, folder: Path):
     assert recognise(toy, formats=WITH_TOY) is recognise(toy / "toy.npz", formats=WITH_TOY) is TOY_FORMAT
     assert recognise(folder, formats=WITH_TOY) is NATIVE
     with pytest.raises(FormatError, match="is a zip archive, and holds no model that can be read: .*npy"):
         recognise(toy / "toy.npz")
 
 
-def test_a_new_format_is_read(toy: Path, folder: Path, assert_equal: Equal) -> None:
+def test_a_new_format_is_read(toy: Path, folder: Path):
     assert_equal(read_stored(toy, with_softmax=None, formats=WITH_TOY), read_stored(folder))
     with pytest.raises(FormatError, match="toys never have one"):
         read_stored(toy, with_softmax=True, formats=WITH_TOY)
 
 
-def test_a_new_format_is_inspected(toy: Path) -> None:
+def test_a_new_format_is_inspected(toy: Path):
     (toy / "notes.txt").write_text("mine\n")
     inspection = inspect(toy, formats=WITH_TOY)
     assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("toy", 3622, [])
@@ -129,13 +125,13 @@ def test_a_new_format_is_inspected(toy: Path) -> None:
     assert str(inspection).splitlines()[1] == "  format      toy (npz)"
 
 
-def test_a_new_format_is_converted(toy: Path, folder: Path, tmp_path: Path, assert_equal: Equal) -> None:
+def test_a_new_format_is_converted(toy: Path, folder: Path, tmp_path: Path):
     for to in ("native", "bilm_tf"):
         assert convert(toy, tmp_path / to, to=to, formats=WITH_TOY) == []
         assert_equal(read_stored(tmp_path / to), read_stored(folder))
 
 
-def test_a_format_that_is_only_read_is_no_target(toy: Path, tmp_path: Path) -> None:
+def test_a_format_that_is_only_read_is_no_target(toy: Path, tmp_path: Path):
     only_read = (*FORMATS, replace(TOY_FORMAT, write=None))
     convert(toy, tmp_path / "native", to="native", formats=only_read)
     with pytest.raises(ValueError, match="cannot convert to 'toy'; expected native or bilm_tf"):

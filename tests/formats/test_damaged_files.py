@@ -31,7 +31,7 @@ ALONE = ("nlpl/typical.zip", "allennlp/frozen.model.tar.gz", "allennlp/elmo_two_
         *(("checkpoints/char", name) for name in CHECKPOINT),
     ],
 )
-def test_a_damaged_file_is_read_or_refused(tmp_path: Path, model: str, name: str) -> None:
+def test_a_damaged_file_is_read_or_refused(tmp_path: Path, model: str, name: str):
     given = tmp_path / Path(model).name
     (shutil.copytree if name else shutil.copyfile)(FIXTURES / model, given)
     for content in mutants((given / name).read_bytes(), number=8, seed=5):
@@ -43,7 +43,7 @@ def test_a_damaged_file_is_read_or_refused(tmp_path: Path, model: str, name: str
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
-def test_damaged_hdf5_is_read_or_refused_and_crashes_nothing(pair: Path) -> None:
+def test_damaged_hdf5_is_read_or_refused_and_crashes_nothing(pair: Path):
     weights = pair / "weights.hdf5"
     contents = mutants(weights.read_bytes(), number=60, seed=3)
     calls = [Call(partial(read_stored, pair), prepare=partial(weights.write_bytes, content)) for content in contents]
@@ -52,7 +52,7 @@ def test_damaged_hdf5_is_read_or_refused_and_crashes_nothing(pair: Path) -> None
     assert all(str(pair) in ending.said for ending in endings if ending.outcome is Outcome.REFUSED)
 
 
-def test_hdf5_that_is_cut_short_is_refused_wherever_it_is_cut(pair: Path) -> None:
+def test_hdf5_that_is_cut_short_is_refused_wherever_it_is_cut(pair: Path):
     weights = pair / "weights.hdf5"
     whole = weights.read_bytes()
     for length in [*range(0, 100, 19), *range(100, len(whole), 2999), len(whole) - 1]:
@@ -62,7 +62,7 @@ def test_hdf5_that_is_cut_short_is_refused_wherever_it_is_cut(pair: Path) -> Non
         assert inspect(pair / "options.json", weights).refusals
 
 
-def test_safetensors_that_are_cut_short_or_longer_are_refused(folder: Path) -> None:
+def test_safetensors_that_are_cut_short_or_longer_are_refused(folder: Path):
     weights = folder / "model.safetensors"
     whole = weights.read_bytes()
     for length in [*range(0, 3000, 97), *range(3000, len(whole), 1999), len(whole) - 1]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,26 +15,25 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored, recognise
-from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.system.messages import FormatError
+from toy_stored import assert_equal
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
-Equal = Callable[[StoredBiLM, StoredBiLM], None]
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
+def model(tmp_path: Path):
     return shutil.copytree(FIXTURES / "many_langs" / "char_word", tmp_path / "model")
 
 
-def test_it_is_told_by_the_folder_and_by_each_of_its_files(model: Path) -> None:
+def test_it_is_told_by_the_folder_and_by_each_of_its_files(model: Path):
     for path in (model, model / "config.json", model / "encoder.pkl", model / "token_embedder.pkl"):
         assert recognise(path).name == "many_langs"
 
 
-def test_an_inspection_says_what_is_read(model: Path) -> None:
+def test_an_inspection_says_what_is_read(model: Path):
     inspection = inspect(model)
     assert (inspection.num_parameters, inspection.refusals, inspection.risks) == (7233, [], [])
     assert "a dictionary of 53, embedded in 7" in str(inspection)
@@ -44,7 +42,7 @@ def test_an_inspection_says_what_is_read(model: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["many_langs/char_word", "many_langs/word_only", "checkpoints/word"])
-def test_it_is_converted_to_the_native_format_and_to_no_hdf5(name: str, tmp_path: Path, assert_equal: Equal) -> None:
+def test_it_is_converted_to_the_native_format_and_to_no_hdf5(name: str, tmp_path: Path):
     convert(FIXTURES / name, tmp_path / "native", to="native")
     stored, again = read_stored(FIXTURES / name), read_stored(tmp_path / "native")
     assert_equal(again, stored)
@@ -54,7 +52,7 @@ def test_it_is_converted_to_the_native_format_and_to_no_hdf5(name: str, tmp_path
         convert(FIXTURES / name, tmp_path / "pair", to="bilm_tf")
 
 
-def test_a_copy_of_elmo_keeps_the_dictionaries(model: Path) -> None:
+def test_a_copy_of_elmo_keeps_the_dictionaries(model: Path):
     elmo = Elmo(model, device="cpu")
     copy = pickle.loads(pickle.dumps(elmo))
     sentences = [["The", "dog"], ["밥"]]
@@ -62,18 +60,18 @@ def test_a_copy_of_elmo_keeps_the_dictionaries(model: Path) -> None:
     assert copy.fingerprint() == elmo.fingerprint()
 
 
-def test_words_are_cut_in_characters_and_a_user_is_told(model: Path) -> None:
+def test_words_are_cut_in_characters_and_a_user_is_told(model: Path):
     with pytest.warns(UserWarning, match="1 of 2 tokens are longer than the 19 characters that this model reads"):
         Elmo(model, device="cpu").encode([["밥" * 20, "밥" * 19]])
 
 
-def test_an_absent_architecture_is_assumed_and_a_risk(model: Path) -> None:
+def test_an_absent_architecture_is_assumed_and_a_risk(model: Path):
     (model / "cnn_50_100_512_4096_sample.json").unlink()
     assert read_stored(model).config.max_characters_per_token == 50
     assert "at most 50 characters per token are assumed" in str(inspect(model))
 
 
-def test_plain_lstms_are_refused_by_name() -> None:
+def test_plain_lstms_are_refused_by_name():
     with pytest.raises(FormatError, match="is a model of plain LSTMs"):
         recognise(FIXTURES / "many_langs" / "lstm_word")
 
@@ -102,14 +100,14 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_files_that_do_not_belong_together_are_refused(model: Path, name: str) -> None:
+def test_files_that_do_not_belong_together_are_refused(model: Path, name: str):
     file, old, new, reason = REFUSALS[name]
     changed(model / file, old, new)
     with pytest.raises(FormatError, match=reason):
         read_stored(model)
 
 
-def test_missing_files_and_links_are_refused(model: Path, tmp_path: Path) -> None:
+def test_missing_files_and_links_are_refused(model: Path, tmp_path: Path):
     (model / "word.dic").rename(tmp_path / "word.dic")
     (model / "word.dic").symlink_to(tmp_path / "word.dic")
     with pytest.raises(FormatError, match=r"word\.dic: is missing, or a link out"):
@@ -121,7 +119,7 @@ def test_missing_files_and_links_are_refused(model: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["word.dic", "char.dic"])
 @pytest.mark.parametrize("which", ["an earlier version", "cut", "a number left out", "a number twice"])
-def test_a_dictionary_of_another_version_is_refused(model: Path, name: str, which: str) -> None:
+def test_a_dictionary_of_another_version_is_refused(model: Path, name: str, which: str):
     lines = (model / name).read_text(encoding="utf-8").splitlines()
     symbols = [line.rpartition("\t")[0] for line in lines]
     symbols.remove(symbols[9])
@@ -136,7 +134,7 @@ def test_a_dictionary_of_another_version_is_refused(model: Path, name: str, whic
         read_stored(model)
 
 
-def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
+def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path):
     folder = shutil.copytree(FIXTURES / "checkpoints" / "word", tmp_path / "word")
     changed(folder / "vocab.txt", "<UNK>\n", "<UNK>\nmore\n")
     with pytest.raises(FormatError, match="has 45 tokens, but the table of words has 44 rows"):
@@ -157,7 +155,7 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
 )
 def test_a_damaged_dictionary_of_a_native_model_is_refused(
     model: Path, tmp_path: Path, field: str, value: object, reason: str
-) -> None:
+):
     convert(model, tmp_path / "native", to="native")
     path = tmp_path / "native" / "dictionary.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {field: value}))
@@ -165,9 +163,7 @@ def test_a_damaged_dictionary_of_a_native_model_is_refused(
         read_stored(tmp_path / "native")
 
 
-def test_a_dictionary_that_is_too_large_for_the_rows_is_refused_before_it_is_parsed(
-    model: Path, tmp_path: Path
-) -> None:
+def test_a_dictionary_that_is_too_large_for_the_rows_is_refused_before_it_is_parsed(model: Path, tmp_path: Path):
     convert(model, tmp_path / "native", to="native")
     path = tmp_path / "native" / "dictionary.json"
     path.write_text('{"words": [' + "[]," * 700_000 + "[]]}")
@@ -176,7 +172,7 @@ def test_a_dictionary_that_is_too_large_for_the_rows_is_refused_before_it_is_par
     assert "has more than 1.1 MiB" in str(inspect(tmp_path / "native"))
 
 
-def test_such_a_model_is_not_trained() -> None:
+def test_such_a_model_is_not_trained():
     lookup = LookupConfig(num_words=9, word_dim=512, num_symbols=0, padding_symbol=0, projects=False)
     bilm = replace(BiLMConfig(), filters=(), num_highway_layers=0, lookup=lookup)
     with pytest.raises(ValueError, match="cannot be trained"):

@@ -23,13 +23,13 @@ def write(path: Path, libver: str) -> None:
 
 
 @pytest.mark.parametrize("libver", ["earliest", "v108", "latest"])
-def test_short_texts_are_read_and_everything_else_is_left_out(tmp_path: Path, libver: str) -> None:
+def test_short_texts_are_read_and_everything_else_is_left_out(tmp_path: Path, libver: str):
     write(tmp_path / "file.h5", libver)
     assert NumberedDatasets(tmp_path / "file.h5").attributes() == TEXTS
 
 
 @pytest.mark.parametrize("libver", ["earliest", "v108"])
-def test_whatever_is_damaged_there_are_texts_or_a_refusal(tmp_path: Path, libver: str) -> None:
+def test_whatever_is_damaged_there_are_texts_or_a_refusal(tmp_path: Path, libver: str):
     path, damaged = tmp_path / "file.h5", tmp_path / "damaged.h5"
     write(path, libver)
     address = 48 if libver == "v108" else 96  # of the header of the root group, after that of the file
@@ -37,7 +37,7 @@ def test_whatever_is_damaged_there_are_texts_or_a_refusal(tmp_path: Path, libver
     content = path.read_bytes()
     start = content.index(b"GCOL")
     refused = 0
-    for at in [*range(address, address + 500, 5), *range(start, start + 400, 5)]:
+    for at in [*range(address, address + 500, 9), *range(start, start + 400, 9)]:
         for new in (b"\0\0", b"\xff\xff"):
             damaged.write_bytes(content[:at] + new + content[at + 2 :])
             try:
@@ -45,4 +45,4 @@ def test_whatever_is_damaged_there_are_texts_or_a_refusal(tmp_path: Path, libver
             except FormatError as error:
                 assert str(error).startswith(f"{damaged}: attributes: cannot be read: ")
                 refused += 1
-    assert refused > 20
+    assert refused > 10

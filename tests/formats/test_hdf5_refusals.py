@@ -10,7 +10,6 @@ import re
 import time
 import zlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -25,8 +24,8 @@ from elmokit.files.hdf5 import describe_dataset
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored
 from elmokit.system.messages import FormatError
+from toy_stored import without_allocation
 
-Frugal = Callable[[], AbstractContextManager[None]]
 Change = Callable[[Any, Path], object]
 CONVOLUTION, SHAPE = "CNN/W_cnn_1", (1, 2, 4, 5)
 CELL = "RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell"
@@ -161,7 +160,7 @@ ATTACKS: dict[str, tuple[Change, str, str]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_refuses(pair: Path, without_allocation: Frugal, attack: str) -> None:
+def test_refuses(pair: Path, attack: str):
     change, dataset, reason = ATTACKS[attack]
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         change(file, pair)
@@ -174,7 +173,7 @@ def test_refuses(pair: Path, without_allocation: Frugal, attack: str) -> None:
         assert any(re.search(rf"dataset {dataset}: .*({reason})", text) for text in inspect(pair).refusals)
 
 
-def test_a_dataset_beside_the_weights_is_left_alone_and_said(pair: Path) -> None:
+def test_a_dataset_beside_the_weights_is_left_alone_and_said(pair: Path):
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         file["embedding"] = np.zeros((5, 6), np.float32)
         file["notes/author"] = "somebody"
@@ -182,7 +181,7 @@ def test_a_dataset_beside_the_weights_is_left_alone_and_said(pair: Path) -> None
     assert "weights.hdf5 has 2 datasets not of a biLM: embedding, notes/author" in inspect(pair).risks
 
 
-def test_37_gigabytes_declared_in_two_kilobytes_are_refused_at_once(tmp_path: Path, without_allocation: Frugal) -> None:
+def test_37_gigabytes_declared_in_two_kilobytes_are_refused_at_once(tmp_path: Path):
     """The options and the file agree; only the bytes are not there."""
     _write_options(tmp_path, filters=[[1, 99_999]], projection_dim=99_999, dim=99_999)
     for storage in ({"chunks": (1024, 1024), "compression": "gzip"}, {}):
@@ -200,7 +199,7 @@ def test_37_gigabytes_declared_in_two_kilobytes_are_refused_at_once(tmp_path: Pa
         )
 
 
-def test_a_compressed_bomb_is_refused(tmp_path: Path, without_allocation: Frugal) -> None:
+def test_a_compressed_bomb_is_refused(tmp_path: Path):
     """36 MB of zeros in 50 kB, as large as the options say."""
     _write_options(tmp_path, filters=[[1, 3000]], projection_dim=4, dim=4)
     with h5py.File(tmp_path / "weights.hdf5", "w") as file:
@@ -217,7 +216,7 @@ def test_a_compressed_bomb_is_refused(tmp_path: Path, without_allocation: Frugal
     assert any(re.search(r"CNN_high_0/W_carry: declares 34\.3 MiB but stores .* KiB", refusal) for refusal in refusals)
 
 
-def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch):
     """Several names, or the headers of several datasets, could make any size of a few bytes."""
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         del file["CNN_high_0/W_transform"]
@@ -234,7 +233,7 @@ def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch:
         read_stored(pair)
 
 
-def test_the_entry_of_a_name_with_control_characters_is_printable(pair: Path) -> None:
+def test_the_entry_of_a_name_with_control_characters_is_printable(pair: Path):
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         file["\x1b[2Jevil\nname"] = h5py.SoftLink("/x")
     with pytest.raises(FormatError) as error:
@@ -243,7 +242,7 @@ def test_the_entry_of_a_name_with_control_characters_is_printable(pair: Path) ->
     assert str(inspect(pair)).replace("\n", "").isprintable()
 
 
-def test_too_many_names_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_names_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hdf5, "MAX_ENTRIES", 20)
     with pytest.raises(FormatError, match="holds more than 20 names"):
         read_stored(pair)

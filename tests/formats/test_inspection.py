@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -13,12 +12,12 @@ import pytest
 
 from elmokit.formats.inspect import inspect
 from elmokit.formats.native import write_native
-from elmokit.formats.weights import StoredBiLM
+from toy_stored import make_stored
 
-Make = Callable[..., StoredBiLM]
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
-def test_a_native_model(folder: Path) -> None:
+def test_a_native_model(folder: Path):
     inspection = inspect(folder)
     assert inspection.format == "native"
     assert {path.name for path in inspection.files} == {path.name for path in folder.iterdir()}
@@ -40,7 +39,7 @@ def test_a_native_model(folder: Path) -> None:
         assert words in text
 
 
-def test_a_pair(pair: Path) -> None:
+def test_a_pair(pair: Path):
     inspection = inspect(pair)
     assert inspection.format == "bilm_tf"
     assert {path.name for path in inspection.files} == {"options.json", "weights.hdf5", "vocabulary.txt"}
@@ -55,24 +54,24 @@ def test_a_pair(pair: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])
-def test_the_published_fixtures(published: Callable[[str], Path], name: str) -> None:
-    inspection = inspect(published(name))
+def test_the_published_fixtures(name: str):
+    inspection = inspect(FIXTURES / name)
     assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("bilm_tf", 105_120, [])
     assert any("not of the model" in risk and "lm_embeddings_0.hdf5" in risk for risk in inspection.risks)
 
 
-def test_only_strangers_in_the_folder_of_the_model_are_named(folder: Path, published: Callable[[str], Path]) -> None:
+def test_only_strangers_in_the_folder_of_the_model_are_named(folder: Path):
     for name in ("metrics.jsonl", "heldout.txt"):  # of the run
         (folder / name).write_text("{}\n")
     assert inspect(folder).risks == []
     (folder / "det.out").write_text("notes")
     assert inspect(folder).risks == inspect(folder / "config.json").risks == ["1 file not of the model: det.out"]
     state = folder / "elmo.th"
-    shutil.copy(published("formats/allennlp") / "elmo_two_mixes.state_dict.th", state)
+    shutil.copy(FIXTURES / "formats" / "allennlp" / "elmo_two_mixes.state_dict.th", state)
     assert not any("not of the model" in risk for risk in inspect(state).risks)
 
 
-def test_the_parts_of_a_softmax_are_counted(make_stored: Make, tmp_path: Path) -> None:
+def test_the_parts_of_a_softmax_are_counted(tmp_path: Path):
     write_native(tmp_path / "model", make_stored(num_tokens=2000), max_file_bytes=24_000, dtype="float16")
     inspection = inspect(tmp_path / "model")
     assert inspection.num_softmax_rows == 2000
@@ -82,7 +81,7 @@ def test_the_parts_of_a_softmax_are_counted(make_stored: Make, tmp_path: Path) -
     assert "softmax-00001-of-00002.safetensors: is missing" in inspect(tmp_path / "model").refusals[0]
 
 
-def test_a_long_list_of_refusals_is_cut_in_the_text(pair: Path) -> None:
+def test_a_long_list_of_refusals_is_cut_in_the_text(pair: Path):
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         for number in range(300):
             file[f"link{number}"] = h5py.SoftLink("/x")
@@ -91,7 +90,7 @@ def test_a_long_list_of_refusals_is_cut_in_the_text(pair: Path) -> None:
     assert "... and 250 more" in str(inspection)
 
 
-def test_neither_inspection_nor_conversion_imports_torch(pair: Path, tmp_path: Path) -> None:
+def test_neither_inspection_nor_conversion_imports_torch(pair: Path, tmp_path: Path):
     program = f"""
 import sys
 from elmokit.formats.convert import convert

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,16 +20,14 @@ from elmokit.formats.recognise import read_stored
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
+from toy_stored import assert_equal, make_stored, without_allocation
 
-Make = Callable[..., StoredBiLM]
-Frugal = Callable[[], AbstractContextManager[None]]
 Change = Callable[[dict[str, Any]], object]
-Equal = Callable[[StoredBiLM, StoredBiLM], None]
 EMBEDDING = "char_encoder.embedding.weight"
 FILES = ["README.md", "config.json", "model.safetensors", "vocabulary.txt"]
 
 
-def test_the_folder_is_what_the_format_says(folder: Path) -> None:
+def test_the_folder_is_what_the_format_says(folder: Path):
     assert sorted(path.name for path in folder.iterdir()) == FILES
     config = json.loads((folder / "config.json").read_text())
     assert (config["format"], config["version"]) == ("elmokit", 1)
@@ -54,7 +51,7 @@ def test_the_folder_is_what_the_format_says(folder: Path) -> None:
         (lambda c: c["bilm"].update(num_characters=300), r"field bilm\.num_characters: is 300; expected 261 to 262"),
     ],
 )
-def test_refuses_a_config(folder: Path, change: Change, message: str) -> None:
+def test_refuses_a_config(folder: Path, change: Change, message: str):
     config = json.loads((folder / "config.json").read_text())
     change(config)
     (folder / "config.json").write_text(json.dumps(config))
@@ -88,7 +85,7 @@ def _read_raw(path: Path) -> tuple[dict[str, Any], bytes]:
         (lambda h: h.update(other={"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}), "other: is not a weight"),
     ],
 )
-def test_refuses_a_header(folder: Path, without_allocation: Frugal, change: Change, message: str) -> None:
+def test_refuses_a_header(folder: Path, change: Change, message: str):
     weights = folder / "model.safetensors"
     header, data = _read_raw(weights)
     change(header)
@@ -119,7 +116,7 @@ def _rename(header: dict[str, Any], name: str, new: str) -> None:
     ],
     ids=range(6),
 )
-def test_refuses_what_is_not_safetensors(folder: Path, content: bytes, message: str) -> None:
+def test_refuses_what_is_not_safetensors(folder: Path, content: bytes, message: str):
     (folder / "model.safetensors").write_bytes(content)
     with pytest.raises(FormatError, match=rf"model\.safetensors: .*{message}"):
         read_native(folder)
@@ -128,7 +125,7 @@ def test_refuses_what_is_not_safetensors(folder: Path, content: bytes, message: 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_refuses_weights_that_are_not_finite(folder: Path, make_stored: Make, value: float, dtype: str) -> None:
+def test_refuses_weights_that_are_not_finite(folder: Path, value: float, dtype: str):
     stored = make_stored()
     stored.tensors["char_encoder.highways.0.gate.bias"][3] = 1234.0
     write_native(folder, stored, dtype=dtype)
@@ -139,7 +136,7 @@ def test_refuses_weights_that_are_not_finite(folder: Path, make_stored: Make, va
         read_native(folder)
 
 
-def test_refuses_to_write_what_could_not_be_read(make_stored: Make, tmp_path: Path) -> None:
+def test_refuses_to_write_what_could_not_be_read(tmp_path: Path):
     target = tmp_path / "model"
     name = "forward_lstm.layers.0.bias"
 
@@ -170,7 +167,7 @@ def test_refuses_to_write_what_could_not_be_read(make_stored: Make, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_incomplete_softmax_is_refused_only_when_it_is_wanted(make_stored: Make, tmp_path: Path) -> None:
+def test_an_incomplete_softmax_is_refused_only_when_it_is_wanted(tmp_path: Path):
     folder = tmp_path / "model"
     write_native(folder, make_stored(num_tokens=2000), max_file_bytes=24_000)
     second = folder / "softmax-00002-of-00003.safetensors"
@@ -191,14 +188,14 @@ def test_an_incomplete_softmax_is_refused_only_when_it_is_wanted(make_stored: Ma
         read_native(folder, with_softmax=True)
 
 
-def test_softmax_and_vocabulary_must_agree(folder: Path) -> None:
+def test_softmax_and_vocabulary_must_agree(folder: Path):
     Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(folder / "vocabulary.txt")
     with pytest.raises(FormatError, match=r"vocabulary\.txt: has 4 tokens, but the softmax has 20 rows"):
         read_native(folder, with_softmax=True)
     assert any("has 4 tokens, but the softmax has 20 rows" in refusal for refusal in inspect(folder).refusals)
 
 
-def test_a_config_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+def test_a_config_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path):
     secret = tmp_path / "secret"
     for content in ("{secret secret", (folder / "config.json").read_text()):
         secret.write_text(content)
@@ -218,7 +215,7 @@ def raise_refusals(read: object) -> None:
 @pytest.mark.parametrize("inner", [".", "elmo"])
 def test_links_within_the_folder_and_into_the_cache_of_hugging_face_are_followed(
     folder: Path, tmp_path: Path, inner: str
-) -> None:
+):
     (folder / "vocabulary.txt").rename(folder / "words.txt")
     (folder / "vocabulary.txt").symlink_to("words.txt")
     assert read_native(folder).vocabulary is not None
@@ -232,9 +229,7 @@ def test_links_within_the_folder_and_into_the_cache_of_hugging_face_are_followed
     assert read_native(snapshot).vocabulary is not None
 
 
-def test_a_failure_leaves_nothing_behind(
-    make_stored: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assert_equal: Equal
-) -> None:
+def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def full_disk(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -252,7 +247,7 @@ def test_a_failure_leaves_nothing_behind(
         assert_equal(stored, read_native(tmp_path / "old", with_softmax=True))
 
 
-def test_a_newer_model_takes_the_place_of_an_older_one(make_stored: Make, tmp_path: Path, assert_equal: Equal) -> None:
+def test_a_newer_model_takes_the_place_of_an_older_one(tmp_path: Path):
     first, second = make_stored(num_tokens=2000), make_stored(num_tokens=20)
     write_native(tmp_path / "model", first, max_file_bytes=24_000)
     (tmp_path / "model" / "metrics.jsonl").write_text("{}\n")
@@ -263,7 +258,7 @@ def test_a_newer_model_takes_the_place_of_an_older_one(make_stored: Make, tmp_pa
     assert read_native(tmp_path / "model").vocabulary is None
 
 
-def test_other_folders_are_not_written_into(make_stored: Make, tmp_path: Path) -> None:
+def test_other_folders_are_not_written_into(tmp_path: Path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "config.json").write_text('{"theme": "dark"}')
     with pytest.raises(FileExistsError, match="does not hold a native model; choose another folder or remove it"):
@@ -277,12 +272,12 @@ ONLY = "softmax-00001-of-00001.safetensors"
 
 
 @pytest.fixture
-def quantised(make_stored: Make, tmp_path: Path) -> Path:
+def quantised(tmp_path: Path) -> Path:
     write_native(tmp_path / "int8", make_stored(num_tokens=20), softmax_dtype="int8")
     return tmp_path / "int8"
 
 
-def test_each_number_is_off_by_half_a_step_at_most(quantised: Path, make_stored: Make) -> None:
+def test_each_number_is_off_by_half_a_step_at_most(quantised: Path):
     stored, read = make_stored(num_tokens=20), read_native(quantised, with_softmax=True)
     weight = stored.tensors[SOFTMAX_WEIGHT]
     steps = np.abs(weight).max(axis=1, keepdims=True) / 127
@@ -291,16 +286,14 @@ def test_each_number_is_off_by_half_a_step_at_most(quantised: Path, make_stored:
     assert np.array_equal(read.tensors[SOFTMAX_BIAS], stored.tensors[SOFTMAX_BIAS])
 
 
-def test_rows_of_zeros_stay_zeros(make_stored: Make, tmp_path: Path) -> None:
+def test_rows_of_zeros_stay_zeros(tmp_path: Path):
     stored = make_stored(num_tokens=20)
     stored.tensors[SOFTMAX_WEIGHT][3] = 0.0
     write_native(tmp_path / "model", stored, softmax_dtype="int8")
     assert not read_native(tmp_path / "model", with_softmax=True).tensors[SOFTMAX_WEIGHT][3].any()
 
 
-def test_it_is_split_into_files_and_converted_like_any_other(
-    make_stored: Make, tmp_path: Path, assert_equal: Equal
-) -> None:
+def test_it_is_split_into_files_and_converted_like_any_other(tmp_path: Path):
     write_native(tmp_path / "whole", make_stored(num_tokens=3000), softmax_dtype="int8")
     convert(tmp_path / "whole", tmp_path / "parts", to="native", softmax_dtype="int8", max_file_bytes=24_000)
     parts = sorted((tmp_path / "parts").glob("softmax-*"))
@@ -311,7 +304,7 @@ def test_it_is_split_into_files_and_converted_like_any_other(
     assert_equal(once, read_native(tmp_path / "float32", with_softmax=True))
 
 
-def test_the_types_are_described(quantised: Path) -> None:
+def test_the_types_are_described(quantised: Path):
     inspection = inspect(quantised)
     assert (inspection.dtypes, inspection.softmax_dtypes, inspection.refusals) == (["float32"], ["int8"], [])
     assert inspection.num_softmax_rows == 20
@@ -330,7 +323,7 @@ def test_the_types_are_described(quantised: Path) -> None:
         (lambda tensors: tensors.update({SOFTMAX_WEIGHT: np.zeros((20, 6), np.int16)}), "is of type I16"),
     ],
 )
-def test_damaged_rows_are_refused(quantised: Path, change: Callable[[dict[str, object]], object], message: str) -> None:
+def test_damaged_rows_are_refused(quantised: Path, change: Callable[[dict[str, object]], object], message: str):
     tensors = read_arrays(quantised / ONLY, read_layout(quantised / ONLY))
     change(tensors)
     write_arrays(quantised / ONLY, tensors)
@@ -338,7 +331,7 @@ def test_damaged_rows_are_refused(quantised: Path, change: Callable[[dict[str, o
         read_native(quantised, with_softmax=True)
 
 
-def test_only_a_softmax_is_written_in_int8(make_stored: Make, quantised: Path, tmp_path: Path) -> None:
+def test_only_a_softmax_is_written_in_int8(quantised: Path, tmp_path: Path):
     with pytest.raises(ValueError, match="native is written in float32 or float16, not in int8"):
         convert(quantised, tmp_path / "out", to="native", dtype="int8")
     with pytest.raises(ValueError, match="the softmax of native is written in float32 or float16 or int8, not in int4"):

@@ -59,13 +59,13 @@ def _write(folder: Path, options: object) -> Path:
         (lambda o: o.update(bidirectional=False), "bidirectional", False),
     ],
 )
-def test_defaults_are_those_of_the_loaders(tmp_path: Path, change: Change, field: str, value: object) -> None:
+def test_defaults_are_those_of_the_loaders(tmp_path: Path, change: Change, field: str, value: object):
     options = released()
     change(options)
     assert getattr(read_options(_write(tmp_path, options)).config, field) == value
 
 
-def test_a_clip_of_0_is_no_clip_and_a_risk(pair: Path) -> None:
+def test_a_clip_of_0_is_no_clip_and_a_risk(pair: Path):
     options = json.loads((pair / "options.json").read_text())
     options["lstm"]["cell_clip"] = 0
     _write(pair, options)
@@ -73,7 +73,7 @@ def test_a_clip_of_0_is_no_clip_and_a_risk(pair: Path) -> None:
     assert any("lstm.cell_clip is 0: read as no clipping" in risk for risk in inspect(pair).risks)
 
 
-def test_fields_that_are_not_known_are_a_risk(pair: Path) -> None:
+def test_fields_that_are_not_known_are_a_risk(pair: Path):
     options = json.loads((pair / "options.json").read_text())
     options["lstm"]["peepholes"] = True
     options["author"] = {"name": "somebody"}
@@ -106,7 +106,7 @@ def test_fields_that_are_not_known_are_a_risk(pair: Path) -> None:
         (lambda o: o["char_cnn"].update(filters=[[1, 32, 5]]), "not a pair"),
     ],
 )
-def test_refuses(pair: Path, change: Change, message: str) -> None:
+def test_refuses(pair: Path, change: Change, message: str):
     options = released()
     change(options)
     path = _write(pair, options)
@@ -115,7 +115,7 @@ def test_refuses(pair: Path, change: Change, message: str) -> None:
     assert inspect(path, pair / "weights.hdf5").refusals
 
 
-def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path) -> None:
+def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path):
     options = released()
     del options["char_cnn"]
     path = _write(pair, options)
@@ -136,7 +136,7 @@ def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path) ->
     ],
     ids=lambda value: value[:30],
 )
-def test_refuses_what_is_not_an_ordinary_json_object(pair: Path, text: str, message: str) -> None:
+def test_refuses_what_is_not_an_ordinary_json_object(pair: Path, text: str, message: str):
     path = _write(pair, text)
     with pytest.raises(FormatError, match=rf"options\.json: .*({message})"):
         read_stored(path, pair / "weights.hdf5")

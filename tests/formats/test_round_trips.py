@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,15 +16,14 @@ from elmokit.formats.convert import convert
 from elmokit.formats.native import read_native, write_native
 from elmokit.formats.read import from_stored, read_bilm, to_stored
 from elmokit.formats.recognise import read_stored
-from elmokit.formats.weights import StoredBiLM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-
-Make = Callable[..., StoredBiLM]
-Equal = Callable[[StoredBiLM, StoredBiLM], None]
+from toy_stored import assert_equal, make_stored
 
 TINY = BiLMConfig(filters=((1, 3), (2, 5)), character_dim=4, max_characters_per_token=12, projection_dim=6, lstm_dim=10)
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 @pytest.mark.parametrize(
@@ -40,9 +38,7 @@ TINY = BiLMConfig(filters=((1, 3), (2, 5)), character_dim=4, max_characters_per_
     ],
     ids=str,
 )
-def test_every_shape_that_options_allow_survives_both_formats(
-    make_stored: Make, assert_equal: Equal, tmp_path: Path, config: BiLMConfig
-) -> None:
+def test_every_shape_that_options_allow_survives_both_formats(tmp_path: Path, config: BiLMConfig):
     stored = make_stored(config)
     write_bilm_tf(tmp_path / "hdf5", stored)
     assert_equal(stored, read_stored(tmp_path / "hdf5"))
@@ -51,9 +47,7 @@ def test_every_shape_that_options_allow_survives_both_formats(
     assert read_stored(tmp_path / "native").pretraining == stored.pretraining
 
 
-def test_a_pair_has_the_number_of_characters_that_bilm_tf_wants(
-    make_stored: Make, assert_equal: Equal, tmp_path: Path
-) -> None:
+def test_a_pair_has_the_number_of_characters_that_bilm_tf_wants(tmp_path: Path):
     stored = make_stored(replace(TINY, num_characters=261))  # as a checkpoint has it
     write_bilm_tf(tmp_path / "hdf5", stored)
     assert_equal(replace(stored, config=TINY), read_stored(tmp_path / "hdf5"))
@@ -62,23 +56,21 @@ def test_a_pair_has_the_number_of_characters_that_bilm_tf_wants(
 
 
 @pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])
-def test_a_published_model_comes_back_with_the_same_datasets(
-    published: Callable[[str], Path], tmp_path: Path, name: str
-) -> None:
-    convert(published(name), tmp_path / "native", to="native")
+def test_a_published_model_comes_back_with_the_same_datasets(tmp_path: Path, name: str):
+    convert(FIXTURES / name, tmp_path / "native", to="native")
     convert(tmp_path / "native", tmp_path / "hdf5", to="bilm_tf")
-    first = _datasets(published(name) / "lm_weights.hdf5")
+    first = _datasets(FIXTURES / name / "lm_weights.hdf5")
     second = _datasets(tmp_path / "hdf5" / "weights.hdf5")
     assert first.keys() == second.keys()
     for dataset, values in first.items():
         assert values.shape == second[dataset].shape
         assert values.tobytes() == second[dataset].tobytes(), dataset
-    before = json.loads((published(name) / "options.json").read_text())
+    before = json.loads((FIXTURES / name / "options.json").read_text())
     after = json.loads((tmp_path / "hdf5" / "options.json").read_text())
     assert after == before | {"bidirectional": True}
 
 
-def test_tensors_lie_where_the_reference_says(make_stored: Make, tmp_path: Path) -> None:
+def test_tensors_lie_where_the_reference_says(tmp_path: Path):
     stored = make_stored()
     write_bilm_tf(tmp_path / "hdf5", stored)
     datasets, ours, hidden, dim = _datasets(tmp_path / "hdf5" / "weights.hdf5"), stored.tensors, 10, 6
@@ -111,9 +103,7 @@ def test_tensors_lie_where_the_reference_says(make_stored: Make, tmp_path: Path)
         (replace(TINY, bidirectional=False), ("RNN_0/RNN/", "RNN/")),
     ],
 )
-def test_the_names_that_other_dumps_have_are_read(
-    make_stored: Make, assert_equal: Equal, tmp_path: Path, config: BiLMConfig, rename: tuple[str, str]
-) -> None:
+def test_the_names_that_other_dumps_have_are_read(tmp_path: Path, config: BiLMConfig, rename: tuple[str, str]):
     """A dump of one layer has no MultiRNNCell, one of a forward model no RNN_0 (and then TensorFlow's own names)."""
     stored = make_stored(config)
     write_bilm_tf(tmp_path / "hdf5", stored)
@@ -133,9 +123,7 @@ def test_the_names_that_other_dumps_have_are_read(
     assert_equal(stored, read_stored(tmp_path / "hdf5"))
 
 
-def test_compressed_and_wider_or_narrower_floats_are_read(
-    make_stored: Make, assert_equal: Equal, tmp_path: Path
-) -> None:
+def test_compressed_and_wider_or_narrower_floats_are_read(tmp_path: Path):
     """Nobody publishes them, but `h5repack` makes them."""
     stored = make_stored()
     write_bilm_tf(tmp_path / "hdf5", stored)
@@ -156,7 +144,7 @@ def test_compressed_and_wider_or_narrower_floats_are_read(
     np.testing.assert_array_equal(halved[1:], datasets["char_embed"].astype(np.float16).astype(np.float32))
 
 
-def test_training_options_are_kept_and_written_back(make_stored: Make, tmp_path: Path, pair: Path) -> None:
+def test_training_options_are_kept_and_written_back(tmp_path: Path, pair: Path):
     options = json.loads((pair / "options.json").read_text())
     training = {"dropout": 0.1, "n_epochs": 10, "n_tokens_vocab": 793471, "unroll_steps": 20}
     (pair / "options.json").write_text(json.dumps(options | training))
@@ -178,7 +166,7 @@ def _datasets(path: Path) -> dict[str, np.ndarray]:
     return found
 
 
-def test_a_model_of_each_format_is_the_same_module(folder: Path, pair: Path) -> None:
+def test_a_model_of_each_format_is_the_same_module(folder: Path, pair: Path):
     native, softmax, vocabulary = read_bilm(folder, with_softmax=True)
     assert softmax is not None
     assert vocabulary is not None
@@ -194,7 +182,7 @@ def test_a_model_of_each_format_is_the_same_module(folder: Path, pair: Path) -> 
     assert torch.equal(native(character_ids).layers, other(character_ids).layers)
 
 
-def test_modules_and_files_hold_the_same_bits(make_stored: Make, assert_equal: Equal, tmp_path: Path) -> None:
+def test_modules_and_files_hold_the_same_bits(tmp_path: Path):
     stored = make_stored(num_tokens=20)
     bilm, softmax, vocabulary = from_stored(stored)
     write_native(tmp_path / "model", to_stored(bilm, softmax, vocabulary, pretraining={"step": 7}))
@@ -203,7 +191,7 @@ def test_modules_and_files_hold_the_same_bits(make_stored: Make, assert_equal: E
     assert_equal(stored.without_softmax(), to_stored(bilm))
 
 
-def test_the_state_of_a_fresh_model_can_be_written(tmp_path: Path) -> None:
+def test_the_state_of_a_fresh_model_can_be_written(tmp_path: Path):
     config = BiLMConfig(filters=((1, 3), (3, 4)), character_dim=2, projection_dim=5, lstm_dim=5, num_highway_layers=0)
     for each in (config, replace(config, bidirectional=False), replace(config, projection_dim=7, lstm_dim=9)):
         bilm = BiLM(each)
@@ -213,7 +201,7 @@ def test_the_state_of_a_fresh_model_can_be_written(tmp_path: Path) -> None:
         assert again.config == each
 
 
-def test_weights_in_another_type_are_written_as_float32(make_stored: Make, assert_equal: Equal) -> None:
+def test_weights_in_another_type_are_written_as_float32():
     bilm, _, _ = from_stored(make_stored())
     expected = to_stored(bilm.to(torch.bfloat16))
     assert all(array.dtype == "float32" for array in expected.tensors.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,27 +13,27 @@ from elmokit.formats.convert import convert
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored, recognise
 from elmokit.formats.tensorflow import TENSORFLOW
-from elmokit.formats.weights import SOFTMAX_WEIGHT, StoredBiLM
+from elmokit.formats.weights import SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError
+from toy_stored import assert_equal
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints"
-Equal = Callable[[StoredBiLM, StoredBiLM], None]
 INDEX = "model.ckpt-7.index"
 DATA = "model.ckpt-7.data-00000-of-00001"
 
 
 @pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
+def checkpoint(tmp_path: Path):
     return shutil.copytree(FIXTURES / "char", tmp_path / "char")
 
 
-def test_a_checkpoint_is_told_by_the_folder_the_index_the_list_and_the_pair(checkpoint: Path) -> None:
+def test_a_checkpoint_is_told_by_the_folder_the_index_the_list_and_the_pair(checkpoint: Path):
     index, options = checkpoint / INDEX, checkpoint / "options.json"
     for given in ([checkpoint], [index], [checkpoint / "checkpoint"], [options], [options, index], [index, options]):
         assert recognise(*given) is TENSORFLOW
 
 
-def test_a_checkpoint_goes_before_the_weights_that_were_dumped_from_it(checkpoint: Path, assert_equal: Equal) -> None:
+def test_a_checkpoint_goes_before_the_weights_that_were_dumped_from_it(checkpoint: Path):
     weights = checkpoint / "weights.hdf5"
     shutil.copy(FIXTURES / "char.dumped.hdf5", weights)
     assert recognise(checkpoint) is recognise(checkpoint / "options.json") is TENSORFLOW
@@ -49,7 +48,7 @@ def test_a_checkpoint_goes_before_the_weights_that_were_dumped_from_it(checkpoin
 
 
 @pytest.mark.parametrize("ending", ["", ".meta", ".data-00000-of-00001", ".index"])
-def test_a_checkpoint_has_the_name_that_tensorflow_gives_it(checkpoint: Path, ending: str) -> None:
+def test_a_checkpoint_has_the_name_that_tensorflow_gives_it(checkpoint: Path, ending: str):
     path, options = checkpoint / f"model.ckpt-7{ending}", checkpoint / "options.json"
     assert recognise(path) is recognise(path, options) is recognise(options, path) is TENSORFLOW
     with pytest.raises(FileNotFoundError, match="no model"):
@@ -57,7 +56,7 @@ def test_a_checkpoint_has_the_name_that_tensorflow_gives_it(checkpoint: Path, en
 
 
 @pytest.mark.parametrize("name", ["char", "char_1layer"])
-def test_the_softmax_is_read_and_converted(name: str, tmp_path: Path, assert_equal: Equal) -> None:
+def test_the_softmax_is_read_and_converted(name: str, tmp_path: Path):
     stored = read_stored(FIXTURES / name, with_softmax=True)
     assert stored.vocabulary is not None
     assert stored.tensors[SOFTMAX_WEIGHT].shape == (len(stored.vocabulary), stored.config.projection_dim)
@@ -69,14 +68,14 @@ def test_the_softmax_is_read_and_converted(name: str, tmp_path: Path, assert_equ
     assert_equal(read_stored(tmp_path / "pair"), replace(stored.without_softmax(), config=of_pair))
 
 
-def test_an_inspection_counts_the_softmax_and_leaves_out_the_optimiser() -> None:
+def test_an_inspection_counts_the_softmax_and_leaves_out_the_optimiser():
     inspection = inspect(FIXTURES / "char")
     assert (inspection.format, inspection.num_softmax_rows, inspection.refusals) == ("tensorflow", 44, [])
     assert inspection.dtypes == ["float32"]
     assert not any("Adagrad" in risk or "softmax" in risk for risk in inspection.risks)
 
 
-def test_the_latest_checkpoint_is_that_of_the_list_or_of_the_highest_number(tmp_path: Path) -> None:
+def test_the_latest_checkpoint_is_that_of_the_list_or_of_the_highest_number(tmp_path: Path):
     indices = [tmp_path / f"model.ckpt-{number}.index" for number in (9, 10, 8)]
     listing = tmp_path / "checkpoint"
     assert latest_index(indices, None) == indices[1]
@@ -87,7 +86,7 @@ def test_the_latest_checkpoint_is_that_of_the_list_or_of_the_highest_number(tmp_
     assert latest_index([*indices, tmp_path / "other.index"], listing) == indices[1]
 
 
-def test_missing_files_are_named(checkpoint: Path) -> None:
+def test_missing_files_are_named(checkpoint: Path):
     (checkpoint / DATA).rename(checkpoint / "elsewhere")
     with pytest.raises(FormatError, match=r"data-00000-of-00001: is missing; model\.ckpt-7\.index says"):
         read_stored(checkpoint)
@@ -101,7 +100,7 @@ def test_missing_files_are_named(checkpoint: Path) -> None:
         read_stored(checkpoint)
 
 
-def test_a_shorter_file_of_numbers_is_refused(checkpoint: Path) -> None:
+def test_a_shorter_file_of_numbers_is_refused(checkpoint: Path):
     content = (checkpoint / DATA).read_bytes()
     (checkpoint / DATA).write_bytes(content[:-100])
     with pytest.raises(FormatError, match=r"ends after model\.ckpt-7\.data"):
@@ -109,14 +108,14 @@ def test_a_shorter_file_of_numbers_is_refused(checkpoint: Path) -> None:
         TensorBundle(checkpoint / INDEX, root="").read("train_perplexity")
 
 
-def test_other_options_are_refused(checkpoint: Path) -> None:
+def test_other_options_are_refused(checkpoint: Path):
     options = (checkpoint / "options.json").read_text()
     (checkpoint / "options.json").write_text(options.replace('"n_layers": 2', '"n_layers": 1'))
     with pytest.raises(FormatError, match="is not called for by options.json: they are not a pair"):
         read_stored(checkpoint)
 
 
-def test_crafted_entries_are_refused(checkpoint: Path) -> None:
+def test_crafted_entries_are_refused(checkpoint: Path):
     content = (checkpoint / INDEX).read_bytes()
     bias = b"\x08\x01\x12\x04\x12\x02\x08\x2c"  # float32, shape (44,)
     assert bias in content
@@ -139,13 +138,13 @@ def table(entries: bytes, names: tuple[bytes, ...]) -> bytes:
     return b"".join(blocks) + where.ljust(40, b"\0") + 0xDB4775248B80FB57.to_bytes(8, "little")
 
 
-def test_blocks_that_are_not_one_after_the_other_are_refused(tmp_path: Path) -> None:
+def test_blocks_that_are_not_one_after_the_other_are_refused(tmp_path: Path):
     (tmp_path / INDEX).write_bytes(table(b"", (b"a", b"b")))
     with pytest.raises(FormatError, match="is damaged: its blocks of names are not one after the other"):
         TensorBundle(tmp_path / INDEX, root="")
 
 
-def test_variables_that_claim_the_same_bytes_are_refused(checkpoint: Path) -> None:
+def test_variables_that_claim_the_same_bytes_are_refused(checkpoint: Path):
     items = _Table(checkpoint / INDEX, (checkpoint / INDEX).read_bytes()).items()
     at_the_start = [(key, bytes(value) + (b"\x20\0" if key.startswith(b"lm/") else b"")) for key, value in items]
     entries = (bytes([0, len(key), len(value)]) + key + value for key, value in at_the_start)

@@ -7,19 +7,19 @@ one call after the other; when one of them kills it, the next one has a new chil
 from __future__ import annotations
 
 import faulthandler
-import json
+import multiprocessing
 import os
 import re
 import resource
-import select
 import signal
-import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO
 
@@ -31,6 +31,7 @@ CALLS_PER_CHILD = 200
 
 MOST_PATIENCE = 12
 """How many times the limit a child may wait for the processor on a busy machine."""
+_FORK = multiprocessing.get_context("fork")
 MOST_SAID = 1000
 """Characters of a refusal: of what a file holds, it quotes a token."""
 
@@ -86,46 +87,30 @@ def run_limited(calls: Sequence[Call], limits: Limits | None = None) -> Iterator
 
 def _one_child(calls: Sequence[Call], limits: Limits) -> Iterator[Ending]:
     """Endings of the calls up to the first one that kills the child."""
-    reading, writing = os.pipe()
-    traces = tempfile.TemporaryFile()  # noqa: SIM115 (shared with the child, and closed below)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    pid = os.fork()
-    if pid == 0:
-        os.close(reading)
-        _be_child(calls, limits, writing, traces)
-    os.close(writing)
-    ended = 0
-    try:
-        with os.fdopen(reading, "rb", buffering=0) as pipe:
-            buffer = b""
-            while ended < len(calls):
-                *lines, buffer = buffer.split(b"\n")
-                for line in lines:
-                    ended += 1
-                    yield _ending(line)
-                if ended == len(calls):
-                    break
-                if not _answers(pipe, pid, limits.seconds):
+    reader, writer = _FORK.Pipe(duplex=False)
+    with tempfile.TemporaryFile() as traces:
+        child = _FORK.Process(target=_be_child, args=(calls, limits, writer, traces))
+        child.start()
+        writer.close()
+        try:
+            for _ in calls:
+                if not _answers(reader, child.pid, limits.seconds):
                     yield Ending(Outcome.HANG, _last_words(traces), seconds=limits.seconds)
                     return
-                more = pipe.read(1 << 16)
-                if not more:
-                    yield _death(pid, traces)
+                try:
+                    yield reader.recv()
+                except EOFError:
+                    yield _death(child, traces)
                     return
-                buffer += more
-    finally:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(pid, 0)
-        traces.close()
+        finally:
+            child.kill()
+            child.join()
 
 
-def _answers(pipe: IO[bytes], pid: int, seconds: float) -> bool:
+def _answers(reader: Connection, pid: int | None, seconds: float) -> bool:
     """Whether there is an answer in time. The time in which a child could run and was not let does not count."""
     for _ in range(MOST_PATIENCE):
-        if select.select([pipe], [], [], seconds)[0]:
+        if reader.poll(seconds):
             return True
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         if state not in "RD":
@@ -133,13 +118,9 @@ def _answers(pipe: IO[bytes], pid: int, seconds: float) -> bool:
     return False
 
 
-def _ending(line: bytes) -> Ending:
-    record = json.loads(line)
-    return Ending(Outcome(record["outcome"]), record["said"], record["memory"], record["seconds"])
-
-
-def _death(pid: int, traces: IO[bytes]) -> Ending:
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+def _death(child: BaseProcess, traces: IO[bytes]) -> Ending:
+    child.join()
+    code = child.exitcode or 0
     if code == -signal.SIGXCPU:
         return Ending(Outcome.HANG, f"used up its CPU seconds: {_last_words(traces)}")
     if code >= 0:
@@ -155,8 +136,8 @@ def _last_words(traces: IO[bytes]) -> str:
     return " < ".join(f"{Path(name).name}:{line} {function}" for name, line, function in found) or text[-400:]
 
 
-def _be_child(calls: Sequence[Call], limits: Limits, pipe: int, traces: IO[bytes]) -> None:
-    """Run the calls, and write a line of JSON for each. Does not return."""
+def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection, traces: IO[bytes]) -> None:
+    """Run the calls, and send how each ended. Does not return."""
     code = 1
     try:
         silence = os.open(os.devnull, os.O_RDWR)
@@ -168,9 +149,7 @@ def _be_child(calls: Sequence[Call], limits: Limits, pipe: int, traces: IO[bytes
             _limit_processor(limits.seconds)
             traces.truncate(0)
             faulthandler.dump_traceback_later(0.9 * limits.seconds, file=traces)
-            record = json.dumps(_run(call)).encode() + b"\n"
-            while record:
-                record = record[os.write(pipe, record) :]
+            writer.send(_run(call))
         code = 0
     except BaseException:
         traces.write(traceback.format_exc().encode())
@@ -192,7 +171,7 @@ def _limit_processor(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(used + seconds) + 1, hard))
 
 
-def _run(call: Call) -> dict[str, object]:
+def _run(call: Call) -> Ending:
     call.prepare()
     before = _start_of_memory()
     began = time.monotonic()
@@ -211,7 +190,7 @@ def _run(call: Call) -> dict[str, object]:
         refused = isinstance(error, RuntimeError) and is_about_devices(error)
         outcome, said = (Outcome.REFUSED, str(error)) if refused else (Outcome.TRACEBACK, _place(error))
     seconds = time.monotonic() - began
-    return {"outcome": outcome, "said": said[:400], "memory": _peak() - before, "seconds": seconds}
+    return Ending(outcome, said[:400], _memory("VmHWM") - before, seconds)
 
 
 def _place(error: BaseException) -> str:
@@ -225,10 +204,6 @@ def _start_of_memory() -> int:
     with suppress(OSError):  # where that is forbidden, peaks are those of the whole child
         Path("/proc/self/clear_refs").write_text("5")
     return _memory("VmRSS")
-
-
-def _peak() -> int:
-    return _memory("VmHWM")
 
 
 def _memory(field: str) -> int:

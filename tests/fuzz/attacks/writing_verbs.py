@@ -9,8 +9,9 @@ import json
 import os
 import random
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from safetensors.numpy import load_file
 
@@ -55,74 +56,51 @@ _PRETRAIN = f"pretrain {_SHARDS} --vocabulary ../inputs/vocabulary.txt --held-ou
 _TRAIN = "train sentiment --data ../inputs/data --recipe cpu"
 
 
+def _job(name: str, command: str, *old: str, **more: Any) -> Job:
+    return Job(name, command.replace("@", "../inputs/"), old=old, **more)
+
+
 def _embed(layout: str, *, resume: bool) -> Job:
     """With `--resume` the text comes from the standard input, so that its size is not known beforehand."""
     command = f"embed {'-' if resume else '../inputs/text.txt'} -o v.{layout} --model ../inputs/bilm"
     old = (f"v.{layout}", "v.offsets.npy") if layout == "npy" else (f"v.{layout}",)
-    name = f"embed {layout}{' --resume' if resume else ''}"
-    stdin = "../inputs/text.txt" if resume else os.devnull
-    first = f"{command} --resume" if resume else command
-    return Job(name, first, resume=f"{command} --resume", old=old, stdin=stdin)
+    name, stdin = (f"embed {layout} --resume", "../inputs/text.txt") if resume else (f"embed {layout}", os.devnull)
+    return _resumed(_job(name, f"{command} --resume" if resume else command, *old, stdin=stdin))
 
 
+def _resumed(job: Job) -> Job:
+    return replace(job, resume=f"{job.command.removesuffix(' --resume')} --resume")
+
+
+_WITH_CACHE = f"{_TRAIN} --elmo both --model ../inputs/bilm --cache cache --run run --set {_TASK}"
+_FINETUNE = f"finetune ../inputs/bilm {_SHARDS} --held-out ../inputs/shard-1.txt --run run --set {_FINETUNING}"
 PRETRAIN = Job("pretrain", f"{_PRETRAIN} --run run --set {_TRAINING}", resume="pretrain --resume run", grows=True)
-FINETUNE = Job(
-    "finetune",
-    f"finetune ../inputs/bilm {_SHARDS} --held-out ../inputs/shard-1.txt --run run --set {_FINETUNING}",
-    resume="pretrain --resume run",
-    grows=True,
-)
-TRAIN = Job(
-    "train",
-    f"{_TRAIN} --elmo both --model ../inputs/bilm --cache cache --run run --set {_TASK}",
-    resume="train --resume run --cache cache",
-    grows=True,
-)
+FINETUNE = Job("finetune", _FINETUNE, resume="pretrain --resume run", grows=True)
+TRAIN = Job("train", _WITH_CACHE, resume="train --resume run --cache cache", grows=True)
 _EMBED = [
     *(_embed(layout, resume=resume) for layout in ("h5", "npz", "npy", "safetensors") for resume in (False, True)),
     *(_embed(layout, resume=False) for layout in ("parquet", "arrow")),  # which do not take the standard input
 ]
+_TOKENIZED = "embed @raw.txt -o v.npz --tokenize --layers all --model @bilm"
+_CHANGE = "change @text.txt @text.txt --max-words 4 --resamples 9 --model @bilm -o c.tsv"
 _OTHERS = [
-    Job("prepare", "prepare ../inputs/raw.txt -o corpus --shard-megabytes 0.004"),
-    Job("vocabulary", "vocabulary ../inputs/many.txt -o v.txt", old=("v.txt",)),
-    Job("convert native", "convert ../inputs/bilm new --to native --max-file-bytes 300000"),
-    Job("convert bilm_tf", "convert ../inputs/bilm new --to bilm_tf"),
-    Job("demo", "demo --model ../inputs/bilm --html demo.html", old=("demo.html",)),
-    Job("perplexity --json", "perplexity ../inputs/bilm ../inputs/shard-1.txt --json p.json", old=("p.json",)),
-    Job("predict -o", "predict ../inputs/sentiment ../inputs/text.txt -o p.txt", old=("p.txt",)),
-    Job(
-        "report",
-        "report ../inputs/bilm ../inputs/sentiment ../inputs/with-elmo -o docs",
-        old=("docs/training.md", "docs/tasks.md"),
-    ),
-    Job(
-        "cache clear",
-        "cache clear --cache cache",
-        before=f"{_TRAIN} --elmo both --model ../inputs/bilm --cache cache --run run --set {_TASK} max_epochs=1",
-    ),
-    Job("export", "export ../inputs/bilm -o m.onnx"),
-    Job("explore", "explore -o site --model ../inputs/bilm"),
-    Job("surprisal -o", "surprisal ../inputs/bilm ../inputs/shard-1.txt -o s.tsv", old=("s.tsv",)),
-    Job(
-        "change -o",
-        "change ../inputs/text.txt ../inputs/text.txt --max-words 4 --resamples 9 --model ../inputs/bilm -o c.tsv",
-        old=("c.tsv",),
-    ),
-    Job("explore -o", "explore -o site --model ../inputs/bilm --corpus ../inputs/shard-0.txt"),
-    Job(
-        "embed --tokenize",
-        "embed ../inputs/raw.txt -o v.npz --tokenize --layers all --model ../inputs/bilm",
-        resume="embed ../inputs/raw.txt -o v.npz --tokenize --layers all --model ../inputs/bilm --resume",
-        old=("v.npz", "v.npz.tokens.txt"),
-    ),
-    Job(
-        "embed --fasta",
-        "embed ../inputs/proteins.fasta -o v.npz --fasta --model ../inputs/bilm",
-        resume="embed ../inputs/proteins.fasta -o v.npz --fasta --model ../inputs/bilm --resume",
-        old=("v.npz", "v.names.txt"),
-    ),
+    _job("prepare", "prepare @raw.txt -o corpus --shard-megabytes 0.004"),
+    _job("vocabulary", "vocabulary @many.txt -o v.txt", "v.txt"),
+    _job("convert native", "convert @bilm new --to native --max-file-bytes 300000"),
+    _job("convert bilm_tf", "convert @bilm new --to bilm_tf"),
+    _job("demo", "demo --model @bilm --html demo.html", "demo.html"),
+    _job("perplexity --json", "perplexity @bilm @shard-1.txt --json p.json", "p.json"),
+    _job("predict -o", "predict @sentiment @text.txt -o p.txt", "p.txt"),
+    _job("report", "report @bilm @sentiment @with-elmo -o docs", "docs/training.md", "docs/tasks.md"),
+    _job("cache clear", "cache clear --cache cache", before=f"{_WITH_CACHE} max_epochs=1"),
+    _job("export", "export @bilm -o m.onnx"),  # takes 10 seconds, the others half a second at most
+    _job("explore", "explore -o site --model @bilm"),
+    _job("surprisal -o", "surprisal @bilm @shard-1.txt -o s.tsv", "s.tsv"),
+    _job("change -o", _CHANGE, "c.tsv"),
+    _job("explore -o", "explore -o site --model @bilm --corpus @shard-0.txt"),
+    _resumed(_job("embed --tokenize", _TOKENIZED, "v.npz", "v.npz.tokens.txt")),
+    _resumed(_job("embed --fasta", "embed @proteins.fasta -o v.npz --fasta --model @bilm", "v.npz", "v.names.txt")),
 ]
-"""`export` takes 10 seconds, the others half a second at most."""
 JOBS = (
     *(PRETRAIN, _OTHERS[0], _EMBED[0], TRAIN, _OTHERS[1], _EMBED[3], FINETUNE),  # a little of everything comes first
     *(_EMBED[1], _EMBED[2], *_EMBED[4:], *_OTHERS[2:]),

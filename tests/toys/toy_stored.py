@@ -1,0 +1,65 @@
+"""Toy models as arrays, for the tests of formats, and what holds of them."""
+
+from __future__ import annotations
+
+import resource
+import tracemalloc
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import numpy as np
+
+from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.text.vocabulary import Vocabulary
+
+TINY = BiLMConfig(
+    filters=((1, 3), (2, 5)),
+    character_dim=4,
+    max_characters_per_token=12,
+    num_highway_layers=1,
+    projection_dim=6,
+    lstm_dim=10,
+)
+
+
+def make_stored(config: BiLMConfig = TINY, *, num_tokens: int = 0) -> StoredBiLM:
+    """A model whose every number is another one, so that a wrong transpose or order shows."""
+    shapes = config.tensor_shapes()
+    if num_tokens:
+        shapes |= {SOFTMAX_WEIGHT: (num_tokens, config.projection_dim), SOFTMAX_BIAS: (num_tokens,)}
+    random = np.random.default_rng(0)
+    tensors = {name: random.standard_normal(shape, dtype=np.float32) for name, shape in shapes.items()}
+    tensors["char_encoder.embedding.weight"][0] = 0.0
+    words = [f"word{number}" for number in range(max(num_tokens, 4) - 3)]
+    return StoredBiLM(
+        config=config,
+        tensors=tensors,
+        vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", *words]),
+        pretraining={"seed": 1, "text": ["밥", "a\u2028b"]},
+    )
+
+
+@contextmanager
+def without_allocation(most_bytes: int = 4 << 20) -> Generator[None]:
+    """Fails when what runs inside allocates more than a few MiB, in Python or outside."""
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tracemalloc.start()
+    try:
+        yield
+        traced = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert traced < most_bytes
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - resident < 64 << 10  # KiB
+
+
+def assert_equal(first: StoredBiLM, second: StoredBiLM) -> None:
+    """Bit for bit, signs of zero and all."""
+    assert first.config == second.config
+    assert first.tensors.keys() == second.tensors.keys()
+    for name, array in first.tensors.items():
+        other = second.tensors[name]
+        assert array.dtype == other.dtype == np.float32
+        assert array.shape == other.shape, name
+        assert array.tobytes() == other.tobytes(), name
