@@ -205,8 +205,6 @@ def test_text_in_utf_16_or_32_is_named_so(path: Path, mark: bytes, encoding: str
         list(read_lines(path))
 
 
-<<<<<<< HEAD
-=======
 @pytest.mark.parametrize(
     ("head", "kind"),
     [(b"%PDF-1.4\n", "PDF"), (b"{\\rtf1 x", "RTF"), (b"\xd0\xcf\x11\xe0", "Microsoft Office"), (b"PAR1", "Parquet")],
@@ -217,15 +215,6 @@ def test_a_document_is_not_text(path: Path, head: bytes, kind: str):
         list(read_lines(path))
 
 
-def test_lines_before_a_bad_one_are_given(path: Path):
-    path.write_bytes(b"good\n\xff\n")
-    lines = read_lines(path)
-    assert next(lines) == "good"
-    with pytest.raises(ValueError, match="line 2"):
-        next(lines)
-
-
->>>>>>> faults
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
 @pytest.mark.parametrize("kept", [0.5, 0.9, 0.999])
 def test_a_compressed_file_that_is_cut_short_or_damaged_is_an_error(path: Path, compress, kept: float):

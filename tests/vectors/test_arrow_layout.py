@@ -153,6 +153,14 @@ def test_a_column_of_text_or_of_tokens_is_embedded(tmp_path: Path, ending: str):
     assert load_vectors(tmp_path / "split.parquet").sentences() == [["It", "is", "cold."], ["A", "café!"], []]
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("type_", [pa.dictionary(pa.int32(), pa.string()), pa.string_view()])
+def test_a_column_of_categories_or_of_views_is_text(tmp_path: Path, ending: str, type_: pa.DataType):
+    source = write_table(tmp_path / f"in{ending}", {"text": pa.array(["It is", "cold .", "It is"], type_)})
+    embed_file(ELMO, source, tmp_path / "out.parquet")
+    assert load_vectors(tmp_path / "out.parquet").sentences() == [["It", "is"], ["cold", "."], ["It", "is"]]
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [

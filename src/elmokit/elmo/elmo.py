@@ -103,7 +103,7 @@ class Elmo:
         else:
             if vocabulary is not None or softmax is not None:
                 raise ValueError(
-                    f"{model} has its own vocabulary and softmax, and the second argument of Elmo is a vocabulary; "
+                    f"{model} was given with a vocabulary (the second argument) or a softmax, which belong to a BiLM; "
                     "give the weights of a pair by weights=..., or to from_pretrained(options, weights)"
                 )
             on_device = find_device(device)

@@ -24,9 +24,6 @@ from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_gro
 
 COLUMNS = ("tokens", "text")
 """The columns that are read if none is named: the first of these that is there."""
-ROWS_AT_ONCE = 1024
-"""Rows that are Python objects at once; a group of a file may have millions."""
-
 
 Sentence = tuple[str, list[str]]
 """Its text, and its tokens."""
@@ -145,8 +142,8 @@ class ColumnSource:
         name = only_column(groups, wanted if column is None else [column])
         types, of_column = pyarrow_module("pyarrow.types"), groups.schema.field(name).type
         is_list = types.is_list(of_column) or types.is_large_list(of_column)
-        inner = of_column.value_type if is_list else of_column
-        if not (types.is_string(inner) or types.is_large_string(inner)):
+        inner = of_column.value_type if is_list or types.is_dictionary(of_column) else of_column
+        if not (types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(of_column)):
             raise FormatError(path, f"is of type {of_column}; expected text, or lists of tokens", part=f"column {name}")
         if is_list and raw_text:
             raise FormatError(
@@ -174,16 +171,15 @@ class ColumnSource:
 
         The text is not split yet.
         """
-        values = self.groups.read(group, self.column)
-        for start in range(0, len(values), ROWS_AT_ONCE):
-            for row, value in enumerate(values.slice(start, ROWS_AT_ONCE).to_pylist(), start=start):
-                if value is None or (self.holds_tokens and None in value):
-                    raise self._error(group, row, "has a missing value; drop or replace it")
-                text: str = "\n".join(value) if self.holds_tokens else value
-                if len(text) > MAX_LINE_BYTES:
-                    limit = readable_bytes(MAX_LINE_BYTES)
-                    raise self._error(group, row, f"has more than {limit}; expected a sentence")
-                yield text, value
+        for row, scalar in enumerate(self.groups.read(group, self.column)):
+            value = scalar.as_py()  # one row at a time: many rows of a category may have the same long text
+            if value is None or (self.holds_tokens and None in value):
+                raise self._error(group, row, "has a missing value; drop or replace it")
+            text: str = "\n".join(value) if self.holds_tokens else value
+            if len(text) > MAX_LINE_BYTES:
+                limit = readable_bytes(MAX_LINE_BYTES)
+                raise self._error(group, row, f"has more than {limit}; expected a sentence")
+            yield text, value
 
     def _error(self, group: int, row: int, reason: str) -> FormatError:
         where = f"{self.groups.kind} {group}, row {row}"
