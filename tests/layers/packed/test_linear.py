@@ -63,10 +63,20 @@ def test_each_kernel_multiplies_and_adds(make: type[Blocked], num_rows: int, num
 def test_a_row_has_the_same_bits_whatever_is_beside_it(make: type[Blocked]):
     inputs, weight, total = random(130, 600), random(128, 600, seed=1), random(130, 128, seed=2)
     inputs[7] *= 1000  # a scale for the whole batch would drown the others
-    kernel = make(weight, random(128, seed=3))
-    together = kernel(inputs, total.clone())
-    for start, end in ((0, 1), (7, 8), (3, 20), (100, 130)):
-        assert torch.equal(kernel(inputs[start:end].contiguous(), total[start:end].clone()), together[start:end])
+    for bias, with_total in ((random(128, seed=3), True), (None, True), (None, False)):
+        kernel = make(weight, bias)
+        together = kernel(inputs, total.clone() if with_total else None)
+        for start, end in ((0, 1), (7, 8), (3, 20), (100, 130)):
+            alone = kernel(inputs[start:end].contiguous(), total[start:end].clone() if with_total else None)
+            assert torch.equal(alone, together[start:end])
+
+
+def test_weights_of_onednn_are_not_read_where_their_layout_is_another_one(monkeypatch: pytest.MonkeyPatch):
+    if Blocked not in HERE:
+        pytest.skip("torch has no products of oneDNN here")
+    for block in (packed_linear.BLOCK // 2, 2 * packed_linear.BLOCK):
+        monkeypatch.setattr(packed_linear, "BLOCK", block)
+        assert Blocked(random(256, 600), None).of_one_row == [None, None]
 
 
 @pytest.mark.parametrize("make", [make for make in HERE if make in (Int8, BlockedInt8)])

@@ -14,11 +14,12 @@ of oneDNN and FBGEMM are private to torch, so each kernel is tried before it is 
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import torch
@@ -41,6 +42,7 @@ TYPICAL_ROWS = 128  # the number of rows that oneDNN's block layout is chosen fo
 ROWS_TOGETHER = 8
 """Numbers of rows up to `TYPICAL_ROWS` are rounded up to multiples of this: oneDNN compiles, and keeps, one program
 per number of rows."""
+BLOCK = 64  # outputs that oneDNN stores together
 ROWS_AT_ONCE = 1024
 """Rows of a weight that are rounded to whole numbers together."""
 _ENGINE_LOCK = threading.Lock()
@@ -116,8 +118,12 @@ class Blocked:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.pieces = [_onednn._reorder_linear_weight(piece, TYPICAL_ROWS) for piece in _pieces(weight)]
         self.bias = bias
+        self.of_one_row = [_one_row(piece) for piece in self.pieces] if bias is None else [None]
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        if len(inputs) == 1 and None not in self.of_one_row:
+            products = [multiply(columns) for multiply, columns in zip(self.of_one_row, _pieces(inputs), strict=True)]
+            return reduce(Tensor.add_, products if total is None else [total, *products])
         if total is None and len(inputs) != round_up(len(inputs)):
             return self(_with_more_rows(inputs))[: len(inputs)]
         bias = self.bias
@@ -129,6 +135,34 @@ class Blocked:
             bias = None
         assert total is not None
         return total
+
+
+class _OneRow:
+    """A row times a weight in oneDNN's layout, (M / `BLOCK`, K, `BLOCK`), as a sum of embeddings, each times a number.
+
+    That sum is sequential, too, but begins after 10 us; oneDNN prepares for 50, longer than most products take.
+    """
+
+    def __init__(self, packed: Tensor) -> None:
+        self.packed = packed  # the owner of the memory
+        numbers = (ctypes.c_float * packed.numel()).from_address(_onednn.data_ptr(packed))
+        self.embeddings = torch.frombuffer(numbers, dtype=torch.float32).view(-1, BLOCK)
+        self.indices = torch.arange(len(self.embeddings), dtype=torch.int32, device="cpu")
+        self.starts = self.indices[:: packed.shape[1]].contiguous()
+
+    def __call__(self, row: Float[Tensor, "1 K"]) -> Float[Tensor, "1 M"]:
+        weights = row.expand(self.starts.shape[0], -1).reshape(-1)
+        return torch.embedding_bag(self.embeddings, self.indices, self.starts, False, 0, False, weights)[0].view(1, -1)
+
+
+def _one_row(packed: Tensor) -> _OneRow | None:
+    """None where the layout is another one, or the result not the same as oneDNN's, bit for bit."""
+    num_outputs, num_inputs = packed.shape
+    can_be_read = hasattr(_onednn, "data_ptr") and _onednn._nbytes(packed) == 4 * packed.numel()
+    if num_outputs % BLOCK or not can_be_read:
+        return None
+    row, one_row = _line(-1, 1, rows=1, columns=num_inputs), _OneRow(packed)
+    return one_row if torch.equal(one_row(row), _onednn._linear_pointwise(row, packed, None, "none", [], "")) else None
 
 
 def round_up(num_rows: int) -> int:
@@ -259,7 +293,7 @@ def _whole_numbers(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _largest(inputs: Tensor) -> Tensor:
-    return inputs.abs().amax(dim=1, keepdim=True).clamp_(min=_TINY)
+    return inputs.abs().amax(dim=1, keepdim=True).clamp_min_(_TINY)
 
 
 @cache

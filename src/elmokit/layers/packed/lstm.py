@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import torch
@@ -77,8 +78,8 @@ class PackedLSTMLayer:
         overwritten by the last state.
         """
         output = state.output
-        last = output[: batch_sizes[0]] if batch_sizes else output[:0]
-        rooms = _Rooms(state.double_cell)
+        num_rows = batch_sizes[0] if batch_sizes else 0
+        last, room = output[:num_rows], _Room(state.double_cell[:num_rows])
         outputs = output.new_empty(sum(batch_sizes), self.projection_dim)
         distinct = None if which is None else self.from_input(inputs)
         for start, end, rows_of_steps in _chunks(batch_sizes):
@@ -87,26 +88,27 @@ class PackedLSTMLayer:
             else:
                 products = distinct.index_select(0, which[start:end])
             steps = zip(
+                rows_of_steps,
                 products.split_with_sizes(rows_of_steps),
                 outputs[start:end].split_with_sizes(rows_of_steps),
                 strict=True,
             )
-            for product, h in steps:
-                if len(h) < len(last):
-                    output[len(h) : len(last)] = last[len(h) :]
-                    last = last[: len(h)]
-                self._step(product, last, rooms.of(len(h)), h)
+            for rows, product, h in steps:
+                if rows < num_rows:
+                    output[rows:num_rows] = last[rows:]
+                    last, room, num_rows = last[:rows], _Room(state.double_cell[:rows]), rows
+                self._step(product, last, room, h)
                 last = h
-        output[: len(last)] = last
+        output[:num_rows] = last
         return outputs
 
     def _step(self, product: Float[Tensor, "B G"], last: Float[Tensor, "B D"], room: _Room, output: Tensor) -> None:
         """Write the output of a step (B,D), from what its input gave and from the output of the step before."""
         sigmoid(self.from_output(last, product), out=room.gates)
-        room.cell.mul_(room.f).addcmul_(room.i, room.j.sub_(0.5), value=4)
+        room.cell.mul_(room.f).addcmul_(room.i, room.j.sub_(room.middle), value=4)
         if self.cell_clip is not None:
             room.cell.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
-        half = sigmoid(room.cell, out=room.half).sub_(0.5).mul_(room.o)
+        half = sigmoid(room.cell, out=room.half).sub_(room.middle).mul_(room.o)
         result = half.mul_(2) if self.project is None else self.project(half)
         if self.projection_clip is None:
             output.copy_(result)
@@ -115,26 +117,17 @@ class PackedLSTMLayer:
 
 
 class _Room:
-    """What the steps of a number of rows compute in: `cell` is that of the state, the rest is overwritten."""
+    """What the steps of a number of rows compute in: `cell` is that of the state, the rest is overwritten.
+
+    It is made once for a number of rows: views cost more than what few rows compute.
+    """
 
     def __init__(self, cell: Float[Tensor, "B H"]) -> None:
         self.cell = cell
         self.half = torch.empty_like(cell)
         self.gates = cell.new_empty(len(cell), 4 * cell.shape[1])
         self.i, self.f, self.o, self.j = self.gates.chunk(4, dim=1)
-
-
-class _Rooms:
-    """The room of the last number of rows, which mostly stays the same: views cost more than what few rows compute."""
-
-    def __init__(self, cell: Float[Tensor, "B H"]) -> None:
-        self._cell = cell
-        self._room = _Room(cell)
-
-    def of(self, num_rows: int) -> _Room:
-        if len(self._room.cell) != num_rows:
-            self._room = _Room(self._cell[:num_rows])
-        return self._room
+        self.middle = cell.new_full((), 0.5)  # of a sigmoid; torch makes a tensor of each number that it is given
 
 
 class PackedLSTM:
@@ -184,7 +177,7 @@ def sigmoid(values: Float[Tensor, "N K"], *, out: Float[Tensor, "N K"]) -> Float
     which rounds differently. So here the chunks end where vectors end.
     """
     size = values.numel()
-    even = _evenly_cut(size, num_threads=torch.get_num_threads()) if values.device.type == "cpu" else size
+    even = _evenly_cut(size, num_threads=torch.get_num_threads()) if values.is_cpu else size
     if even == size:
         return torch.sigmoid(values, out=out)
     given, result = values.view(-1), out.view(-1)
@@ -193,6 +186,7 @@ def sigmoid(values: Float[Tensor, "N K"], *, out: Float[Tensor, "N K"]) -> Float
     return out
 
 
+@cache
 def _evenly_cut(size: int, *, num_threads: int) -> int:
     """The most of `size` numbers that torch cuts into chunks of whole `LANES`."""
     while rest := size % (LANES * max(1, min(num_threads, -(-size // GRAIN)))):
