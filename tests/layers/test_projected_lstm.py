@@ -80,6 +80,23 @@ def test_without_gradients_the_values_are_the_same() -> None:
     torch.testing.assert_close(state.cell, same_state.cell, rtol=0, atol=0)
 
 
+def test_rows_that_an_index_names_are_read_as_often_as_it_names_them() -> None:
+    stack = ProjectedLSTM(
+        num_layers=2, projection_dim=D, lstm_dim=H, cell_clip=3.0, projection_clip=3.0, use_skip_connections=True
+    ).double()
+    rows = torch.randn(3, D, dtype=torch.float64, requires_grad=True)
+    index = torch.randint(3, (T, B))
+    found, expected = (
+        stack(inputs, index=index_or_none, batch_sizes=BATCH_SIZES)[0][1]
+        for inputs, index_or_none in ((rows, index), (rows[index], None))
+    )
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    parameters = [rows, *stack.parameters()]
+    gradients = (torch.autograd.grad(outputs.square().sum(), parameters) for outputs in (found, expected))
+    for got, want in zip(*gradients, strict=True):
+        torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
+
+
 def test_two_halves_with_the_state_between_them_are_the_whole() -> None:
     layer = random_layer()
     inputs = torch.randn(T, B, D, dtype=torch.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from elmokit.pretraining.muon import Muon, polar_factors
+from elmokit.pretraining.muon import Muon, by_eigenvalues, by_products, polar_factors
 
 
 def orthogonal(matrix: torch.Tensor) -> torch.Tensor:
@@ -30,6 +30,12 @@ def test_matrices_of_one_size_do_not_change_one_another() -> None:
     for (small, left), (expected, expected_left) in zip(together, alone, strict=True):
         assert left == expected_left
         torch.testing.assert_close(small, expected)
+
+
+def test_eigenvalues_give_what_products_give() -> None:
+    matrices = torch.randn(3, 9, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(6))
+    grams = matrices.mT @ matrices / matrices.square().sum(dim=(1, 2), keepdim=True)
+    torch.testing.assert_close(by_eigenvalues(grams), by_products(grams))
 
 
 def test_zeros_stay_zeros() -> None:

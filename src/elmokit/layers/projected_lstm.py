@@ -18,7 +18,7 @@ from torch.nn import functional
 from elmokit.layers.devices import without_autocast
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Float, Int
 
 FORGET_BIAS = 1.0  # TensorFlow adds this at run time; the published weights do not contain it
 
@@ -61,9 +61,10 @@ class ProjectedLSTM(nn.Module):
 
     def forward(
         self,
-        inputs: Float[Tensor, "T B D"],
+        inputs: Float[Tensor, "T B D"] | Float[Tensor, "N D"],
         state: Sequence[LSTMState] | None = None,
         *,
+        index: Int[Tensor, "T B"] | None = None,
         batch_sizes: Sequence[int] | None = None,
         carry_mask: Float[Tensor, "T B 1"] | None = None,
         input_masks: Sequence[Float[Tensor, "T B D"]] | None = None,
@@ -71,6 +72,8 @@ class ProjectedLSTM(nn.Module):
     ) -> tuple[list[Float[Tensor, "T B D"]], list[LSTMState]]:
         """Outputs (T,B,D) and last state of every layer.
 
+        index: row of `inputs`, which are (N,D) then, that each position reads: the first layer multiplies every row
+            once, however often it is read.
         batch_sizes: number of leading rows that still have a token at each step, never growing, as in torch's
             `PackedSequence`. The other rows keep their state and give zeros.
         carry_mask: 0 where a row forgets its state before the step, else 1.
@@ -81,14 +84,19 @@ class ProjectedLSTM(nn.Module):
         """
         outputs: list[Tensor] = []
         last: list[LSTMState] = []
-        for index, layer in enumerate(self.layers):
+        for number, layer in enumerate(self.layers):
             if input_masks is not None:
-                inputs = inputs * input_masks[index]
-            initial = None if state is None else state[index]
+                inputs = inputs * input_masks[number]
+            initial = None if state is None else state[number]
             output, final = layer(
-                inputs, initial, batch_sizes=batch_sizes, carry_mask=carry_mask, product_dtype=product_dtype
+                inputs,
+                initial,
+                index=index if number == 0 else None,
+                batch_sizes=batch_sizes,
+                carry_mask=carry_mask,
+                product_dtype=product_dtype,
             )
-            inputs = output + inputs if self.use_skip_connections and index > 0 else output
+            inputs = output + inputs if self.use_skip_connections and number > 0 else output
             outputs.append(inputs)
             last.append(final)
         return outputs, last
@@ -123,19 +131,20 @@ class ProjectedLSTMLayer(nn.Module):
 
     def forward(
         self,
-        inputs: Float[Tensor, "T B D"],
+        inputs: Float[Tensor, "T B D"] | Float[Tensor, "N D"],
         state: LSTMState | None = None,
         *,
+        index: Int[Tensor, "T B"] | None = None,
         batch_sizes: Sequence[int] | None = None,
         carry_mask: Float[Tensor, "T B 1"] | None = None,
         product_dtype: torch.dtype | None = None,
     ) -> tuple[Float[Tensor, "T B D"], LSTMState]:
         """Outputs (T,B,D), zero after the end of a row, and the state after the last step of each row."""
-        num_steps, batch_size, projection_dim = inputs.shape
+        num_steps, batch_size = inputs.shape[:2] if index is None else index.shape
         if state is None:
             state = LSTMState(
                 cell=inputs.new_zeros(batch_size, len(self.bias) // 4),
-                output=inputs.new_zeros(batch_size, projection_dim),
+                output=inputs.new_zeros(batch_size, inputs.shape[-1]),
             )
         rows = [batch_size] * num_steps if batch_sizes is None else list(batch_sizes)
         if len(rows) != num_steps or any(later > earlier for earlier, later in zip(rows, rows[1:], strict=False)):
@@ -150,7 +159,7 @@ class ProjectedLSTMLayer(nn.Module):
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
         apply = cast("Callable[..., tuple[Tensor, Tensor, Tensor]]", _Recurrence.apply)
         with without_autocast(inputs.device):  # whose products would be of other types than what they are written to
-            outputs, cell, output = apply(settings, inputs, state.cell, state.output, *weights, carry_mask)
+            outputs, cell, output = apply(settings, inputs, index, state.cell, state.output, *weights, carry_mask)
         return outputs, LSTMState(cell, output)
 
 
@@ -191,6 +200,7 @@ class _Recurrence(torch.autograd.Function):
         ctx: Any,
         settings: _Settings,
         inputs: Tensor,
+        index: Tensor | None,
         cell: Tensor,
         output: Tensor,
         input_weight: Tensor,
@@ -200,21 +210,23 @@ class _Recurrence(torch.autograd.Function):
         carry_mask: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         dtype = settings.product_dtype
-        num_steps, batch_size, dim = inputs.shape
+        num_steps, (batch_size, dim) = len(settings.batch_sizes), output.shape
         lstm_dim = cell.shape[1]
         low_inputs = inputs.to(dtype).reshape(-1, dim)
         from_inputs = functional.linear(low_inputs, input_weight.to(dtype), _running_bias(bias).to(dtype))
+        if index is not None:
+            from_inputs = functional.embedding(index, from_inputs)
         from_inputs = from_inputs.view(num_steps, batch_size, 4 * lstm_dim)
         recurrent = recurrent_weight.to(dtype).t()
         projection = None if projection_weight is None else projection_weight.to(dtype).t()
 
         saving = settings.save_for_backward and any(ctx.needs_input_grad)
         num_saved = num_steps if saving else 1  # without gradients every step overwrites the last
-        gates = inputs.new_empty(num_saved, batch_size, 4 * lstm_dim)
+        is_mixed = dtype != inputs.dtype
+        gates = inputs.new_empty(num_saved, batch_size, 4 * lstm_dim) if is_mixed else from_inputs
         cells, squashed = (inputs.new_empty(num_saved, batch_size, lstm_dim) for _ in range(2))
         hidden = settings.room_for(low_inputs, num_saved, batch_size, lstm_dim)
         previous = low_inputs.new_zeros(num_saved, batch_size, dim)
-        low_gates = None if dtype == inputs.dtype else low_inputs.new_empty(batch_size, 4 * lstm_dim)
         outputs = inputs.new_zeros(num_steps, batch_size, dim)
         running_cell, running_output = cell.clone(), output.clone()
 
@@ -222,9 +234,10 @@ class _Recurrence(torch.autograd.Function):
             at = step if num_saved > 1 else 0
             c, h = running_cell[:rows], running_output[:rows]
             _forget_where_masked(carry_mask, step, c, h)
-            low_h, gate, m = previous[at, :rows], gates[at, :rows], hidden[at, :rows]
+            low_h, low_gate, m = previous[at, :rows], from_inputs[step, :rows], hidden[at, :rows]
             low_h.copy_(h)
-            _add_product(from_inputs[step, :rows], low_h, recurrent, out=gate, low_out=low_gates)
+            low_gate.addmm_(low_h, recurrent)
+            gate = gates[at, :rows].copy_(low_gate) if is_mixed else low_gate
             gate[:, : 3 * lstm_dim].sigmoid_()
             _tanh_(gate[:, 3 * lstm_dim :])
             i, f, o, j = _quarters(gate)
@@ -238,7 +251,7 @@ class _Recurrence(torch.autograd.Function):
         if saving:
             ctx.settings = settings
             ctx.save_for_backward(
-                *(input_weight, recurrent_weight, projection_weight, carry_mask, cell),
+                *(index, input_weight, recurrent_weight, projection_weight, carry_mask, cell),
                 *(low_inputs, gates, cells, squashed, hidden, previous, outputs),
             )
         return outputs, running_cell, running_output
@@ -250,8 +263,8 @@ class _Recurrence(torch.autograd.Function):
     ) -> tuple[Tensor | None, ...]:
         grad_outputs, grad_cell, grad_output = gradients
         settings: _Settings = ctx.settings
-        input_weight, recurrent_weight, projection_weight, carry_mask, first_cell = ctx.saved_tensors[:5]
-        low_inputs, gates, cells, squashed, hidden, previous, outputs = ctx.saved_tensors[5:]
+        index, input_weight, recurrent_weight, projection_weight, carry_mask, first_cell = ctx.saved_tensors[:6]
+        low_inputs, gates, cells, squashed, hidden, previous, outputs = ctx.saved_tensors[6:]
         dtype = settings.product_dtype
         num_steps, batch_size, dim = outputs.shape
         lstm_dim = cells.shape[2]
@@ -261,7 +274,6 @@ class _Recurrence(torch.autograd.Function):
         low_projected = low_inputs.new_zeros(num_steps, batch_size, dim)
         to_cell, to_output = grad_cell.clone(), grad_output.clone()
         to_gates = None if dtype == gates.dtype else gates.new_empty(batch_size, 4 * lstm_dim)
-        scratch = gates.new_empty(batch_size, 4 * lstm_dim)
         low_output = low_inputs.new_empty(batch_size, dim)
 
         for step in reversed(range(num_steps)):
@@ -279,10 +291,9 @@ class _Recurrence(torch.autograd.Function):
             low_dh.copy_(dh)
             dm = (low_dh if projection is None else low_dh @ projection).to(dc.dtype)
             torch.mul(dm, tanh_c, out=_quarters(dz)[2])
-            through = torch.mul(dm, o)
-            dc.add_(through).addcmul_(through.mul_(tanh_c), tanh_c, value=-1)  # tanh' = 1 - tanh^2
+            dc.add_(_through_tanh_(torch.mul(dm, o), tanh_c))
             _stop_where_clipped(dc, cells[step, :rows], settings.cell_clip)
-            _into_gates(dz, gate, dc, c_before, scratch[:rows])
+            _into_gates(dz, gate, dc, c_before)
             dc.mul_(f)
             if to_gates is not None:
                 low_dz.copy_(dz)
@@ -290,18 +301,25 @@ class _Recurrence(torch.autograd.Function):
             _forget_where_masked(carry_mask, step, dc, dh)
 
         flat = low_gates.view(-1, 4 * lstm_dim)
-        to_weights = (flat.t() @ torch.cat([low_inputs, previous.view(-1, dim)], dim=1)).to(input_weight.dtype)
+        flat_previous = previous.view(-1, dim)
+        if index is None:
+            by_input, shape = flat, (num_steps, batch_size, dim)
+            to_weights = (torch.cat([low_inputs, flat_previous], dim=1).t() @ flat).split(dim)
+        else:
+            by_input, shape = flat.new_zeros(len(low_inputs), 4 * lstm_dim), low_inputs.shape
+            by_input.index_add_(0, index.flatten(), flat)
+            to_weights = (low_inputs.t() @ by_input, flat_previous.t() @ flat)
         to_bias = flat.new_ones(1, len(flat)) @ flat  # as a product, because sum() is slow in bfloat16
         to_projection = None
         if projection is not None:
             to_projection = (low_projected.view(-1, dim).t() @ hidden.view(-1, lstm_dim)).to(input_weight.dtype)
         return (
             None,
-            (flat @ input_weight.to(dtype)).view_as(outputs).to(outputs.dtype),
+            (by_input @ input_weight.to(dtype)).to(outputs.dtype).view(shape),
+            None,
             to_cell,
             to_output,
-            to_weights[:, :dim].contiguous(),  # fused optimisers read memory as it lies, whatever the strides say
-            to_weights[:, dim:].contiguous(),
+            *(_columns(transposed).to(input_weight.dtype) for transposed in to_weights),
             to_bias.squeeze(0).to(input_weight.dtype),
             to_projection,
             None,
@@ -322,26 +340,16 @@ def _running_bias(bias: Float[Tensor, " G"]) -> Float[Tensor, " G"]:
     return running
 
 
+def _columns(rows: Float[Tensor, "D G"]) -> Float[Tensor, "G D"]:
+    """The transposed matrix, and its memory too: fused optimisers read that as it lies, whatever the strides say."""
+    return rows.t().contiguous()
+
+
 def _forget_where_masked(carry_mask: Tensor | None, step: int, cell: Tensor, output: Tensor) -> None:
     """Set a state, or its gradient, to zero in place where the mask of the step is 0."""
     if carry_mask is not None:
         cell.mul_(carry_mask[step, : len(cell)])
         output.mul_(carry_mask[step, : len(output)])
-
-
-def _add_product(
-    total: Float[Tensor, "B G"],
-    inputs: Float[Tensor, "B D"],
-    weight: Float[Tensor, "D G"],
-    *,
-    out: Float[Tensor, "B G"],
-    low_out: Tensor | None,
-) -> None:
-    """`out = total + inputs @ weight`, by way of `low_out` if `out` is of another type than the product."""
-    if low_out is None:
-        torch.addmm(total, inputs, weight, out=out)
-    else:
-        out.copy_(torch.addmm(total, inputs, weight, out=low_out[: len(out)]))
 
 
 def _tanh_(values: Tensor) -> Tensor:
@@ -354,17 +362,21 @@ def _clip(values: Tensor, limit: float | None) -> None:
         values.clamp_(-limit, limit)
 
 
-def _into_gates(dz: Tensor, gate: Tensor, dc: Tensor, c_before: Tensor, scratch: Tensor) -> None:
+def _into_gates(dz: Tensor, gate: Tensor, dc: Tensor, c_before: Tensor) -> None:
     """Fill `dz` (B,G), the gradient before the gates are squashed; it comes with `do` in its third quarter."""
     i, _, _, j = _quarters(gate)
     di, df, _, dj = _quarters(dz)
     torch.mul(dc, j, out=di)
     torch.mul(dc, c_before, out=df)
     torch.mul(dc, i, out=dj)
-    scaled = torch.mul(dz, gate, out=scratch)
-    sigmoids = slice(0, 3 * dc.shape[1])  # sigmoid' = s - s^2; below, tanh' of the candidate
-    torch.addcmul(scaled[:, sigmoids], scaled[:, sigmoids], gate[:, sigmoids], value=-1, out=dz[:, sigmoids])
-    dj.addcmul_(scaled[:, 3 * dc.shape[1] :], j, value=-1)
+    sigmoids = dz[:, : 3 * dc.shape[1]]
+    torch.ops.aten.sigmoid_backward.grad_input(sigmoids, gate[:, : 3 * dc.shape[1]], grad_input=sigmoids)
+    _through_tanh_(dj, j)
+
+
+def _through_tanh_(gradient: Tensor, tanh: Tensor) -> Tensor:
+    """Multiply in place by the derivative of tanh, `1 - tanh^2`."""
+    return torch.ops.aten.tanh_backward.grad_input(gradient, tanh, grad_input=gradient)
 
 
 def _quarters(gates: Float[Tensor, "B G"]) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -110,7 +110,8 @@ def _accidental_hits(targets: Int[Tensor, " N"], negatives: Int[Tensor, " S"], *
 class _LossOverClasses(torch.autograd.Function):
     """Mean of `logsumexp([true, hidden @ weight.T + offsets]) - true`; computes the gradients together with the loss.
 
-    It works on `ROWS_AT_ONCE` positions at a time, so the (N,S) logits are never in memory as a whole.
+    It works on `ROWS_AT_ONCE` positions at a time, so the logits are never in memory as a whole. They are (S,N),
+    because products that give (N,S) are slower on CPUs.
     """
 
     @staticmethod
@@ -124,32 +125,29 @@ class _LossOverClasses(torch.autograd.Function):
         dtype: torch.dtype,
     ) -> Tensor:
         low_hidden, low_weight = hidden.to(dtype), weight.to(dtype)
-        grad_hidden = torch.empty_like(low_hidden)
+        grad_hidden = torch.empty_like(hidden)
         grad_weight = torch.zeros_like(weight)
         grad_offsets = torch.zeros_like(offsets)
         grad_true = torch.empty_like(true_logits)
         total = hidden.new_zeros((), dtype=widest_float(hidden.device))
-        size = min(ROWS_AT_ONCE, len(hidden))
-        products, logits = low_hidden.new_empty(size, len(weight)), hidden.new_empty(size, len(weight))
         for start in range(0, len(hidden), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            low, true = low_hidden[rows], true_logits[rows]
-            product, chances = products[: len(low)], logits[: len(low)]
-            chances.copy_(torch.mm(low, low_weight.t(), out=product)).add_(offsets)
+            true = true_logits[rows]
+            chances = _logits(low_weight, low_hidden[rows], offsets)
             hit_rows = (hits[rows] >= 0).nonzero().squeeze(1)
-            chances[hit_rows, hits[rows][hit_rows]] = -math.inf
-            highest = torch.maximum(chances.amax(dim=1), true)
-            chances.sub_(highest[:, None]).exp_()
+            chances[hits[rows][hit_rows], hit_rows] = -math.inf
+            highest = torch.maximum(chances.amax(dim=0), true)
+            chances.sub_(highest).exp_()
             true_chance = (true - highest).exp()
-            normaliser = chances.sum(dim=1) + true_chance
+            normaliser = chances.sum(dim=0) + true_chance
             total += (normaliser.log() + highest - true).sum(dtype=total.dtype)
-            chances.div_(normaliser[:, None] * len(hidden))
-            grad_true[rows] = (true_chance / normaliser - 1.0) / len(hidden)
-            grad_offsets += chances.sum(dim=0)
-            product.copy_(chances)
-            grad_hidden[rows] = product @ low_weight
-            grad_weight += product.t() @ low
-        ctx.save_for_backward(grad_hidden.to(hidden.dtype), grad_true, grad_weight, grad_offsets)
+            share = 1.0 / (normaliser * len(hidden))  # scales (N,D) in place of (S,N)
+            grad_true[rows] = true_chance * share - 1.0 / len(hidden)
+            grad_offsets += chances @ share
+            product = chances.to(dtype)
+            grad_hidden[rows] = (product.t() @ low_weight) * share[:, None]
+            grad_weight += product @ (hidden[rows] * share[:, None]).to(dtype)
+        ctx.save_for_backward(grad_hidden, grad_true, grad_weight, grad_offsets)
         return (total / len(hidden)).to(hidden.dtype)
 
     @staticmethod
@@ -160,3 +158,10 @@ class _LossOverClasses(torch.autograd.Function):
         scale = gradients[0]
         to_hidden, to_true, to_weight, to_offsets = cast("tuple[Tensor, ...]", ctx.saved_tensors)
         return (to_hidden * scale, to_true * scale, to_weight * scale, to_offsets * scale, None, None)
+
+
+def _logits(weight: Float[Tensor, "S D"], hidden: Float[Tensor, "N D"], offsets: Float[Tensor, " S"]) -> Tensor:
+    """Logits (S,N) in the type of the offsets, whatever that of the product."""
+    if weight.dtype == offsets.dtype:
+        return torch.addmm(offsets[:, None], weight, hidden.t())
+    return (weight @ hidden.t()).to(offsets.dtype).add_(offsets[:, None])

