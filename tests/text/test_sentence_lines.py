@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
         ('1,"We sat, there ."\n0,"You ran ."\n', "a table .* without a line of their names", "give it a first line"),
         ('"We sat .",1\n"You ran .",0\n', "a table .* without a line of their names", "of which --column"),
         ('id,text\n1,"The bank, too"\n2,We sat\n', "a table of columns separated by commas", "--column NAME"),
-        ("id;text\n1;We sat\n", "a table of columns separated by commas or semicolons", "--column NAME"),
+        ("id;text\n1;We sat\n", "a table of columns separated by commas, semi", "--column NAME"),
         (",text\n0,We sat\n", "a table of columns separated by commas", "--column NAME"),
         ('id,text\n1,"The bank\nis, too"\n2,We sat\n', "a table of columns separated by commas", "--column NAME"),
     ],
@@ -147,6 +147,7 @@ def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
         ('{"tokens": ["We", "sat"]}\n', "tokens", ["We sat"]),
         ("id\tText\n1\tWe sat .\n", "text", ["We sat ."]),
         ('id,text\n1,"We, ""x"" sat"\n2,"a\nb"\n', "text", ['We, "x" sat', "a b"]),
+        ("id|text\n1|We sat .\n", "Text", ["We sat ."]),
         ("번호,문장\n1,눈이 왔다 .\n", "문장", ["눈이 왔다 ."]),
         (CONLLU + "\n" + CONLLU, "FORM", ["do n't 10\u00a0000"] * 2),
     ],
@@ -154,6 +155,11 @@ def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
 def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: list[str]):
     path.write_text(text)
     assert list(sentence_lines(path, column=column)) == lines
+
+
+def test_the_only_column_of_csv_loses_its_quotes(tmp_path: Path):
+    (tmp_path / "t.csv").write_text('text\n"We sat, there ."\nYou ran .\n')
+    assert list(sentence_lines(tmp_path / "t.csv", column="text")) == ["We sat, there .", "You ran ."]
 
 
 @pytest.mark.parametrize(

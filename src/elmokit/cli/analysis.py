@@ -157,6 +157,8 @@ def _neighbours(arguments: argparse.Namespace) -> None:
         among=arguments.among,
         layers=arguments.layers,
     )
+    if not found:
+        raise ValueError(f"{arguments.corpus} has no such occurrence, among {arguments.among}")
     for one in found:
         left, right = " ".join(one.tokens[: one.index]), " ".join(one.tokens[one.index + 1 :])
         left, right = printable(left[-_CONTEXT:], most=None), printable(right[:_CONTEXT], most=None)

@@ -37,7 +37,7 @@ class Kind(Enum):
     WORDS = "columns separated by tabs, with a token on each line"
     FASTA = "FASTA"
     TABS = "a table of columns separated by tabs"
-    COMMAS = "a table of columns separated by commas or semicolons"
+    COMMAS = "a table of columns separated by commas, semicolons or bars"
     UNNAMED = "a table of columns separated by commas, without a line of their names"
 
 

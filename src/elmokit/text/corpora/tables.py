@@ -1,4 +1,4 @@
-"""Tables: lines of columns after a header that names them, separated by tabs, or as CSV by commas or semicolons.
+"""Tables: lines of columns after a header that names them, separated by tabs, or as CSV by commas and the like.
 
 Quotes around cells belong to CSV, and to tables with a header in quotes. In others they are text, except around a cell
 whose own quotes are all twice in it, as pandas and other writers of CSV have them. `as_tsv` writes such tables.
@@ -10,12 +10,13 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import UnlabelledError, refuse_json
 
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
-_SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon"}
+_SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,9 @@ class TableRow:
 def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[str]]) -> Iterator[TableRow]:
     """Rows of a table with the requested columns; for each column, `columns` lists its possible names in the header.
 
-    The header decides the separator: a tab, or else the comma or semicolon next to a requested column. Upper case in
-    names does not matter. Blank lines are skipped.
+    The header decides the separator: a tab, or else the comma, semicolon or bar next to a requested column; the only
+    column of a file named `.csv` may have quotes around its cells. Upper case in names does not matter. Blank lines
+    are skipped.
     Raises ValueError, naming `name` and the line, for a header that lacks one of the columns (UnlabelledError if that
     is only the last one, of the labels), for a row with a different number of cells than the header, and for cells that
     are not CSV where quotes mean something.
@@ -43,7 +45,7 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     refuse_json(first, where=where, expected="a header of tab-separated columns")
     separator, header = _header(first, columns)
     positions = _positions(header, columns, where=where)
-    has_quoting = separator != "\t" or first.startswith('"')
+    has_quoting = separator != "\t" or first.startswith('"') or (len(header) == 1 and ".csv" in Path(name).suffixes)
     rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest)
     num_rows = 0
     for line, cells in rows:
@@ -102,12 +104,14 @@ def _unquoted(cell: str) -> str:
 
 def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: str) -> list[int]:
     spelt = [*header, *map(str.lower, header)]
+    columns = [[*names, *map(str.lower, names)] for names in columns]
     positions: list[int] = []
     for names in columns:
         found = [spelt.index(name) for name in names if name in spelt]
         if not found:
             kind = UnlabelledError if positions and len(positions) == len(columns) - 1 else ValueError
-            raise kind(f"{where}: the header has no column {' or '.join(names)}: {first_token(chr(9).join(header))}")
+            wanted = " or ".join(dict.fromkeys(names))
+            raise kind(f"{where}: the header has no column {wanted}: {first_token(chr(9).join(header))}")
         positions.append(found[0] % len(header))
     return positions
 
