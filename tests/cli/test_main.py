@@ -382,7 +382,7 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
         ("prepare TEXT -o OUT --exclude-words 5", "--exclude-words needs --exclude FILE"),
         ("surprisal MODEL TEXT -o OUT.tsv --nats", "--nats needs --conditional"),
         ("surprisal MODEL TEXT -o OUT.tsv --conditional --rank", "are for rows of tokens, not for --conditional"),
-        ("surprisal MODEL TEXT -o OUT.tsv --conditional --carry-state", "--conditional reads each pair by itself"),
+        ("surprisal MODEL TEXT -o OUT.tsv --conditional --carry-state", "--conditional reads each pair of two columns"),
         ("cache clear --cache OUT --unused-days -1", "--unused-days is -1.0; expected a number of days, at least 0"),
         ("cache clear --cache OUT --unused-days nan", "--unused-days is nan; expected a number of days"),
         ("surprisal MODEL TEXT -o OUT/x.tsv", "out does not exist; create it first"),

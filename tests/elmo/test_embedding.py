@@ -161,7 +161,7 @@ def test_refuses_sentences_that_are_strings_and_no_mixes():
         ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=0)
 
 
-@pytest.mark.parametrize("choice", ["top", "average", 0, 1, 2, [0.1, 0.3, 0.6], np.float32([2, 0, -1])])
+@pytest.mark.parametrize("choice", ["top", "average", 0, 1, 2, [0.1, 0.3, 0.6], np.array([2.0, 0.0, -1.0], np.float32)])
 def test_each_choice_of_layers_is_gamma_times_what_elmo_gives(choice: Any):
     embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layers=choice, dropout_rate=0.0)
     expected = torch.from_numpy(Elmo(embedding.bilm).encode(SENTENCES[:1], layers=choice)[0])

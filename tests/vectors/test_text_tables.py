@@ -69,7 +69,7 @@ def test_word2vec_s_format_is_read_again_to_the_bit(tmp_path: Path) -> None:
 
 def test_a_table_of_words_has_their_counts(tmp_path: Path) -> None:
     with (tmp_path / "w.tsv").open("w", encoding="utf-8", newline="") as file:
-        write_type_table(file, [('"', 2, np.float32([0.5, 0.1]))], num_words=1, dim=2)
+        write_type_table(file, [('"', 2, np.array([0.5, 0.1], np.float32))], num_words=1, dim=2)
     assert rows_of(tmp_path / "w.tsv") == [["word", "count", "v1", "v2"], ['"', "2", "0.5", "0.100000001"]]
 
 

@@ -87,7 +87,7 @@ def _write_header(file: IO[str], names: Sequence[str], dim: int) -> None:
 
 
 def _row(cells: Sequence[str], vector: Float[np.ndarray, " E"]) -> str:
-    return as_tsv([[*cells, *_numbers(vector)]])
+    return "\t".join([as_tsv([cells])[:-1], *_numbers(vector)]) + "\n"  # numbers need no quotes
 
 
 def _numbers(vector: Float[np.ndarray, " E"]) -> Iterator[str]:
