@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -328,6 +329,7 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     assert main(["models"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) == 1 + len(names.bundled_models()) + len(published_models())
+    assert re.fullmatch(r"mini-en +bundled +5.4 M +11 MB +English +open texts, .* +Apache-2.0", shown[1].strip())
     assert {"small", "medium", "original", "original-5.5b", "pubmed", "pt", "pt-wikipedia", "ja", "de", "eu"} < set(
         published_models()
     )

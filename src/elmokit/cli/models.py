@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
     from elmokit.cli.verb import Verb
 
+ABOUT_BUNDLED = {
+    "mini-en": ("English", "open texts, 38.7 M tokens", "Apache-2.0"),
+    "mini-ko": ("Korean", "open texts, 21.0 M tokens", "Apache-2.0"),
+}
+"""Language, text and licence of the bundled models, from their cards."""
+
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="name of a bundled model, a model folder, or an options.json")
@@ -150,11 +156,15 @@ def _models(arguments: argparse.Namespace) -> None:
 
 def _table_of_models() -> str:
     from elmokit.formats.names import bundled_models, packaged_models
+    from elmokit.formats.native import CONFIG_NAME, WEIGHTS_NAME, read_config
     from elmokit.formats.published import published_models
     from elmokit.system.markdown import aligned_table
 
     rows = [["name", "where", "parameters", "size", "language", "text", "licence"]]
-    rows += [[name, "bundled"] for name in bundled_models()]
+    for name, folder in bundled_models().items():
+        millions = read_config(folder / CONFIG_NAME).bilm.num_parameters / 1e6
+        megabytes = (folder / WEIGHTS_NAME).stat().st_size / 1e6
+        rows.append([name, "bundled", f"{millions:.1f} M", f"{megabytes:.0f} MB", *ABOUT_BUNDLED.get(name, ())])
     rows += [[name, "installed"] for name in packaged_models()]
     for model in published_models().values():
         name = ", ".join([model.name, *(alias for alias in model.aliases if alias.startswith("efml:"))])
