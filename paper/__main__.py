@@ -75,8 +75,9 @@ def _tables(arguments: argparse.Namespace) -> None:
         if table.compute is None or given:
             paths: Sequence[Path] = given or [arguments.results or RUNS]
         else:
-            alone = arguments.results is not None and len(tables) == 1
-            folder = arguments.results if alone else (arguments.results or Path("runs")) / table.name
+            folder: Path = arguments.results or Path("runs")
+            if arguments.results is None or len(tables) > 1:
+                folder /= table.name
             folder.mkdir(parents=True, exist_ok=True)
             paths = table.compute(Request(arguments.data, folder, tuple(arguments.model), arguments.word_vectors))
         own: list[str] = arguments.model if table.plan is not None else []

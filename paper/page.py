@@ -158,8 +158,10 @@ def _cell(cell: Statistic | str | None) -> str:
 
 def _pictures(name: str, evidence: Evidence) -> dict[str, bytes]:
     """The pictures of a figure by file name; empty for a table, and for a figure of which nothing was measured."""
-    measure, draw, _ = FIGURES.get(name, (lambda _: (), None, ""))
-    if not (shown := measure(evidence)) or draw is None:
+    if name not in FIGURES:
+        return {}
+    measure, draw, _ = FIGURES[name]
+    if not (shown := measure(evidence)):
         return {}
     if find_spec("matplotlib") is None:
         warnings.warn(NO_FIGURES, stacklevel=4)

@@ -8,7 +8,7 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
@@ -92,7 +92,11 @@ def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> tuple[list[E], 
 
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
     """Training and development set of the same files, by `dev_share`; each is read in its own way."""
-    group = task.keep_together or (lambda example: tuple(map(tuple, task.sentences(example))))
+
+    def own_sentences(example: E) -> Hashable:
+        return tuple(map(tuple, task.sentences(example)))
+
+    group = task.keep_together or own_sentences
     dev = read_files(task, files, config.model, name="training and development files")
     train = read_files(task, files, config.model, name="train", training=True)
     groups = list(dict.fromkeys(map(group, dev.examples)))
