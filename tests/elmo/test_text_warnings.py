@@ -63,6 +63,15 @@ def test_what_is_not_one_token_is_noticed_once(token: str, shown: str):
     Elmo("mini-en").encode([["We", "10\xa0cm", "a\u2028b", "\u3000"], [], "", " a b "])
 
 
+@pytest.mark.parametrize(("token", "mark"), [("-LRB-", r"\("), ("``", '"')])
+def test_marks_of_the_penn_treebank_are_noticed_once(token: str, mark: str):
+    elmo = Elmo("mini-en")
+    with pytest.warns(UserWarning, match=f"such as {token}, where mini-en has read {mark}; replace them"):
+        elmo.encode([["We", token, "sat"]])
+    elmo.encode([["We", token, "sat"]])
+    Elmo(random_bilm(seed=7, std=0.4), Vocabulary(["<S>", "</S>", "<UNK>", "(", token])).encode([["We", token]])
+
+
 def test_a_model_that_has_read_decomposed_tokens_may_read_more():
     token = unicodedata.normalize("NFD", "밥을")
     Elmo(random_bilm(seed=7, std=0.4), Vocabulary(["<S>", "</S>", "<UNK>", token])).encode([[token, "밥을"]])

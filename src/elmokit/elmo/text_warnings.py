@@ -1,6 +1,7 @@
 """What a user is warned of, once for each model: tokens that are cut, and text that it has hardly read the like of.
 
-That is text in another script, tokens that are not in NFC, and what is not a token: nothing, or words with spaces.
+That is text in another script, tokens that are not in NFC, marks of the Penn Treebank, and what is not a token:
+nothing, or words with spaces.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.system.messages import printable
 from elmokit.system.python import warn_caller
+from elmokit.text.corpora.cells import TREEBANK_MARKS
 from elmokit.text.scripts import script_counts
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class TextWarnings:
         self._once("cut tokens", lambda: self._cut_tokens(sentences))
         self._once("unread script", lambda: self._unread_script(sentences))
         self._once("decomposed tokens", lambda: self._decomposed_tokens(sentences))
+        self._once("escaped marks", lambda: self._escaped_marks(sentences))
         self._once("not single tokens", lambda: _not_single_tokens(sentences))
 
     def _once(self, topic: str, message: Callable[[], str | None]) -> None:
@@ -85,6 +88,19 @@ class TextWarnings:
             f"{number:,} of {sum(map(len, sentences)):,} tokens are not in Unicode NFC, such as syllables in NFD, and "
             f"{self._name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
         )
+
+    def _escaped_marks(self, sentences: Sequence[Sequence[str]]) -> str | None:
+        """`-LRB-` of the Penn Treebank, where the vocabulary has `(`."""
+        if self._vocabulary is None:
+            return None
+        for token in (token for tokens in sentences for token in tokens):
+            mark = TREEBANK_MARKS.get(token)
+            if mark is not None and mark in self._vocabulary and token not in self._vocabulary:
+                return (
+                    f"the text has marks as the Penn Treebank writes them, such as {token}, where {self._name} has "
+                    f"read {mark}; replace them"
+                )
+        return None
 
 
 def _not_single_tokens(sentences: Sequence[Sequence[str]]) -> str | None:

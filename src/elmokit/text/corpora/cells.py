@@ -4,7 +4,7 @@ from elmokit.files.json_fields import parse_json_object
 
 MOST_DIGITS = 9
 
-_PLAIN = {
+TREEBANK_MARKS = {
     "-LRB-": "(",
     "-RRB-": ")",
     "-LSB-": "[",
@@ -17,6 +17,7 @@ _PLAIN = {
     "/.": ".",  # OntoNotes escapes these two at the end of an utterance
     "/?": "?",
 }
+"""Marks as the Penn Treebank writes them, and as they are."""
 
 
 class UnlabelledError(ValueError):
@@ -59,4 +60,4 @@ def plain_token(token: str) -> str:
     >>> [plain_token(token) for token in ["``", "and\\/or", "-LRB-", "sic"]]
     ['"', 'and/or', '(', 'sic']
     """
-    return _PLAIN.get(token) or token.replace("\\/", "/").replace("\\*", "*")
+    return TREEBANK_MARKS.get(token) or token.replace("\\/", "/").replace("\\*", "*")
