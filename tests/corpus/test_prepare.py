@@ -268,6 +268,8 @@ def test_the_command_says_what_it_did(tmp_path: Path, raw: Path, capsys: pytest.
         "shard_megabytes": 1.0,
         "exclude": [],
         "exclude_words": 10,
+        "column": None,
+        "join_hyphens": False,
     }
 
 
