@@ -123,4 +123,12 @@ def test_what_was_dropped_is_counted_by_file(tmp_path: Path, capsys: pytest.Capt
 def test_a_small_held_out_part_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "raw").write_text("This is the first document.\n\nThis is quite another one.\n")
     assert main(["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "corpus")]) == 0
-    assert "elmokit: warning: only 6 tokens are held out; perplexities measured on" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "elmokit: warning: only 6 tokens are held out; perplexities measured on" in said and "markup" not in said
+
+
+@pytest.mark.parametrize("markup", ["<doc id=1>", "</p>", "&quot;", "&#8211;", "{| class=wikitable", "[[File:a.png]]"])
+def test_markup_in_the_text_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str], markup: str) -> None:
+    (tmp_path / "raw").write_text(f"AT&T; 3 < 5 > 2 and [1] are text.\n\nHere is {markup} among words.\n")
+    assert main(["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "corpus"), "--held-out", "0"]) == 0
+    assert "elmokit: warning: there is markup (<doc ...>, &quot;, [[...]]) in 1 sentence," in capsys.readouterr().err

@@ -80,6 +80,8 @@ class CorpusManifest:
     """With `join_hyphens`: words that a hyphen breaks at a line end."""
     joined_words: int = 0
     """Those of them that were joined."""
+    marked_up: int = 0
+    """Sentences with tags, entities or links of a wiki in them that passed the filters."""
 
     @property
     def train(self) -> Amount:
@@ -93,6 +95,11 @@ class CorpusManifest:
             warnings.append(
                 f"only {self.held_out.tokens:,} tokens are held out; perplexities measured on fewer than "
                 f"{MIN_HELD_OUT_TOKENS:,} differ by chance: hold out a larger share of the documents"
+            )
+        if self.marked_up * 1000 > self.train.sentences:
+            warnings.append(
+                f"there is markup (<doc ...>, &quot;, [[...]]) in {plural(self.marked_up, 'sentence')}, which models "
+                "learn as they do other text: remove it from the raw text first"
             )
         if not self.options.get("nfc", True):
             warnings.append(

@@ -49,6 +49,7 @@ DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(r"[가-힣]"), 0.6)}
 
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{\||\[\[")  # of HTML and XML, and of wikis
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
 _HELD_OUT, _TO_TRAIN = 0, 1
 _HELD_OUT_KEY = struct.Struct(">BQ")  # _HELD_OUT, position: held-out sentences stay in their order
@@ -172,6 +173,7 @@ def prepare(
             shards=shards,
             broken_words=broken.num_found if broken else 0,
             joined_words=broken.num_joined if broken else 0,
+            marked_up=found.num_marked_up,
         )
         for name, text in ((MANIFEST_NAME, manifest.markdown()), (MANIFEST_JSON_NAME, manifest.to_json())):
             with atomic_write(staging / name) as unfinished:
@@ -204,6 +206,7 @@ class _Sentences:
         self.num_documents = 0
         """Number of documents with at least one sentence that passes the filters."""
         self.num_held_out_documents = 0
+        self.num_marked_up = 0
         self._how = how
         self._exclusion = exclusion
         self._broken = broken
@@ -232,6 +235,7 @@ class _Sentences:
                     if num_with_sentences != number:
                         num_with_sentences = number
                         self._count_document(key)
+                    self.num_marked_up += _MARKUP.search(sentence) is not None
                     self._add(tokens, key)
         return Source(
             path=os.fspath(path),
