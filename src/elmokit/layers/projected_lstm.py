@@ -304,7 +304,8 @@ class _Recurrence(torch.autograd.Function):
         flat_previous = previous.view(-1, dim)
         if index is None:
             by_input, shape = flat, (num_steps, batch_size, dim)
-            to_weights = (torch.cat([low_inputs, flat_previous], dim=1).t() @ flat).split(dim)
+            to_both = torch.cat([low_inputs, flat_previous], dim=1).t() @ flat
+            to_weights = (to_both[:dim], to_both[dim:])
         else:
             by_input, shape = flat.new_zeros(len(low_inputs), 4 * lstm_dim), low_inputs.shape
             by_input.index_add_(0, index.flatten(), flat)
