@@ -74,10 +74,17 @@ class LoadedBiLM:
             bilm = self.module()
             self._packed_from = weight_versions(bilm)
             weights = {name: tensor.float() for name, tensor in bilm.state_dict().items()}
-            if self._read_again is not None:
+            is_taken_apart = self._read_again is not None
+            if is_taken_apart:
                 self._bilm = None
             del bilm  # so that the packed weights can replace the others one by one
-            self._packed = PackedBiLM(self.config, weights, spelling=self.spelling, precision=self.precision)
+            self._packed = PackedBiLM(
+                self.config,
+                weights,
+                spelling=self.spelling,
+                precision=self.precision,
+                may_overwrite=is_taken_apart,
+            )
         return self._packed
 
     def to(self, device: torch.device) -> None:

@@ -50,17 +50,23 @@ class PackedBiLM:
         *,
         spelling: Spelling | None = None,
         precision: Precision = "float32",
+        may_overwrite: bool = False,
     ) -> None:
-        """spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes."""
+        """spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes.
+
+        may_overwrite: whether nothing else has the weights; then no matrix of them is copied before it is packed.
+        """
         self.config = config
         make_kernel = kernel_for(precision, weights["forward_lstm.layers.0.recurrent_weight"])
         self.rows_are_independent = rows_are_independent(make_kernel) and _fill_vectors(config)
         """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
+        directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
+        # the largest matrices first, while little is packed: the most in memory is what is packed and one matrix
+        self.lstms = [_lstm(config, weights, name, make_kernel, may_overwrite=may_overwrite) for name in directions]
         self.char_encoder = _token_encoder(config, weights, make_kernel)
+        give_back_freed_memory()
         spelling = spelling or ByteSpelling(config.max_characters_per_token)
         self.token_cache = TokenCache(self.char_encoder, spelling=spelling)
-        directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
-        self.lstms = [_lstm(config, weights, name, make_kernel) for name in directions]
         self._after_boundary = self._read_boundaries()
 
     def read(
@@ -206,7 +212,7 @@ def _char_encoder(
         return weights.pop(f"{prefix}.{name}")
 
     def kernel(name: str) -> Kernel:
-        return make_kernel(pop(f"{name}.weight"), pop(f"{name}.bias"))
+        return _packed(make_kernel, pop(f"{name}.weight"), pop(f"{name}.bias"))
 
     convolutions = [f"convolutions.{index}" for index in range(len(config.filters))]
     highways = [f"highways.{index}" for index in range(config.num_highway_layers)]
@@ -221,19 +227,26 @@ def _char_encoder(
     )
 
 
-def _lstm(config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel: MakeKernel) -> PackedLSTM:
+def _lstm(
+    config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel: MakeKernel, *, may_overwrite: bool
+) -> PackedLSTM:
     layers: list[PackedLSTMLayer] = []
     dtype = weight_dtype(make_kernel)
     for index in range(config.num_layers):
         prefix = f"{name}.layers.{index}"
-        bias = _with_double_candidate(weights.pop(f"{prefix}.bias"), torch.float32)
+
+        def gates(name: str, bias: Tensor | None, *, prefix: str = prefix) -> Kernel:
+            weight = weights.pop(f"{prefix}.{name}").to(dtype, copy=not may_overwrite)
+            return _packed(make_kernel, _with_double_candidate(weight), bias)
+
+        bias = _with_double_candidate(weights.pop(f"{prefix}.bias").clone())
         bias[config.lstm_dim : 2 * config.lstm_dim] += FORGET_BIAS
         project = None
         if config.projection_dim != config.lstm_dim:
-            project = make_kernel(2 * weights.pop(f"{prefix}.projection_weight").to(dtype), None)
+            project = _packed(make_kernel, 2 * weights.pop(f"{prefix}.projection_weight").to(dtype), None)
         layer = PackedLSTMLayer(
-            from_input=make_kernel(_with_double_candidate(weights.pop(f"{prefix}.input_weight"), dtype), bias),
-            from_output=make_kernel(_with_double_candidate(weights.pop(f"{prefix}.recurrent_weight"), dtype), None),
+            from_input=gates("input_weight", bias),
+            from_output=gates("recurrent_weight", None),
             project=project,
             projection_dim=config.projection_dim,
             lstm_dim=config.lstm_dim,
@@ -241,12 +254,16 @@ def _lstm(config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel
             projection_clip=config.projection_clip,
         )
         layers.append(layer)
-        give_back_freed_memory()  # the weights in float32
     return PackedLSTM(layers, use_skip_connections=config.use_skip_connections)
 
 
-def _with_double_candidate(gates: Float[Tensor, "G *D"], dtype: torch.dtype) -> Float[Tensor, "G *D"]:
-    """A copy of this type with the last quarter doubled, which is exact in every type."""
-    doubled = gates.to(dtype, copy=True)
-    doubled[len(gates) // 4 * 3 :].mul_(2)
-    return doubled
+def _packed(make_kernel: MakeKernel, weight: Tensor, bias: Tensor | None) -> Kernel:
+    """A kernel, for which memory is there: what the one before needed meanwhile is given back first."""
+    give_back_freed_memory()
+    return make_kernel(weight, bias)
+
+
+def _with_double_candidate(gates: Float[Tensor, "G *D"]) -> Float[Tensor, "G *D"]:
+    """The same tensor with its last quarter doubled, which is exact in every type."""
+    gates[len(gates) // 4 * 3 :].mul_(2)
+    return gates

@@ -225,7 +225,9 @@ class Float16:
     """Products with a float16 weight and float32 inputs by FBGEMM, for processors without bfloat16."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self.weight = _fbgemm.linear_prepack_fp16(weight.clamp(-LARGEST_FLOAT16, LARGEST_FLOAT16).contiguous(), bias)
+        if max(map(abs, torch.aminmax(weight))) > LARGEST_FLOAT16:  # a copy only where it is needed
+            weight = weight.clamp(-LARGEST_FLOAT16, LARGEST_FLOAT16)
+        self.weight = _fbgemm.linear_prepack_fp16(weight.contiguous(), bias)
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
         product = _fbgemm.linear_dynamic_fp16(inputs, self.weight)
