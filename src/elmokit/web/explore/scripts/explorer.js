@@ -124,9 +124,9 @@ export class Explorer {
   found({ word, sentences, sources }) {
     const { corpus } = this;
     const wanted = word.toLowerCase();
-    const own = sentences.flatMap((tokens) => tokens.flatMap((token, index) => (token.toLowerCase() === wanted ? [this.own(tokens, index)] : [])));
-    const key = JSON.stringify([wanted, sources, own.map(({ tokens, index }) => [tokens, index])]);
+    const key = JSON.stringify([wanted, sources, sentences]);
     if (this.last?.key === key) return this.last;
+    const own = sentences.flatMap((tokens) => tokens.flatMap((token, index) => (token.toLowerCase() === wanted ? [this.own(tokens, index)] : [])));
     const groups = [own, ...[null, ...corpus.sources].map(() => [])];
     for (const number of corpus.occurrences(word)) if (!sources || sources.includes(corpus.sourceOf(number))) groups[corpus.sourceOf(number)].push(number);
     const places = spread(groups, MAX_OCCURRENCES).map((place) => (place.isOwn ? place : { ...corpus.place(place), isOwn: false }));

@@ -182,7 +182,7 @@ class Plane {
     this.ghosts = ghosts.map((point) => ({ point, element: make("path", { d: markShape(point.kind), class: "ghost" }) }));
     this.marks = points.map((point) => {
       const name = `${nameOf(point, say)}: ${point.tokens.join(" ")}`;
-      return { point, element: make("path", { d: markShape(point.kind), class: markClass(point), lang: language, role: "button", "aria-label": name }, make("title", {}, name)) };
+      return { point, element: make("path", { d: markShape(point.kind), class: markClass(point), lang: language, role: "button", "aria-label": name }) };
     });
     this.labels = make("g", { lang: language, class: "labels", "aria-hidden": "true" });
     this.ruler = make("line", { class: "axis", x1: EDGE / 2, y1: height - 10, y2: height - 10 });

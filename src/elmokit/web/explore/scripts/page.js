@@ -168,7 +168,7 @@ function slide(layer, weight) {
   const weights = state.weights.with(layer, weight);
   if (!weights.some((value) => value > 0)) return showSliders(find("weights"), state.weights, say); // the only layer is not taken away
   state = { ...state, weights };
-  show(); // the address changes when the slider is let go: browsers limit how often it may
+  show({ isSlide: true }); // the address changes when the slider is let go: browsers limit how often it may
 }
 
 function presets() {
@@ -194,14 +194,16 @@ function showPresets() {
     make("option", { value: at, selected: JSON.stringify(preset.weights) === current }, preset.name)));
 }
 
-/** Shows the choices at once, and the view that they ask for when the one before it is done. */
-function show() {
+/** Shows the choices at once, and the view that they ask for when the one before it is done. isSlide: only weights differ. */
+function show({ isSlide = false } = {}) {
   const isCurrent = ((mine) => () => mine === turn)(++turn);
   say = speaker(state.language);
   keepFocus(() => {
-    showWords();
-    showNotes();
-    showTokens();
+    if (!isSlide) {
+      showWords();
+      showNotes();
+      showTokens();
+    }
     showSliders(find("weights"), state.weights, say);
     showPresets();
   });

@@ -97,7 +97,7 @@ function bars({ title, say, language, columns, chosen, choose, isDifference = fa
   const [width, rowHeight] = [left + perRow * STEP, HEIGHT + BELOW];
   const bar = (bits, x, kind) => bits === undefined ? [] : [
     make("rect", { x, y: Math.min(y(bits), y(0)), width: BAR, height: Math.abs(y(bits) - y(0)), class: kind }, make("title", {}, `${bits.toFixed(2)} ${say("bits")}`)),
-    make("text", { x: x + BAR / 2, y: bits < 0 ? y(bits) + 11 : y(bits) - 3, "text-anchor": "middle", class: "small" }, bits.toFixed(1)),
+    make("text", { x: x + BAR / 2, y: bits < 0 ? y(bits) + 11 : y(bits) - 3, "text-anchor": "middle", class: "small" }, isDifference && Math.abs(bits) < 0.05 ? "" : bits.toFixed(1).replace("-", "−")),
   ];
   const ticks = [most, 0, least].filter((tick, at, all) => all.indexOf(tick) === at).map((tick) => tick === 0 ? 0 : Math.trunc(tick));
   const axis = (row) => ticks.map((tick) => make("g", { transform: `translate(0 ${row * rowHeight})` },

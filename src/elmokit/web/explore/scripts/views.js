@@ -5,6 +5,7 @@ import { beside, drawing, foreign, legend, link, make, replace, shortened, sideB
 const MAX_SHOWN_TOKENS = 48;
 const NUM_WORDS = 12;
 const NUM_GROUPS = 20;
+const WIDE = /[\p{Script=Hangul}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
 /** A concordance: the nearest occurrences, one per line, the word in the middle. */
@@ -62,8 +63,8 @@ function concordance(places, { say, language, order, hasFiles, hasSenses, add, s
     make("thead", {}, make("tr", {}, head("cosine"), head("left"), make("th", { scope: "col", class: "key" }, say("word")), head("right"), head("sense", hasSenses),
       hasFiles ? make("th", { scope: "col", class: "file" }, say("file")) : null)),
     make("tbody", {}, places.map(line)));
-  const longest = Math.max(...places.map(({ tokens, index }) => [...tokens[index]].length));
-  lines.style.setProperty("--key", `${Math.min(12, Math.max(3, 0.62 * longest + 1.5))}em`);
+  const widest = Math.max(...places.map(({ tokens, index }) => [...tokens[index]].reduce((sum, letter) => sum + (WIDE.test(letter) ? 1.1 : 0.65), 0)));
+  lines.style.setProperty("--key", `${Math.min(12, Math.max(3, 0.95 * widest + 1.75))}rem`);
   return Object.assign(lines, { data: placesAsData(places, ["cosine"]) });
 }
 
