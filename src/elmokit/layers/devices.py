@@ -73,7 +73,8 @@ def for_inference() -> Generator[None]:
     Torch looks for that method on every argument, and on FBGEMM's weights it takes an exception in C++ to find out that
     there is none: 40 us, more than many a product.
     """
-    with torch.inference_mode(), torch._C.DisableTorchFunctionSubclass():
+    without_search = torch._C.DisableTorchFunctionSubclass()  # pyright: ignore[reportPrivateUsage] - torch documents it
+    with torch.inference_mode(), without_search:
         yield
 
 

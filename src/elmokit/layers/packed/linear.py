@@ -118,10 +118,11 @@ class Blocked:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.pieces = [_onednn._reorder_linear_weight(piece, TYPICAL_ROWS) for piece in _pieces(weight)]
         self.bias = bias
-        self.of_one_row = [_one_row(piece) for piece in self.pieces] if bias is None else [None]
+        found = [_one_row(piece) for piece in self.pieces] if bias is None else []
+        self.of_one_row = [multiply for multiply in found if multiply is not None]
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
-        if len(inputs) == 1 and None not in self.of_one_row:
+        if len(inputs) == 1 and len(self.of_one_row) == len(self.pieces):
             products = [multiply(columns) for multiply, columns in zip(self.of_one_row, _pieces(inputs), strict=True)]
             return reduce(Tensor.add_, products if total is None else [total, *products])
         if total is None and len(inputs) != round_up(len(inputs)):
