@@ -18,7 +18,7 @@ import pytest
 
 from elmokit.analysis.polysemes import LISTS, read_polysemes
 from elmokit.analysis.polysemy import nearest_hits, occurrence_vectors
-from elmokit.analysis.semantic_change.distances import apd, excess, prt
+from elmokit.analysis.semantic_change.distances import measure_distances
 from elmokit.elmo.elmo import Elmo
 from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.planes import _spread
@@ -779,7 +779,9 @@ def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
         elmo = Elmo("mini-en")
         old, new = (np.stack([elmo.encode([use.split()])[0][2] for use in of]).astype(float) for of in uses)
         found = [float(text) for text in page.page.locator("#panel dd").all_inner_texts()]
-        np.testing.assert_allclose(found, [measure(old, new) for measure in (prt, apd, excess)], atol=0.001)
+        distances = measure_distances(old, new, resamples=1, randomness=np.random.default_rng(0))
+        expected = [each.estimate for each in (distances.prt, distances.apd, distances.excess)]
+        np.testing.assert_allclose(found, expected, atol=0.001)
         titles = page.page.locator("#panel svg text.title").all_text_contents()
         assert titles == ["old.txt (3)", "new.txt (3)"] and page.page.locator("#panel svg .ghost").count() == 6
         assert page.complaints == []
