@@ -109,7 +109,7 @@ def test_surprisal_says_what_the_bundled_model_gives(
 ):
     page = read_page("docs/surprisal.md")
     run_page("docs/surprisal.md")
-    assert capsys.readouterr().out.count("\n") == 10  # nine tokens, and what could come next
+    assert capsys.readouterr().out.count("\n") == 12  # two of a continuation, nine tokens, and what could come next
     details = elmokit.SoftmaxDetails(ranks=True)
     (found,) = elmokit.Elmo("mini-en").surprisal(["i am going to the store"], details=details)
     assert found.forward is not None and found.forward.ranks is not None

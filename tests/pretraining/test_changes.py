@@ -164,7 +164,7 @@ def test_the_vocabulary_of_another_text_is_warned_of(tmp_path: Path) -> None:
 def test_a_vocabulary_that_is_not_sorted_by_frequency_is_warned_of(
     tmp_path: Path, order: str, is_warned_of: bool, recwarn: pytest.WarningsRecorder
 ) -> None:
-    words = [f"{rank * 7919 % 6000:04}" for rank in range(6000)]  # most frequent first, their spellings in any order
+    words = [f"w{rank * 7919 % 6000:04}" for rank in range(6000)]  # most frequent first, their spellings in any order
     (tmp_path / "shard.txt").write_text("".join(" ".join(words[: 6000 // n]) + "\n" for n in range(1, 100)))
     in_order = {"falling": words, "alphabetical": sorted(words), "rising": words[::-1]}[order]
     Vocabulary(["<S>", "</S>", "<UNK>", *in_order]).write(tmp_path / "vocabulary.txt")

@@ -220,9 +220,11 @@ def _open_elmo(arguments: argparse.Namespace) -> Elmo:
     from elmokit.files.atomic import check_is_not_input
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import DEFAULT_MODEL, resolve_model
+    from elmokit.vectors.arrow_groups import is_table
 
     model = arguments.model or DEFAULT_MODEL
-    check_inputs(arguments.input)
+    if not is_table(Path(arguments.input)):
+        check_inputs(arguments.input)
     check_is_not_input(arguments.output, model, arguments.weights)
     resolve_model(model)
 
