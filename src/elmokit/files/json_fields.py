@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import re
@@ -159,7 +160,7 @@ class Fields:
 
         Raises FormatError for a field that is unknown, missing or of another type, and what the dataclass refuses.
         """
-        types, entries = get_type_hints(kind), {entry.name: entry for entry in dataclasses.fields(cast("Any", kind))}
+        types, entries = types_of(kind), {entry.name: entry for entry in dataclasses.fields(cast("Any", kind))}
         self.require_known(entries)
         values = given
         for name, entry in entries.items():
@@ -301,6 +302,12 @@ class Fields:
             bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
             raise self.error(name, f"is {printable(str(value), most=_MAX_DIGITS)}; expected {bounds}")
         return float(value)
+
+
+@functools.cache
+def types_of(kind: type[object]) -> Mapping[str, Any]:
+    """The types of a dataclass's fields by name, kept because annotations that are text take long to evaluate."""
+    return get_type_hints(kind)
 
 
 @contextmanager

@@ -79,10 +79,9 @@ def paired_bootstrap(
     if not first or not second or len(sizes) != 1 or sizes == {0}:
         raise ValueError(f"runs with {sorted(sizes)} test items; expected the same items, at least one, for all runs")
     rows = Counter(tuple(number for item in items for number in item) for items in zip(*runs, strict=True))
-    widths = [len(items[0]) for items in runs]
+    starts = [0, *accumulate(len(items[0]) for items in runs)]
 
     def gain(sums: Sequence[float]) -> float:
-        starts = [0, *accumulate(widths)]
         scores = [score(tuple(sums[start:end])) for start, end in zip(starts, starts[1:], strict=False)]
         return statistics.fmean(scores[len(first) :]) - statistics.fmean(scores[: len(first)])
 

@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from types import NoneType
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, cast, get_args
 
-from elmokit.files.json_fields import LARGEST_INTEGER, Fields
+from elmokit.files.json_fields import LARGEST_INTEGER, Fields, types_of
 from elmokit.system.messages import did_you_mean
 
 
@@ -42,7 +42,7 @@ def check_known(name: str, known: Sequence[str]) -> None:
 
 
 def _settable(config: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
-    types = get_type_hints(cast("type[object]", type(config)))
+    types = types_of(cast("type[object]", type(config)))
     own = {entry.name: types[entry.name] for entry in dataclasses.fields(config) if entry.name not in parts}
     return {name: kind for name, kind in own.items() if not any(map(dataclasses.is_dataclass, (kind, *get_args(kind))))}
 
