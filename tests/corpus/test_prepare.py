@@ -273,6 +273,11 @@ def test_the_command_says_what_it_did(tmp_path: Path, raw: Path, capsys: pytest.
     }
 
 
+def test_hyphens_are_not_looked_for_in_a_column():
+    with pytest.raises(ValueError, match="column is 'text', whose texts have no line ends at which hyphens break"):
+        Preparation(column="text", join_hyphens=True)
+
+
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "bad").write_bytes(b"Good text is here.\n\n\xff\n")
     (tmp_path / "empty").write_bytes(b"\n \n\n")

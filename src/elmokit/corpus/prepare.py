@@ -104,6 +104,11 @@ class Preparation:
             raise ValueError(
                 "the morpheme analyser needs NFC; remove --no-nfc, or nfc=False, or use --unit eojeol, or unit='eojeol'"
             )
+        if self.join_hyphens and self.column is not None:
+            raise ValueError(
+                f"column is {self.column!r}, whose texts have no line ends at which hyphens break words; expected raw "
+                "text, or no --join-hyphens, or join_hyphens=True"
+            )
         if not 1 <= self.min_tokens <= self.max_tokens:
             raise ValueError(
                 f"min_tokens is {self.min_tokens} and max_tokens {self.max_tokens}; "
