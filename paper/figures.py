@@ -1,4 +1,4 @@
-"""The figures of the paper drawn from our runs with matplotlib: sample efficiency, and the weights of the mixes."""
+"""Figures drawn from our runs with matplotlib: sample efficiency, gain by perplexity, and the weights of the mixes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from elmokit.report.pictures import new_figure
 from paper.figure1 import SampleCurve
 from paper.figure2 import LearntMix
+from paper.perplexity_curve import GainCurve
 from paper.plan import DATASETS
 from paper.runs import ArmRuns, Tested
 
@@ -59,6 +60,26 @@ def curves_figure(pairs: Sequence[Tested]) -> Any:
         words = f"{num_used:,} examples, {num_seeds} seed{'' if num_seeds == 1 else 's'}"
         axes.set_title(f"{DATASETS[pair.task].row}\n{words}", fontsize=10)
         axes.legend(frameon=False)
+    return figure
+
+
+def gains_figure(curves: Sequence[GainCurve]) -> Any:
+    """A `matplotlib.figure.Figure` with a panel for each task: the gain on the test set by the biLM's perplexity.
+
+    Bars are 95 % intervals over seeds. Raises ValueError without matplotlib.
+    """
+    figure, panels = _panels(len(curves))
+    _, colour, line = LINES[0]
+    for axes, curve in zip(panels, curves, strict=True):
+        gains = [point.gain for point in curve.points]
+        means = [gain.estimate for gain in gains]
+        margins = [gain.high - gain.estimate for gain in gains]
+        axes.errorbar([point.perplexity for point in curve.points], means, margins, fmt=line, color=colour, capsize=3)
+        axes.invert_xaxis()
+        axes.axhline(0, color="grey", linewidth=0.8)
+        axes.set_xlabel("perplexity of the biLM on held-out text")
+        axes.set_ylabel(f"gain in {_unit(curve.baseline)}, test set")
+        axes.set_title(DATASETS[curve.task].row, fontsize=10)
     return figure
 
 

@@ -1,8 +1,13 @@
-"""BiLMs that tables make: random weights as a control, and one epoch of fine-tuning on a task's text (table 7)."""
+"""BiLMs that tables make: random weights as a control, one epoch of fine-tuning on a task's text (table 7), and earlier
+weights of a bundled model, out of this repository's history.
+"""
 
 from __future__ import annotations
 
+import io
 import math
+import subprocess
+import tarfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -21,10 +26,11 @@ from elmokit.runs.folder import CONFIG_NAME
 from elmokit.scoring.perplexity import Perplexity, perplexity
 from elmokit.tasks.all_tasks import find_task, task_recipe
 from elmokit.tasks.reading import read_files
-from paper.plan import RANDOM, PlannedModel
+from paper.plan import EARLIER, RANDOM, PlannedModel
 from paper.results import append_result, read_results
 
 RESULTS = "table7"
+CURVE_RESULTS, HELD_OUT = "perplexity", "en/heldout.txt"
 RANDOM_SEED = 0
 _PARTS = {"question-answering": ("contexts", "questions")}
 """The names of an example's sentences, in their order, where the paper measures them apart."""
@@ -34,9 +40,14 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
     """The folder of a planned model; it is made there unless it is there already.
 
     The perplexities of a fine-tuned model, and of the model that it started from, are added to the results of the
-    folder's parent, where the runs are.
+    folder's parent, where the runs are; so are those of earlier weights and of today's, on held-out text.
     """
     found = folder / planned.name
+    if planned.kind in EARLIER:
+        if not (found / CONFIG_NAME).is_file():
+            _check_out(planned, folder)
+        _measure_held_out(planned, found, results=folder.parent)
+        return found
     if planned.kind == RANDOM:
         if not (found / CONFIG_NAME).is_file():
             elmo = random_elmo(Elmo.from_pretrained(planned.start).config, seed=RANDOM_SEED)
@@ -45,6 +56,26 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
     _finetune(planned, found)
     _measure(planned, found, results=folder.parent)
     return found
+
+
+def _check_out(planned: PlannedModel, folder: Path) -> None:
+    """Copy a bundled model out of the commit that has it. Raises ValueError outside of a clone with its history."""
+    bundled = f"src/elmokit/bundled/{Path(planned.start).name}"
+    command = ["git", "archive", f"--prefix={planned.name}/", f"{EARLIER[planned.kind]}:{bundled}"]
+    archive = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
+    if archive.returncode:
+        raise ValueError(f"{planned.name} comes from a commit of elmokit's repository: {archive.stderr.decode()}")
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+
+
+def _measure_held_out(planned: PlannedModel, found: Path, *, results: Path) -> None:
+    known = {fields.text("model") for fields in read_results([results], CURVE_RESULTS)}
+    for name, model in ((planned.name, found), (Path(planned.start).name, resolve_model(planned.start))):
+        if name not in known:
+            measured = _numbers(perplexity(model, [planned.data / HELD_OUT]))
+            fingerprint = Elmo.from_pretrained(model).fingerprint()
+            append_result(results, CURVE_RESULTS, {"model": name, "fingerprint": fingerprint, **measured})
 
 
 def _finetune(planned: PlannedModel, run_dir: Path) -> None:

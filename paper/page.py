@@ -23,7 +23,8 @@ from paper.bootstrap import item_records
 from paper.claims import Verdict, verdicts
 from paper.figure1 import sample_curves
 from paper.figure2 import learnt_mixes
-from paper.figures import curves_figure, sample_figure, weights_figure
+from paper.figures import curves_figure, gains_figure, sample_figure, weights_figure
+from paper.perplexity_curve import gain_curves
 from paper.plan import DATASETS, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
 from paper.reproduction import REPRODUCTIONS, Reproduction, find_reproduction
@@ -42,6 +43,7 @@ FIGURES: Mapping[str, tuple[Callable[[Evidence], Sequence[Any]], Callable[[Any],
         "Development scores by updates, on the part of the set that is scored after each epoch",
     ),
     "figure1": (sample_curves, sample_figure, "Development scores by the number of training examples"),
+    "perplexity": (gain_curves, gains_figure, "Gain on the test set by the perplexity of the biLM on held-out text"),
     "figure2": (learnt_mixes, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
 }
 """What a figure shows, how it is drawn, and its description."""

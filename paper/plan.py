@@ -21,6 +21,9 @@ AT_OUTPUT = "cpu-output"
 """The same with ELMo at the output alone, of tasks where that is better on the development set than the paper's place.
 Without ELMo it is `CONVERGED`."""
 RANDOM, FINETUNED = "random", "finetuned"
+EARLIER = {"mini-en-138": "03c5632", "mini-en-115": "f6335e0"}
+"""Earlier weights of `mini-en`, named for their perplexity on held-out text -> the commit of this repository that has
+them: experiments/2026-11-20-mini-en and 2026-11-22-mini-en."""
 BASELINE_SHARE = 0.5
 """CPU seconds of a run without ELMo, as a share of those of a run with it: 0.33 (SNLI), 0.41 (SST-5) and 0.65 (SQuAD)
 in the runs of `Dataset.seconds`."""
@@ -130,7 +133,7 @@ class Arm:
     """Another recipe than the scale's: only the scale `cpu` has such runs, of tasks that have the recipe."""
     vectors: str = ""
     """What stands in the model's place: RANDOM (new weights of the same sizes), FINETUNED (one epoch on the text of the
-    task), or the name of a file with another system's vectors."""
+    task), one of EARLIER, or the name of a file with another system's vectors."""
 
 
 NO_ELMO = Arm("no ELMo", ("elmo=none",))
@@ -148,12 +151,12 @@ class PlannedModel:
     start_fingerprint: str
     task: str
     data: Path
-    """The folder of the data set whose text it is fine-tuned on."""
+    """The folder of the data set whose text it is fine-tuned on; of EARLIER, of all data."""
 
     @property
     def is_made_here(self) -> bool:
-        """Whether it can be made from the model and the data."""
-        return self.kind in (RANDOM, FINETUNED)
+        """Whether it can be made from the model, the data and this repository."""
+        return self.kind in (RANDOM, FINETUNED, *EARLIER)
 
     @property
     def name(self) -> str:
@@ -213,7 +216,8 @@ class Setup:
         config, base = self._config(dataset, arm), self._config(dataset, Arm("", recipe=arm.recipe))
         model = None
         if arm.vectors:
-            model = PlannedModel(arm.vectors, self.model, self.fingerprint, found.task, self.data(dataset))
+            of_task = (found.task, self.data(dataset)) if arm.vectors not in EARLIER else ("", self.data_dir)
+            model = PlannedModel(arm.vectors, self.model, self.fingerprint, *of_task)
         own_model = config.inputs.elmo is not None and model is None
         recipes = (arm.recipe,) if arm.recipe else ()
         words = (dataset, self.scale.name, *recipes, *self._words(config, base, model))

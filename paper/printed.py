@@ -206,6 +206,12 @@ GAMMA = PaperTable(
     statements=("Without gamma, the last layer alone is well below the baseline on SNLI, and training fails on SRL.",),
 )
 
+PERPLEXITY = PaperTable(
+    name="Gain by perplexity",
+    topic="what a better biLM brings",
+    about="Whether ELMo brings more when its biLM predicts better. The paper has a single biLM; no values are printed.",
+)
+
 LAYER_NORM = PaperTable(
     name="Section 3.2",
     section="3.2",

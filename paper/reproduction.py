@@ -34,6 +34,7 @@ REPRODUCTIONS = {
     "table7": "table7.REPRODUCTION",
     "figure1": "figure1.REPRODUCTION",
     "figure2": "figure2.REPRODUCTION",
+    "perplexity": "perplexity_curve.REPRODUCTION",
     "gamma": "ablations.GAMMA_TABLE",
     "layernorm": "ablations.LAYER_NORM_TABLE",
     "dropout": "ablations.DROPOUT_TABLE",

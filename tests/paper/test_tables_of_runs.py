@@ -9,12 +9,14 @@ import pytest
 
 from elmokit.report.pictures import pictures
 from elmokit.system.messages import FormatError
-from paper import figure1, figure2, table1, table2, table3, table7
+from paper import figure1, figure2, perplexity_curve, table1, table2, table3, table7
 from paper.ablation import Ablation
 from paper.ablations import DROPOUT_TABLE, GAMMA_TABLE, KOREAN_TABLE, LAYER_NORM_TABLE
 from paper.figure1 import arms, overtaken_at, sample_curves
 from paper.figure2 import learnt_mixes
-from paper.figures import weights_figure
+from paper.figures import gains_figure, weights_figure
+from paper.models import CURVE_RESULTS
+from paper.perplexity_curve import ARMS, BASELINE, gain_curves
 from paper.plan import CONVERGED, ELMO, FINETUNED, NO_ELMO, Arm
 from paper.reproduction import OurTable, distinct_rows
 from paper.results import append_result
@@ -182,6 +184,25 @@ def test_figure_2_has_the_mean_weights_at_each_place(tmp_path: Path):
     assert drawn[0] == drawn[1]
     texts = {"".join(element.itertext()).strip() for element in ElementTree.fromstring(drawn[0]).iter()}
     assert {"0.30", "0.90", "NER", "at the input", "token layer", "LSTM layer 2"} <= texts
+
+
+def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
+    write_arm(tmp_path, NER, BASELINE, (0, 0), test=(80, 81))
+    for number, (model, arm) in enumerate(ARMS.items()):
+        write_arm(tmp_path, NER, arm, (0, 0), test=(81 + number, 82.2 + number))
+        append_result(tmp_path, CURVE_RESULTS, {"model": model, "mean": 140.0 - number})
+    (curve,) = gain_curves(evidence_in(tmp_path))
+    assert [(point.perplexity, point.gain.estimate) for point in curve.points] == [
+        (140, pytest.approx(1.1)),
+        (139, pytest.approx(2.1)),
+        (138, pytest.approx(3.1)),
+    ]
+    (table,) = perplexity_curve.details(evidence_in(tmp_path))
+    assert [row[-1] for row in cells(table)] == ["", "", "+1.00 [1.00, 1.00]", "+1.00 [1.00, 1.00]"]
+    drawn = pictures(lambda: gains_figure([curve]))["svg"]
+    assert {"NER", "gain in F1 (%), test set"} <= set(ElementTree.fromstring(drawn).itertext())
+    (tmp_path / "results.jsonl").unlink()
+    assert gain_curves(evidence_in(tmp_path)) == []  # gains without perplexities are no curve
 
 
 def test_table_7_has_perplexities_and_the_scores_with_either_bilm(tmp_path: Path):
