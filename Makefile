@@ -19,7 +19,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist w
 
 PYTEST_DOORS := OMP_NUM_THREADS=1 $(DOORS)/bin/python -m pytest tests/doors tests/test_shape_checks.py --numprocesses auto --dist loadfile
 
-.PHONY: help demo test test-doors docs format check coverage wheel-test clean
+.PHONY: help demo test test-doors docs format lint check coverage wheel-test clean
 .DEFAULT_GOAL := help
 
 help:  ## list what make can do
@@ -31,19 +31,20 @@ demo: $(STAMP)  ## embed sentences with the bundled model; writes demo.html
 test: $(STAMP)  ## run all tests
 	$(PYTEST)
 
-test-doors: $(DOORS_STAMP) docs  ## run the tests of integrations with large packages, in an environment of their own
+test-doors: $(DOORS_STAMP)  ## run the tests of integrations with large packages, in an environment of their own
 	$(PYTEST_DOORS)
 
 format: $(STAMP)  ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-check: $(STAMP)  ## lint, format, types, floors, all tests
+lint: $(STAMP)  ## lint, format, types, floors
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(PYTEST)
+
+check: lint test  ## lint, format, types, floors, all tests
 
 coverage: $(STAMP) $(DOORS_STAMP)  ## both kinds of tests again, nearly twice as long: which lines of each file they run
 	$(PYTEST) --cov --cov-report=
