@@ -64,7 +64,7 @@ def curves_figure(pairs: Sequence[Tested]) -> Any:
 
 
 def gains_figure(curves: Sequence[GainCurve]) -> Any:
-    """A `matplotlib.figure.Figure` with a panel for each task: the gain on the test set by the biLM's perplexity.
+    """A `matplotlib.figure.Figure` with a panel for each task: the development gain by the perplexity of the biLM.
 
     Bars are 95 % intervals over seeds. Raises ValueError without matplotlib.
     """
@@ -78,7 +78,7 @@ def gains_figure(curves: Sequence[GainCurve]) -> Any:
         axes.invert_xaxis()
         axes.axhline(0, color="grey", linewidth=0.8)
         axes.set_xlabel("perplexity of the biLM on held-out text")
-        axes.set_ylabel(f"gain in {_unit(curve.baseline)}, test set")
+        axes.set_ylabel(f"gain in {_unit(curve.baseline)}, development set")
         axes.set_title(DATASETS[curve.task].row, fontsize=10)
     return figure
 

@@ -187,9 +187,9 @@ def test_figure_2_has_the_mean_weights_at_each_place(tmp_path: Path):
 
 
 def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
-    write_arm(tmp_path, NER, BASELINE, (0, 0), test=(80, 81))
+    write_arm(tmp_path, NER, BASELINE, (80, 81))
     for number, (model, arm) in enumerate(ARMS.items()):
-        write_arm(tmp_path, NER, arm, (0, 0), test=(81 + number, 82.2 + number))
+        write_arm(tmp_path, NER, arm, (81 + number, 82.2 + number))
         append_result(tmp_path, CURVE_RESULTS, {"model": model, "mean": 140.0 - number})
     (curve,) = gain_curves(evidence_in(tmp_path))
     assert [(point.perplexity, point.gain.estimate) for point in curve.points] == [
@@ -200,7 +200,7 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     (table,) = perplexity_curve.details(evidence_in(tmp_path))
     assert [row[-1] for row in cells(table)] == ["", "", "+1.00 [1.00, 1.00]", "+1.00 [1.00, 1.00]"]
     drawn = pictures(lambda: gains_figure([curve]))["svg"]
-    assert {"NER", "gain in F1 (%), test set"} <= set(ElementTree.fromstring(drawn).itertext())
+    assert {"NER", "gain in F1 (%), development set"} <= set(ElementTree.fromstring(drawn).itertext())
     (tmp_path / "results.jsonl").unlink()
     assert gain_curves(evidence_in(tmp_path)) == []  # gains without perplexities are no curve
 
