@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL, FINGERPRINT_DIGITS
@@ -64,9 +65,16 @@ class Evidence:
     """Runs that have ended, by name."""
     results: Sequence[Path]
     """Files of results, or folders of them."""
+    _arms: dict[tuple[str, Arm], ArmRuns | None] = field(default_factory=dict[Any, Any], init=False, compare=False)
+    """What `arm` has found: a page asks for most arms several times."""
 
     def arm(self, dataset: str, arm: Arm) -> ArmRuns | None:
         """The runs of an arm that are there; None if there are none. Raises ValueError for one of other settings."""
+        if (dataset, arm) not in self._arms:
+            self._arms[dataset, arm] = self._read_arm(dataset, arm)
+        return self._arms[dataset, arm]
+
+    def _read_arm(self, dataset: str, arm: Arm) -> ArmRuns | None:
         planned = [run for run in self.setup.runs(dataset, arm) if run.name in self.runs]
         for run in planned:
             check_settings(self.runs[run.name], run)
