@@ -144,6 +144,14 @@ def test_compressed_and_wider_or_narrower_floats_are_read(tmp_path: Path):
     np.testing.assert_array_equal(halved[1:], datasets["char_embed"].astype(np.float16).astype(np.float32))
 
 
+def test_tensors_of_a_pair_are_read_anew_and_outlive_its_files(pair: Path):
+    stored = read_stored(pair)
+    (pair / "weights.hdf5").unlink()
+    for name in stored.tensors:
+        stored.tensors[name].fill(7)
+    assert_equal(stored, make_stored())
+
+
 def test_training_options_are_kept_and_written_back(tmp_path: Path, pair: Path):
     options = json.loads((pair / "options.json").read_text())
     training = {"dropout": 0.1, "n_epochs": 10, "n_tokens_vocab": 793471, "unroll_steps": 20}

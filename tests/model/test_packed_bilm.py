@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,6 +14,7 @@ from torch import nn
 
 from elmokit.elmo import weights_holder as loaded
 from elmokit.elmo.elmo import Elmo
+from elmokit.formats.bilm_tf import write_bilm_tf
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.layers.packed import linear
@@ -188,17 +190,17 @@ def test_the_module_can_be_asked_for_before_and_after_and_trained():
 
 
 def test_the_fingerprint_is_computed_once_and_again_when_weights_change(monkeypatch: pytest.MonkeyPatch):
-    hashed: list[BiLM] = []
+    hashed: list[Any] = []
 
-    def note(bilm: BiLM) -> str:
-        hashed.append(bilm)
-        return really_hash(bilm)
+    def note(*given: Any) -> str:
+        hashed.append(given)
+        return really_hash(*given)
 
     really_hash = loaded._fingerprint  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(loaded, "_fingerprint", note)
     elmo = Elmo.from_pretrained("mini-en")
     fingerprint = elmo.fingerprint()
-    elmo.encode([["the", "cat"]])  # which takes the module apart
+    elmo.encode([["the", "cat"]])  # for which the weights are packed, and not kept
     assert elmo.fingerprint() == elmo.fingerprint() == fingerprint and len(hashed) == 1
     bilm = elmo.bilm
     assert elmo.fingerprint() == elmo.fingerprint() == fingerprint and len(hashed) == 2
@@ -244,6 +246,20 @@ def test_packing_for_bfloat16_never_holds_the_weights_in_float32(forks: Any, tmp
     done = forks.run_script(MEMORY, str(tmp_path / "small"), str(tmp_path / "large"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 0.75 * weights  # the half that stays, and what one matrix needs
+
+
+def test_one_matrix_of_a_pair_at_a_time_is_read_and_packed(tmp_path: Path):
+    config = BiLMConfig(filters=((1, 4),), character_dim=4, num_highway_layers=0, projection_dim=64, lstm_dim=2048)
+    write_bilm_tf(tmp_path / "pair", to_stored(random_bilm(config)))
+    num_bytes = 4 * config.num_parameters
+    Elmo(tmp_path / "pair", precision="bfloat16").encode([["a"]])  # libraries are loaded
+    tracemalloc.start()
+    try:
+        Elmo(tmp_path / "pair", precision="bfloat16").encode([["a"]])
+        peak = tracemalloc.get_traced_memory()[1]  # of NumPy, and not of torch, which has what is packed
+    finally:
+        tracemalloc.stop()
+    assert peak < num_bytes / 3  # an eighth, and what reading small files takes
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

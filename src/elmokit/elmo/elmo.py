@@ -40,6 +40,7 @@ from elmokit.formats.format import WriteSettings
 from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
 from elmokit.formats.native import card_of, write_native, write_repository
 from elmokit.formats.read import read_bilm, to_stored
+from elmokit.formats.recognise import read_stored
 from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
@@ -111,9 +112,10 @@ class Elmo:
             self.name = str(model)
             """The name or path that it was loaded from; None if it was made from a biLM."""
             self._source = source = lasting_paths(model, weights)
-            bilm, _, self.vocabulary = read_bilm(*source)
-            self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
-            self._loaded.can_read_again(lambda: read_bilm(*source)[0], name=self.name)
+            stored = read_stored(*source)
+            self.vocabulary = stored.vocabulary
+            self._loaded = LoadedBiLM(stored, precision=precision, device=on_device)
+            self._loaded.can_read_again(partial(read_stored, *source), name=self.name)
         self._softmax = softmax
         self._warnings = TextWarnings(
             spelling=self._loaded.spelling,
@@ -445,7 +447,7 @@ class Elmo:
         """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
         if self._softmax is None and self._source is not None:
             bilm, self._softmax, _ = read_bilm(*self._source, with_softmax=True)
-            self._loaded.check_is_same(bilm)
+            self._loaded.check_is_same(bilm.config, bilm.state_dict())
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"
             raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")

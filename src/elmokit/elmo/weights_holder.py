@@ -3,87 +3,95 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
 
+from elmokit.formats.read import from_stored
 from elmokit.layers.devices import find_device, on_meta_device
 from elmokit.layers.packed.linear import check_precision
-from elmokit.model.bilm import BiLM
+from elmokit.model.bilm import BiLM, spelling_of
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.token_cache import weight_versions
 
 if TYPE_CHECKING:
-    from elmokit.layers.packed.linear import Precision
+    from numpy.typing import NDArray
 
+    from elmokit.formats.weights import StoredBiLM
+    from elmokit.layers.packed.linear import Precision
+    from elmokit.model.config import BiLMConfig
+    from elmokit.text.indexer import Spelling
+
+Weights: TypeAlias = MutableMapping[str, Any]
+"""Tensors or arrays by the names of `BiLM.state_dict()`."""
 
 SAMPLE = 1024
 """Numbers of each tensor that tell whether a model was trained on."""
 
 
 class LoadedBiLM:
-    """Holds the weights once as long as only one form is used: a model that can be read again is taken apart.
+    """Holds the weights once as long as only one form is used: those of files are packed as they are read.
 
     It can be pickled and copied, with its weights. The copy is on the same device, or on the CPU where there is no such
     device.
     """
 
-    def __init__(self, bilm: BiLM, *, precision: Precision) -> None:
-        self.config = bilm.config
-        self.spelling = bilm.spelling
+    def __init__(self, model: BiLM | StoredBiLM, *, precision: Precision, device: torch.device | None = None) -> None:
+        """A module, which stays where it is, or what is in files, which is for `device`."""
+        self.config = model.config
         self.precision: Precision = precision
-        self.device = _device_of(bilm)
-        self._bilm: BiLM | None = bilm
-        self._read_again: Callable[[], BiLM] | None = None
+        self._bilm: BiLM | None = None
+        self._stored: StoredBiLM | None = None
+        if isinstance(model, BiLM):
+            self._bilm, self.spelling, self.device = model, model.spelling, _device_of(model)
+        else:
+            self._stored, self.spelling = model, spelling_of(model.config, model.spelling)
+            self.device = device or torch.device("cpu")
+        self._read_again: Callable[[], StoredBiLM] | None = None
         self._name = self._sample = ""
         self._packed: PackedBiLM | None = None
-        self._packed_from = weight_versions(bilm)
+        self._packed_from = self._hashed_from = self._versions()
         self._fingerprint = ""
-        self._hashed_from = self._packed_from
 
-    def can_read_again(self, read: Callable[[], BiLM], *, name: str) -> None:
-        """Allow the module to be taken apart: nobody else holds it, and `read` gives it anew. `name` is for errors."""
-        self._read_again, self._name, self._sample = read, name, _sample(self.module())
+    def can_read_again(self, read: Callable[[], StoredBiLM], *, name: str) -> None:
+        """`read` gives anew what is in the files, which is not kept once it is packed; `name` is for errors."""
+        self._read_again, self._name, self._sample = read, name, _sample(self.config, self._weights())
 
-    def check_is_same(self, bilm: BiLM) -> None:
+    def check_is_same(self, config: BiLMConfig, weights: Weights) -> None:
         """Raise ValueError if a biLM that was read again has other weights: its files have changed in between."""
-        if self._sample and _sample(bilm) != self._sample:
+        if self._sample and _sample(config, weights) != self._sample:
             raise ValueError(f"the files of {self._name} have changed since it was loaded; load it again")
 
     @property
     def bilm(self) -> BiLM:
         """The module. Once accessed, it stays in memory, and changes of its weights are noticed."""
         if self._bilm is None:
-            self._bilm = self._read()
-            self._packed_from = weight_versions(self._bilm)
-        self._read_again = None
+            self._bilm = self.module()
+            self._packed_from = self._versions()
+        self._read_again = self._stored = None
         return self._bilm
 
     def module(self) -> BiLM:
         """The module for a moment, not to be changed: what is not in memory is read and not kept."""
-        return self._bilm or self._read()
+        return self._bilm or from_stored(self._read())[0].to(self.device).requires_grad_(False)
 
     def packed(self) -> PackedBiLM:
         """The packed form; it is made again if the weights of the module have changed, or its device."""
-        if self._bilm is not None and weight_versions(self._bilm) != self._packed_from:
+        if self._bilm is not None and self._versions() != self._packed_from:
             self._packed = None
             self.device = _device_of(self._bilm)
         if self._packed is None:
-            bilm = self.module()
-            self._packed_from = weight_versions(bilm)
-            weights = {name: tensor.float() for name, tensor in bilm.state_dict().items()}
-            is_taken_apart = self._read_again is not None
-            if is_taken_apart:
-                self._bilm = None
-            del bilm  # so that the packed weights can replace the others one by one
+            self._packed_from = self._versions()
+            weights, self._stored = self._weights(), None  # so that the packed ones can replace the others one by one
             self._packed = PackedBiLM(
                 self.config,
                 weights,
                 spelling=self.spelling,
                 precision=self.precision,
-                may_overwrite=is_taken_apart,
+                device=self.device,
+                may_overwrite=self._bilm is None,
             )
         return self._packed
 
@@ -99,11 +107,9 @@ class LoadedBiLM:
 
     def fingerprint(self) -> str:
         """As `Elmo.fingerprint`; it is kept until the weights of the module change."""
-        is_changed = self._bilm is not None and weight_versions(self._bilm) != self._hashed_from
-        if is_changed or not self._fingerprint:
-            bilm = self.module()
-            self._hashed_from = weight_versions(bilm)
-            self._fingerprint = _fingerprint(bilm)
+        if self._versions() != self._hashed_from or not self._fingerprint:
+            self._hashed_from = self._versions()
+            self._fingerprint = _fingerprint(self.config, self.spelling, self._weights())
         return self._fingerprint
 
     def __getstate__(self) -> dict[str, Any]:
@@ -131,29 +137,43 @@ class LoadedBiLM:
         self._name, self._sample = state.get("name", ""), state.get("sample", "")  # older pickles have neither
         self.to(_device_or_cpu(state["device"]))
 
-    def _read(self) -> BiLM:
+    def _versions(self) -> list[tuple[int, int]]:
+        return [] if self._bilm is None else weight_versions(self._bilm)
+
+    def _weights(self) -> Weights:
+        return self._read().tensors if self._bilm is None else self._bilm.state_dict()
+
+    def _read(self) -> StoredBiLM:
+        if self._stored is not None:
+            return self._stored
         assert self._read_again is not None
-        bilm = self._read_again()
-        self.check_is_same(bilm)
-        return bilm.to(self.device).requires_grad_(False)
+        stored = self._read_again()
+        self.check_is_same(stored.config, stored.tensors)
+        return stored
 
 
-def _fingerprint(bilm: BiLM) -> str:
-    digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
-    for name, tensor in sorted(bilm.state_dict().items()):
+def _fingerprint(config: BiLMConfig, spelling: Spelling, weights: Weights) -> str:
+    digest = hashlib.blake2b(repr(config).encode(), digest_size=16)
+    for name, array in _arrays(weights):
         digest.update(name.encode())
-        digest.update(tensor.cpu().contiguous().numpy().data)
-    if bilm.config.lookup is not None:
-        digest.update(repr((bilm.config.lookup, bilm.spelling)).encode("utf-8", "surrogatepass"))
+        digest.update(array.data)
+    if config.lookup is not None:
+        digest.update(repr((config.lookup, spelling)).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _sample(bilm: BiLM) -> str:
+def _sample(config: BiLMConfig, weights: Weights) -> str:
     """A hash of the config and of the first numbers of each tensor, which training changes, and which are read fast."""
-    digest = hashlib.blake2b(repr(bilm.config).encode())
-    for name, tensor in sorted(bilm.state_dict().items()):
-        digest.update(name.encode() + tensor.flatten()[:SAMPLE].cpu().numpy().tobytes())
+    digest = hashlib.blake2b(repr(config).encode())
+    for name, array in _arrays(weights):
+        digest.update(name.encode() + array.reshape(-1)[:SAMPLE].tobytes())
     return digest.hexdigest()
+
+
+def _arrays(weights: Weights) -> Iterator[tuple[str, NDArray[Any]]]:
+    """All weights in the order of their names, one by one."""
+    for name in sorted(weights):
+        yield name, torch.as_tensor(weights[name], device="cpu").contiguous().numpy()
 
 
 def _device_of(bilm: BiLM) -> torch.device:

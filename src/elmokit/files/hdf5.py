@@ -19,7 +19,7 @@ import h5py as _h5py
 import numpy as np
 
 from elmokit.files.hdf5_output import new_hdf5
-from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry
+from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, map_array
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
@@ -46,7 +46,13 @@ class HDF5File:
         self.entries: dict[str, Entry] = {entry.name: entry for entry in _walk(path, file.id, self.num_bytes)}
 
     def read(self, name: str) -> Array:
-        return read_dataset(self.path, self._file.id, self.entries[name], self.num_bytes)
+        """A dataset as float32; where it is stored as such, it is the file, mapped, which need not stay open."""
+        entry = self.entries[name]
+        require_readable(self.path, entry)
+        offset = cast("int | None", h5py.h5o.open(self._file.id, name.encode()).get_offset())
+        if offset is not None and entry.dtype == "<f4":
+            return map_array(self.path, entry.dtype, offset, entry.shape)
+        return read_dataset(self.path, self._file.id, entry, self.num_bytes)
 
 
 @contextmanager

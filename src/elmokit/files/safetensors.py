@@ -7,7 +7,6 @@ writes plainly, and the same bytes; weights are mapped.
 from __future__ import annotations
 
 import json
-import mmap
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,12 +18,11 @@ import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.files.weights_file import Array, require_finite
+from elmokit.files.weights_file import Array, give_back, map_array, require_finite
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
     from jaxtyping import Shaped
-    from numpy.typing import NDArray
 
 MAX_HEADER_BYTES = 1 << 20
 """A biLM's header has some kilobytes; the format allows 100 MB."""
@@ -140,15 +138,10 @@ def map_weights(
     tensors: dict[str, Array] = {}
     for name in names:
         entry = layout.tensors[name]
-        mapped: NDArray[np.float16 | np.float32 | np.int8] = np.memmap(
-            path, DTYPES[entry.dtype], "c", offset=layout.num_header_bytes + entry.start, shape=entry.shape
-        )
-        tensors[name] = np.require(np.asarray(mapped), np.float32, ["ALIGNED"])
+        mapped = map_array(path, DTYPES[entry.dtype], layout.num_header_bytes + entry.start, entry.shape)
+        tensors[name] = np.require(mapped, np.float32, ["ALIGNED"])
         require_finite(path, f"tensor {name}", tensors[name])
-        if isinstance(mapped.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            # Read again where it is needed: copies would take as much memory as the file has bytes. So what is used is
-            # what was checked only as long as no process writes into the file; ours replace files as a whole.
-            mapped.base.madvise(mmap.MADV_DONTNEED)
+        give_back(tensors[name])
     return tensors
 
 

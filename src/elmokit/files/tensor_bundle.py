@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from elmokit.files.weights_file import Array, Entry
+from elmokit.files.weights_file import Array, Entry, map_array
 from elmokit.system.messages import FormatError, readable_bytes
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class TensorBundle:
             raise FormatError(self.path, entry.refusal, part=f"variable {name}")
         if not prod(entry.shape):
             return np.zeros(entry.shape, np.float32)
-        mapped = np.memmap(path, "<f4", "c", offset=offset, shape=(prod(entry.shape),))
-        return np.require(np.asarray(mapped), np.float32, ["ALIGNED"]).reshape(entry.shape)
+        return np.require(map_array(path, "<f4", offset, entry.shape), np.float32, ["ALIGNED"])
 
     def _read_index(self) -> None:
         size = self.path.stat().st_size

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +47,25 @@ class WeightsFile(Protocol):
     entries: dict[str, Entry]
 
     def read(self, name: str) -> Array:
-        """An array as float32. Raises FormatError if its entry has a refusal."""
+        """An array as float32, perhaps not aligned in memory. Raises FormatError if its entry has a refusal."""
         ...
+
+
+def map_array(path: Path, dtype: str | np.dtype[Any], offset: int, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The file itself at any byte, mapped: what is written to it stays in memory, and does not reach the file."""
+    return np.asarray(np.memmap(path, dtype, "c", offset=offset, shape=shape))
+
+
+def give_back(array: Array) -> None:
+    """Free the memory of a mapped array to which nothing was written; where it is used again, it is read again.
+
+    So what is used is what was checked only as long as no process writes into the file; ours replace files as a whole.
+    """
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 def require_finite(path: Path, name: str, array: Array) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -20,19 +21,20 @@ import numpy as np
 from elmokit.files.atomic import atomic_write, new_folder, write_text
 from elmokit.files.hdf5 import open_hdf5, write_hdf5
 from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
-from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, require_finite
+from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, give_back, require_finite
 from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
 from elmokit.formats.file_kinds import ADVICE, FileKind, kinds_in
 from elmokit.formats.format import Format, Inspection, WriteSettings
 from elmokit.formats.model_files import ModelFiles, wrong_kind
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
-from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, below_padding
+from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, UnreadTensors, below_padding
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.system.messages import FormatError, join_names, plural, printable, readable_bytes
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
-    Way: TypeAlias = tuple[Callable[[Array], tuple[Array, ...]], Callable[[Sequence[Array]], Array]]
+    Load: TypeAlias = Callable[[Array], Array]
+    Way: TypeAlias = tuple[tuple[Load, ...], Callable[[Sequence[Array]], Array]]
 
 OPTIONS_NAME = "options.json"
 WEIGHTS_NAME = "weights.hdf5"
@@ -53,6 +55,8 @@ WORDS = "embedding"
 """The table of words of a model without characters, or of vectors that were computed from characters."""
 _FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
 _TO_TENSORFLOW = [0, 3, 1, 2]
+_TILE = 128
+"""Rows and columns that are turned together: in a whole column, each number displaces the others from the cache."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +87,15 @@ class Options:
 
 @dataclass(frozen=True)
 class Row:
-    """One dataset: its name and shape, the native tensors that it holds, and the way there and back."""
+    """One dataset: its name and shape, the native tensors that it holds, and the way there and back.
+
+    load: dataset -> tensor in memory of its own, for each of the tensors.
+    """
 
     dataset: str
     shape: tuple[int, ...]
     native: tuple[str, ...]
-    load: Callable[[Array], tuple[Array, ...]] = lambda array: (array,)
+    load: tuple[Load, ...] = (np.array,)
     save: Callable[[Sequence[Array]], Array] = lambda parts: parts[0]
 
 
@@ -263,20 +270,21 @@ def _clip(lstm: Fields, name: str, risks: list[str]) -> float | None:
     return value or None
 
 
-def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, dict[str, Array]]:
-    """The config, and all weights but the softmax by native name.
+def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, UnreadTensors]:
+    """The config, and all weights but the softmax by native name. They are checked here, and read where they are used.
 
     Raises FormatError, naming the file, the dataset and the reason.
     """
     config, table = layout_of(options, file.entries)
     for refusal in refusals(file, table):
         raise refusal
-    tensors: dict[str, Array] = {}
+    readers: dict[str, Callable[[], Array]] = {}
     for row in table.values():
         array = file.read(row.dataset)
         require_finite(file.path, f"dataset {row.dataset}", array)
-        tensors |= zip(row.native, row.load(array), strict=True)
-    return config, tensors
+        give_back(array)
+        readers |= {name: partial(load, array) for name, load in zip(row.native, row.load, strict=True)}
+    return config, UnreadTensors(readers)
 
 
 def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, dict[str, Row]]:
@@ -344,24 +352,38 @@ def _cell(direction: int, layer: int, num_layers: int, present: Container[str]) 
     return next((name for name in names if name[0] in present), names[0])
 
 
-def _gates(gates: Array, order: list[int]) -> Array:
-    """The blocks of rows, one per gate, in another order."""
-    return np.ascontiguousarray(gates.reshape(4, -1, *gates.shape[1:])[order]).reshape(gates.shape)
+def _gates(gates: Array, order: Sequence[int]) -> Array:
+    """A copy with the blocks of rows, one per gate, in another order."""
+    return np.concatenate([np.split(gates, 4)[gate] for gate in order])
 
 
-def _halves(kernel: Array) -> tuple[Array, ...]:
-    return tuple(_gates(half, _FROM_TENSORFLOW) for half in np.split(kernel.T, 2, axis=1))
+def _turned(matrix: Array, order: Sequence[int] = (0,)) -> Array:
+    """The transpose, with its blocks of rows in this order; no more of a mapped matrix is in memory than is turned."""
+    turned = np.empty(matrix.T.shape, np.float32)
+    blocks = np.split(matrix, len(order), axis=1)
+    for start in range(0, len(matrix), _TILE):
+        rows = slice(start, start + _TILE)
+        for target, source in zip(np.split(turned, len(order)), order, strict=True):
+            for first in range(0, len(target), _TILE):
+                columns = slice(first, first + _TILE)
+                target[columns, rows] = blocks[source][rows, columns].copy().T
+        give_back(matrix)
+    return turned
+
+
+def _half(kernel: Array, number: int) -> Array:
+    return _turned(np.split(kernel, 2)[number], _FROM_TENSORFLOW)
 
 
 def _kernel(parts: Sequence[Array]) -> Array:
     return _gates(np.concatenate(parts, axis=1), _TO_TENSORFLOW).T
 
 
-_PADDED: Way = (lambda table: (below_padding(table),), lambda parts: parts[0][1:])
-_FILTER: Way = (lambda w: (np.ascontiguousarray(w[0].transpose(2, 1, 0)),), lambda w: w[0].transpose(2, 1, 0)[None])
-_TURNED: Way = (lambda matrix: (np.ascontiguousarray(matrix.T),), lambda parts: parts[0].T)
-_KERNEL: Way = (_halves, _kernel)
-_BIAS: Way = (lambda bias: (_gates(bias, _FROM_TENSORFLOW),), lambda parts: _gates(parts[0], _TO_TENSORFLOW))
+_PADDED: Way = ((below_padding,), lambda parts: parts[0][1:])
+_FILTER: Way = ((lambda w: np.array(w[0].transpose(2, 1, 0), order="C"),), lambda w: w[0].transpose(2, 1, 0)[None])
+_TURNED: Way = ((_turned,), lambda parts: parts[0].T)
+_KERNEL: Way = ((partial(_half, number=0), partial(_half, number=1)), _kernel)
+_BIAS: Way = ((partial(_gates, order=_FROM_TENSORFLOW),), lambda parts: _gates(parts[0], _TO_TENSORFLOW))
 
 
 def holds_weights(names: Iterable[str]) -> bool:

@@ -10,7 +10,7 @@ fine-tuning with the same vocabulary, are not possible.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -287,7 +287,7 @@ def _header(weights: Path) -> dict[str, TensorEntry]:
     return read_layout(weights, dtypes=WEIGHTS.values()).tensors
 
 
-def _require_float16(path: Path, tensors: dict[str, Array]) -> None:
+def _require_float16(path: Path, tensors: Mapping[str, Array]) -> None:
     """Raise FormatError, naming the file and the tensor, for a value that float16 cannot hold."""
     for name, array in tensors.items():
         largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
@@ -309,7 +309,7 @@ def _target(folder: Path) -> Generator[Path]:
 
 def _in_files(
     stored: StoredBiLM, dtype: str, softmax_dtype: str, max_file_bytes: int | None
-) -> tuple[dict[str, Array], list[dict[str, Array]]]:
+) -> tuple[Mapping[str, Array], list[dict[str, Array]]]:
     """What goes into model.safetensors, and the parts of the softmax that go into files of their own."""
     if max_file_bytes is None and softmax_dtype == dtype:
         return stored.tensors, []

@@ -75,7 +75,7 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     bundle = TensorBundle(found.index, root=_ROOT)
     config, tensors = read_weights(bundle, options)
     if with_softmax or (with_softmax is None and _SOFTMAX_BIAS in bundle.entries):
-        tensors |= _softmax(bundle, config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS)
+        tensors.update(_softmax(bundle, config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS))
     vocabulary, spelling = read_words(found.index, config, found.kinds)
     stored = StoredBiLM(config, tensors, vocabulary, options.pretraining, spelling)
     stored.check_softmax(found.index)

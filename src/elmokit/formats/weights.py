@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,12 +47,34 @@ class StoredMix:
         return (self.gamma * np.tensordot(shares / shares.sum(), layers, axes=1)).astype(np.float32)
 
 
+class UnreadTensors(MutableMapping[str, Array]):
+    """Tensors by name, each read anew whenever it is asked for, so that no more are in memory than are used."""
+
+    def __init__(self, readers: dict[str, Callable[[], Array]]) -> None:
+        self._readers = readers
+
+    def __getitem__(self, name: str) -> Array:
+        return self._readers[name]()
+
+    def __setitem__(self, name: str, array: Array) -> None:
+        self._readers[name] = lambda: array
+
+    def __delitem__(self, name: str) -> None:
+        del self._readers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._readers)
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+
 @dataclass(frozen=True)
 class StoredBiLM:
     """Weights in float32 by native name, with config and vocabulary; the softmax tensors may be absent."""
 
     config: BiLMConfig
-    tensors: dict[str, Array]
+    tensors: MutableMapping[str, Array]
     vocabulary: Vocabulary | None = None
     pretraining: dict[str, object] | None = None
     """How the model was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""

@@ -50,7 +50,7 @@ class BiLM(nn.Module):
         """A model with random weights; `spelling` is the dictionaries of a config with a `lookup`."""
         super().__init__()
         self.config = config
-        self.spelling = _spelling(config, spelling)
+        self.spelling = spelling_of(config, spelling)
         """How tokens become rows of ids."""
         self.char_encoder = _char_encoder(config)
         self.forward_lstm = _lstm(config)
@@ -118,7 +118,8 @@ class BiLM(nn.Module):
         )
 
 
-def _spelling(config: BiLMConfig, dictionaries: DictionarySpelling | None) -> Spelling:
+def spelling_of(config: BiLMConfig, dictionaries: DictionarySpelling | None) -> Spelling:
+    """The dictionaries of a config with a `lookup`, or else the tokens' bytes. Raises ValueError unless they fit."""
     if (config.lookup is None) != (dictionaries is None):
         raise ValueError("a model with a lookup, and no other, needs the dictionaries that its tokens are looked up in")
     return dictionaries or ByteSpelling(config.max_characters_per_token)

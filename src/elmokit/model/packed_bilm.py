@@ -6,10 +6,10 @@ without padding, and boundaries are read only once: each sentence starts from th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 State = list[list[PackedState]]
 """State of each direction and layer, with one row per sentence."""
+Take: TypeAlias = Callable[[str], Tensor]
+"""Name of a weight -> the weight, which is then removed."""
 
 
 class PackedBiLM:
@@ -46,24 +48,33 @@ class PackedBiLM:
     def __init__(
         self,
         config: BiLMConfig,
-        weights: dict[str, Tensor],
+        weights: MutableMapping[str, Any],
         *,
         spelling: Spelling | None = None,
         precision: Precision = "float32",
+        device: torch.device | None = None,
         may_overwrite: bool = False,
     ) -> None:
-        """spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes.
+        """weights: tensors or arrays by name; each is asked for when it is packed.
 
+        spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes.
+        device: by default that of the weights.
         may_overwrite: whether nothing else has the weights; then no matrix of them is copied before it is packed.
         """
+
+        def take(name: str) -> Tensor:
+            give_back_freed_memory()  # what the one before needed meanwhile
+            return as_float32(weights.pop(name))
+
         self.config = config
-        make_kernel = kernel_for(precision, weights["forward_lstm.layers.0.recurrent_weight"])
+        as_float32 = partial(torch.as_tensor, dtype=torch.float32, device=device)
+        make_kernel = kernel_for(precision, as_float32(weights["forward_lstm.layers.0.recurrent_weight"]))
         self.rows_are_independent = rows_are_independent(make_kernel) and _fill_vectors(config)
         """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
         # the largest matrices first, while little is packed: the most in memory is what is packed and one matrix
-        self.lstms = [_lstm(config, weights, name, make_kernel, may_overwrite=may_overwrite) for name in directions]
-        self.char_encoder = _token_encoder(config, weights, make_kernel)
+        self.lstms = [_lstm(config, take, name, make_kernel, may_overwrite=may_overwrite) for name in directions]
+        self.char_encoder = _token_encoder(config, take, make_kernel)
         give_back_freed_memory()
         spelling = spelling or ByteSpelling(config.max_characters_per_token)
         self.token_cache = TokenCache(self.char_encoder, spelling=spelling)
@@ -175,24 +186,21 @@ def _fill_vectors(config: BiLMConfig) -> bool:
     return all(width % 32 == 0 for width in widths)
 
 
-def _token_encoder(
-    config: BiLMConfig, weights: dict[str, Tensor], make_kernel: MakeKernel
-) -> PackedCharEncoder | PackedLookupEncoder:
+def _token_encoder(config: BiLMConfig, take: Take, make_kernel: MakeKernel) -> PackedCharEncoder | PackedLookupEncoder:
     lookup = config.lookup
     projection = None
-    if "char_encoder.projection.weight" in weights:
-        weight, bias = (weights.pop(f"char_encoder.projection.{part}") for part in ("weight", "bias"))
-        projection = make_kernel(weight, bias)
+    if "char_encoder.projection.weight" in config.tensor_shapes():
+        projection = make_kernel(take("char_encoder.projection.weight"), take("char_encoder.projection.bias"))
     if lookup is None:
         return _char_encoder(
-            config, weights, make_kernel, prefix="char_encoder", projection=projection, padding_id=PADDING_ID
+            config, take, make_kernel, prefix="char_encoder", projection=projection, padding_id=PADDING_ID
         )
     characters = None
     if lookup.num_symbols:
         prefix, padding_id = "char_encoder.characters", lookup.padding_id
-        characters = _char_encoder(config, weights, make_kernel, prefix=prefix, projection=None, padding_id=padding_id)
+        characters = _char_encoder(config, take, make_kernel, prefix=prefix, projection=None, padding_id=padding_id)
     return PackedLookupEncoder(
-        words=weights.pop("char_encoder.words.weight") if lookup.num_words else None,
+        words=take("char_encoder.words.weight") if lookup.num_words else None,
         characters=characters,
         projection=projection,
         output_dim=config.projection_dim,
@@ -201,24 +209,21 @@ def _token_encoder(
 
 def _char_encoder(
     config: BiLMConfig,
-    weights: dict[str, Tensor],
+    take: Take,
     make_kernel: MakeKernel,
     *,
     prefix: str,
     projection: Kernel | None,
     padding_id: int,
 ) -> PackedCharEncoder:
-    def pop(name: str) -> Tensor:
-        return weights.pop(f"{prefix}.{name}")
-
     def kernel(name: str) -> Kernel:
-        return _packed(make_kernel, pop(f"{name}.weight"), pop(f"{name}.bias"))
+        return make_kernel(take(f"{name}.weight"), take(f"{name}.bias"))
 
-    convolutions = [f"convolutions.{index}" for index in range(len(config.filters))]
-    highways = [f"highways.{index}" for index in range(config.num_highway_layers)]
+    convolutions = [f"{prefix}.convolutions.{index}" for index in range(len(config.filters))]
+    highways = [f"{prefix}.highways.{index}" for index in range(config.num_highway_layers)]
     return PackedCharEncoder(
-        embedding=pop("embedding.weight"),
-        convolutions=[PackedConvolution(pop(f"{name}.weight"), pop(f"{name}.bias")) for name in convolutions],
+        embedding=take(f"{prefix}.embedding.weight"),
+        convolutions=[PackedConvolution(take(f"{name}.weight"), take(f"{name}.bias")) for name in convolutions],
         activation=ACTIVATIONS[config.activation],
         highways=[PackedHighway(kernel(f"{name}.transform"), kernel(f"{name}.gate")) for name in highways],
         projection=projection,
@@ -227,23 +232,21 @@ def _char_encoder(
     )
 
 
-def _lstm(
-    config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel: MakeKernel, *, may_overwrite: bool
-) -> PackedLSTM:
+def _lstm(config: BiLMConfig, take: Take, name: str, make_kernel: MakeKernel, *, may_overwrite: bool) -> PackedLSTM:
     layers: list[PackedLSTMLayer] = []
     dtype = weight_dtype(make_kernel)
     for index in range(config.num_layers):
         prefix = f"{name}.layers.{index}"
 
         def gates(name: str, bias: Tensor | None, *, prefix: str = prefix) -> Kernel:
-            weight = weights.pop(f"{prefix}.{name}").to(dtype, copy=not may_overwrite)
-            return _packed(make_kernel, _with_double_candidate(weight), bias)
+            weight = take(f"{prefix}.{name}").to(dtype, copy=not may_overwrite)
+            return make_kernel(_with_double_candidate(weight), bias)
 
-        bias = _with_double_candidate(weights.pop(f"{prefix}.bias").clone())
+        bias = _with_double_candidate(take(f"{prefix}.bias").clone())
         bias[config.lstm_dim : 2 * config.lstm_dim] += FORGET_BIAS
         project = None
         if config.projection_dim != config.lstm_dim:
-            project = _packed(make_kernel, 2 * weights.pop(f"{prefix}.projection_weight").to(dtype), None)
+            project = make_kernel(2 * take(f"{prefix}.projection_weight").to(dtype), None)
         layer = PackedLSTMLayer(
             from_input=gates("input_weight", bias),
             from_output=gates("recurrent_weight", None),
@@ -255,12 +258,6 @@ def _lstm(
         )
         layers.append(layer)
     return PackedLSTM(layers, use_skip_connections=config.use_skip_connections)
-
-
-def _packed(make_kernel: MakeKernel, weight: Tensor, bias: Tensor | None) -> Kernel:
-    """A kernel, for which memory is there: what the one before needed meanwhile is given back first."""
-    give_back_freed_memory()
-    return make_kernel(weight, bias)
 
 
 def _with_double_candidate(gates: Float[Tensor, "G *D"]) -> Float[Tensor, "G *D"]:

@@ -260,8 +260,7 @@ class _Sum:
 
 
 def _packed(bilm: BiLM) -> PackedBiLM:
-    weights = {name: tensor.float() for name, tensor in bilm.state_dict().items()}
-    return PackedBiLM(bilm.config, weights, spelling=bilm.spelling)
+    return PackedBiLM(bilm.config, bilm.state_dict(), spelling=bilm.spelling)
 
 
 def _carried(

@@ -43,7 +43,7 @@ ROWS_TOGETHER = 8
 """Numbers of rows up to `TYPICAL_ROWS` are rounded up to multiples of this: oneDNN compiles, and keeps, one program
 per number of rows."""
 BLOCK = 64  # outputs that oneDNN stores together
-ROWS_AT_ONCE = 1024
+ROWS_AT_ONCE = 256
 """Rows of a weight that are rounded to whole numbers together."""
 _ENGINE_LOCK = threading.Lock()
 """Torch's engine and the filters of warnings are those of all threads, two of which may load a model."""
