@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -403,6 +404,15 @@ def test_a_model_whose_files_change_is_never_mixed_with_the_new_ones(tmp_path: P
     with pytest.raises(ValueError, match="the files of model have changed since it was loaded; load it again"):
         elmo.fingerprint()
     assert np.array_equal(elmo.encode(sentences)[0], vectors)
+
+
+def test_threads_may_be_the_first_to_use_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    ELMO.save(tmp_path / "tiny")
+    monkeypatch.setattr(LoadedBiLM, "_read", lambda self, read=LoadedBiLM._read: (read(self), time.sleep(0.01))[0])  # pyright: ignore[reportPrivateUsage]
+    with ThreadPoolExecutor(4) as threads:
+        elmo = Elmo(tmp_path / "tiny")
+        found = list(threads.map(lambda _: elmo._loaded.packed(), range(4)))  # pyright: ignore[reportPrivateUsage]
+    assert len(set(map(id, found))) == 1 and elmo.fingerprint() == ELMO.fingerprint()
 
 
 def test_threads_share_a_model_whose_memory_of_tokens_is_full():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -52,6 +53,7 @@ class LoadedBiLM:
         self._read_again: Callable[[], StoredBiLM] | None = None
         self._name = self._sample = ""
         self._packed: PackedBiLM | None = None
+        self._lock = threading.RLock()  # packing takes the tensors of the files, one by one, away from other threads
         self._packed_from = self._hashed_from = self._versions()
         self._fingerprint = ""
 
@@ -67,33 +69,36 @@ class LoadedBiLM:
     @property
     def bilm(self) -> BiLM:
         """The module. Once accessed, it stays in memory, and changes of its weights are noticed."""
-        if self._bilm is None:
-            self._bilm = self.module()
-            self._packed_from = self._versions()
-        self._read_again = self._stored = None
-        return self._bilm
+        with self._lock:
+            if self._bilm is None:
+                self._bilm = self.module()
+                self._packed_from = self._versions()
+            self._read_again = self._stored = None
+            return self._bilm
 
     def module(self) -> BiLM:
         """The module for a moment, not to be changed: what is not in memory is read and not kept."""
-        return self._bilm or from_stored(self._read())[0].to(self.device).requires_grad_(False)
+        with self._lock:
+            return self._bilm or from_stored(self._read())[0].to(self.device).requires_grad_(False)
 
     def packed(self) -> PackedBiLM:
         """The packed form; it is made again if the weights of the module have changed, or its device."""
-        if self._bilm is not None and self._versions() != self._packed_from:
-            self._packed = None
-            self.device = _device_of(self._bilm)
-        if self._packed is None:
-            self._packed_from = self._versions()
-            weights, self._stored = self._weights(), None  # so that the packed ones can replace the others one by one
-            self._packed = PackedBiLM(
-                self.config,
-                weights,
-                spelling=self.spelling,
-                precision=self.precision,
-                device=self.device,
-                may_overwrite=self._bilm is None,
-            )
-        return self._packed
+        with self._lock:
+            if self._bilm is not None and self._versions() != self._packed_from:
+                self._packed = None
+                self.device = _device_of(self._bilm)
+            if self._packed is None:
+                self._packed_from = self._versions()
+                weights, self._stored = self._weights(), None  # so that the packed ones can replace them one by one
+                self._packed = PackedBiLM(
+                    self.config,
+                    weights,
+                    spelling=self.spelling,
+                    precision=self.precision,
+                    device=self.device,
+                    may_overwrite=self._bilm is None,
+                )
+            return self._packed
 
     def to(self, device: torch.device) -> None:
         """Move the model, in both forms. Raises ValueError for a device that does not have the precision."""
@@ -107,10 +112,11 @@ class LoadedBiLM:
 
     def fingerprint(self) -> str:
         """As `Elmo.fingerprint`; it is kept until the weights of the module change."""
-        if self._versions() != self._hashed_from or not self._fingerprint:
-            self._hashed_from = self._versions()
-            self._fingerprint = _fingerprint(self.config, self.spelling, self._weights())
-        return self._fingerprint
+        with self._lock:
+            if self._versions() != self._hashed_from or not self._fingerprint:
+                self._hashed_from = self._versions()
+                self._fingerprint = _fingerprint(self.config, self.spelling, self._weights())
+            return self._fingerprint
 
     def __getstate__(self) -> dict[str, Any]:
         bilm = self.module()
