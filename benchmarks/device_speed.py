@@ -19,8 +19,9 @@ from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.devices import find_device
 from elmokit.layers.packed.linear import Precision
 from elmokit.model.bilm import BiLM
+from elmokit.pretraining.before_training import resolved
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import LossAndGradients, resolved
+from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import new_softmax
@@ -102,7 +103,7 @@ def _training_step(
         Packer(
             SentenceStream([text / TEXT], purpose=purpose),
             vocabulary,
-            batch_size=config.batch_size,
+            rows=[[]] * config.batch_size,
             bptt_steps=config.bptt_steps,
             backward=purpose == "backward",
         )

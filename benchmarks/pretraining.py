@@ -35,8 +35,9 @@ from elmokit.layers.devices import find_device
 from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
 from elmokit.model.bilm import BiLM
+from elmokit.pretraining.before_training import resolved
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import LossAndGradients, resolved
+from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import new_softmax
@@ -112,7 +113,7 @@ class Bench:
             Packer(
                 SentenceStream([shard], purpose=purpose),
                 vocabulary,
-                batch_size=config.batch_size,
+                rows=[[]] * config.batch_size,
                 bptt_steps=config.bptt_steps,
                 backward=purpose == "backward",
             )

@@ -22,7 +22,7 @@ def packer(path: Path, *, backward: bool, batch_size: int = 1, bptt_steps: int =
     return Packer(
         SentenceStream([path], shuffle=False, num_epochs=1),
         VOCABULARY,
-        batch_size=batch_size,
+        rows=[[]] * batch_size,
         bptt_steps=bptt_steps,
         backward=backward,
     )
@@ -99,10 +99,9 @@ def test_a_packer_goes_on_from_its_rows_and_position(text: Path) -> None:
     other = Packer(
         SentenceStream([text], shuffle=False, num_epochs=1, position=one.sentences.position),
         VOCABULARY,
-        batch_size=1,
+        rows=one.rows,
         bptt_steps=3,
         backward=False,
-        rows=[list(row) for row in one.rows],
     )
     expected = [spelled(batch) for batch in source]
     assert [spelled(batch) for batch in packed_batches([other], spelling=ByteSpelling(50))] == expected != []

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,12 @@ def test_only_the_first_process_reads_the_whole_corpus(tmp_path: Path, monkeypat
         yield Ranks(device, rank=1, world_size=2)
 
     monkeypatch.setattr(train, "join_ranks", second_of_two)
-    monkeypatch.setattr(dist, "broadcast_object_list", lambda *_, **__: None)
+    told = iter([None, replace(config, num_steps=2)])  # that the run is there, and its settings
+
+    def broadcast(box: list[object], **_: object) -> None:
+        box[:] = [next(told, None), None]
+
+    monkeypatch.setattr(dist, "broadcast_object_list", broadcast)
     monkeypatch.setattr(Run, "train", lambda *_: None)
     train.resume_pretraining(run_dir, ["num_steps=2"])
 

@@ -27,8 +27,8 @@ from elmokit.corpus.batches import packed_batches
 from elmokit.files.json_fields import Fields
 from elmokit.pretraining import checkpoints, logging, run_folder
 from elmokit.pretraining import train as train_file
+from elmokit.pretraining.before_training import resolved
 from elmokit.pretraining.config import PretrainingConfig, with_settings
-from elmokit.pretraining.gradients import resolved
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
@@ -433,7 +433,8 @@ def test_settings_with_which_others_train_are_not_warned_of(
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     config = settings("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3")
-    run = Run(tmp_path, config, [shard], Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
+    record = run_folder.RunRecord(config, [shard])
+    run = Run(tmp_path, record, Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
     source = packed_batches(run.packers, spelling=run.bilm.spelling)
     group = [next(source) for _ in range(3)]
     losses, _ = run.gradients.fill(group, None, step=0)

@@ -61,18 +61,18 @@ class Packer:
         sentences: SentenceStream,
         vocabulary: Vocabulary,
         *,
-        batch_size: int,
+        rows: Sequence[list[str]],
         bptt_steps: int,
         backward: bool,
-        rows: Sequence[list[str]] | None = None,
         own: slice = slice(None),
     ) -> None:
+        """rows: what is left of each row's sentence, nothing at the start."""
         self.sentences = sentences
         self.vocabulary = vocabulary
         self.bptt_steps = bptt_steps
         self.backward = backward
-        self.rows: list[list[str]] = [[] for _ in range(batch_size)] if rows is None else list(rows)
-        """What is left of each row's sentence: its first token is read next; a single token is only a target."""
+        self.rows = list(rows)
+        """Of each, the first token is read next; a single token is only a target."""
         self.own = range(len(self.rows))[own]
 
     @property
@@ -119,7 +119,4 @@ def packed_batches(packers: list[Packer], *, spelling: Spelling) -> Iterator[Bat
             directions = [packer.next(distinct) for packer in packers]  # a generator would turn the end into an error
         except StopIteration:
             return
-        yield Batch(
-            character_ids=spelling.rows(list(distinct)),
-            directions=tuple(directions),
-        )
+        yield Batch(spelling.rows(list(distinct)), tuple(directions))

@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,17 +49,26 @@ _NAME = re.compile(r"step-\d{8,}")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All of a checkpoint, whole."""
+    """All of a checkpoint, read or to be written."""
 
     path: Path
+    """Its folder, `RUN/checkpoints/step-XXXXXXXX`."""
     weights: dict[str, Tensor]
     """Of the biLM and, under `softmax.`, of the softmax."""
     tensors: dict[str, Tensor]
     """Of the optimiser, and the carried LSTM states of all streams; there are none before the first step."""
     progress: PretrainingProgress
 
+    def not_finite(self) -> str | None:
+        """Name of a tensor with a number that is not finite."""
+        for name, tensor in (self.weights | self.tensors).items():
+            lowest, highest = torch.aminmax(tensor)  # NaN if there is one; `isfinite` would take as much memory again
+            if not (math.isfinite(lowest.item()) and math.isfinite(highest.item())):
+                return name
+        return None
 
-def save_checkpoint(
+
+def checkpoint_of(
     run_dir: Path,
     *,
     bilm: BiLM,
@@ -68,25 +76,29 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer | CombinedOptimizer,
     state: BiLMState | None,
     progress: PretrainingProgress,
-    keep: int,
-    keep_every: int = 0,
-) -> Path:
-    """Write `run_dir/checkpoints/step-XXXXXXXX` and remove all except the `keep` newest; returns the new folder.
+) -> Checkpoint:
+    """The checkpoint of a run as it is now; its tensors are the run's own, not copies."""
+    path = run_dir / "checkpoints" / f"step-{progress.step:08d}"
+    return Checkpoint(path, all_weights(bilm, softmax), optimizer_tensors(optimizer) | _state_tensors(state), progress)
+
+
+def save_checkpoint(checkpoint: Checkpoint, *, keep: int, keep_every: int) -> None:
+    """Write a checkpoint, and remove all except the `keep` newest.
 
     keep_every: checkpoints whose step is a multiple of it stay as well; 0 for none.
     """
-    parent = run_dir / "checkpoints"
+    final, parent, step = checkpoint.path, checkpoint.path.parent, checkpoint.progress.step
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.glob(".writing-*"):
         shutil.rmtree(leftover)
-    final = parent / _name(progress.step)
-    writing = parent / f".writing-{progress.step:08d}"
+    writing = parent / f".writing-{final.name}"
     writing.mkdir()
     try:
-        save_model(writing / WEIGHTS_NAME, bilm, softmax, step=progress.step)
-        write_tensors(writing / TENSORS_FILE, optimizer_tensors(optimizer) | _state_tensors(state))
+        write_weights(writing / WEIGHTS_NAME, checkpoint.weights, step=step)
+        write_tensors(writing / TENSORS_FILE, checkpoint.tensors)
+        record = checkpoint.progress.to_json()
         with atomic_write(writing / PROGRESS_FILE) as unfinished:
-            unfinished.write_text(_with_checksum(progress.to_json()), encoding="utf-8")
+            unfinished.write_text(json.dumps(record | {CHECKSUM: _checksum(record)}), encoding="utf-8")
         _sync(writing)
         if final.exists():
             shutil.rmtree(final)
@@ -97,27 +109,14 @@ def save_checkpoint(
             error.filename = str(final)  # not the temporary name
         raise
     _sync(parent)
-    publish(final / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
-    known = checkpoints(run_dir)
+    publish(final / WEIGHTS_NAME, parent.parent / WEIGHTS_NAME)
+    known = checkpoints(parent.parent)
     for later in known[: known.index(final)]:  # damaged, because otherwise this run would have continued from them
         shutil.rmtree(later)
     remove_older(final, keep=keep, keep_every=keep_every)
-    return final
 
 
-def not_finite(
-    *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer, state: BiLMState | None
-) -> str | None:
-    """Name of a tensor with a number that is not finite."""
-    tensors = _weights(bilm, softmax) | optimizer_tensors(optimizer) | _state_tensors(state)
-    for name, tensor in tensors.items():
-        lowest, highest = torch.aminmax(tensor)  # NaN if there is one; `isfinite` would take as much memory again
-        if not (math.isfinite(lowest.item()) and math.isfinite(highest.item())):
-            return name
-    return None
-
-
-def remove_older(newest: Path, *, keep: int, keep_every: int = 0) -> None:
+def remove_older(newest: Path, *, keep: int, keep_every: int) -> None:
     """Remove the checkpoints that are older than the `keep` newest ones, of which the first is `newest`.
 
     keep_every: those whose step is a multiple of it stay; 0 for none.
@@ -126,10 +125,6 @@ def remove_older(newest: Path, *, keep: int, keep_every: int = 0) -> None:
     for checkpoint in known[known.index(newest) + keep :]:
         if not keep_every or _step(checkpoint) % keep_every:
             shutil.rmtree(checkpoint)
-
-
-def _name(step: int) -> str:
-    return f"step-{step:08d}"
 
 
 def _step(checkpoint: Path) -> int:
@@ -142,22 +137,6 @@ def checkpoints(run_dir: Path) -> list[Path]:
     return sorted((path for path in found if _NAME.fullmatch(path.name)), key=_step, reverse=True)
 
 
-def newest_checkpoint(
-    run_dir: Path, read: Callable[[Path], Checkpoint]
-) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
-    """The newest checkpoint that `read` finds whole, and the newer ones that are damaged, each with the reason.
-
-    An OSError is not taken for damage: the disk may answer the next time, and the next save removes damaged ones.
-    """
-    refused: list[tuple[Path, str]] = []
-    for path in checkpoints(run_dir):
-        try:
-            return read(path), refused
-        except (FormatError, FileNotFoundError) as error:
-            refused.append((path, str(error)))
-    return None, refused
-
-
 def checkpoint_to_resume(
     run_dir: Path, config: PretrainingConfig, *, started_from: str | None, from_start: bool
 ) -> Checkpoint | None:
@@ -165,10 +144,18 @@ def checkpoint_to_resume(
 
     None for a run that was stopped before its first checkpoint. One whose checkpoints are lost starts again only with
     `from_start`, and without it ValueError says what is wrong with each of them; so it does for a run that
-    `started_from` a model in any case, and for `from_start` where a checkpoint can be read.
+    `started_from` a model in any case, and for `from_start` where a checkpoint can be read. Any other OSError is not
+    taken for damage: the disk may answer the next time, and the next save removes damaged checkpoints.
     """
-    checkpoint, refused = newest_checkpoint(run_dir, lambda path: read_checkpoint(path, config=config))
-    if checkpoint is None:
+    refused: list[tuple[Path, str]] = []
+    for path in checkpoints(run_dir):
+        try:
+            checkpoint = read_checkpoint(path, config=config)
+        except (FormatError, FileNotFoundError) as error:
+            refused.append((path, str(error)))
+        else:
+            break
+    else:
         if refused or started_from is not None or (run_dir / WEIGHTS_NAME).exists():
             _check_may_start_again(run_dir, refused, started_from=started_from, from_start=from_start)
         return None
@@ -231,12 +218,8 @@ def fill(
     return _read_state(checkpoint.tensors, bilm)
 
 
-def _with_checksum(record: dict[str, object]) -> str:
-    """The record as JSON, with a checksum of what it is without one."""
-    return json.dumps(record | {CHECKSUM: _checksum(record)})
-
-
 def _checksum(record: dict[str, object]) -> str:
+    """Of the record without its checksum."""
     return hashlib.blake2b(json.dumps(record).encode(), digest_size=16).hexdigest()
 
 
@@ -250,23 +233,24 @@ def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress
     return PretrainingProgress.from_json(Fields(path, record))
 
 
-def save_model(path: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:
+def write_weights(path: Path, weights: dict[str, Tensor], *, step: int) -> None:
     """Write only the weights, as a native model's `model.safetensors`."""
-    write_tensors(path, _weights(bilm, softmax), metadata={"step": str(step)})
+    write_tensors(path, weights, metadata={"step": str(step)})
 
 
-def _weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
+def all_weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
+    """The weights of both by name, those of the softmax under `softmax.`."""
     return dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
 
 
 def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
-    tensors: dict[str, Tensor] = {}
-    if state is not None:
-        for direction, layers in (("forward", state.forward), ("backward", state.backward)):
-            for index, layer in enumerate(layers):
-                tensors[f"state.{direction}.{index}.cell"] = layer.cell
-                tensors[f"state.{direction}.{index}.output"] = layer.output
-    return tensors
+    sides = () if state is None else (("forward", state.forward), ("backward", state.backward))
+    return {
+        f"state.{direction}.{index}.{name}": tensor
+        for direction, layers in sides
+        for index, layer in enumerate(layers)
+        for name, tensor in (("cell", layer.cell), ("output", layer.output))
+    }
 
 
 def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:

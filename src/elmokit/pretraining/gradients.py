@@ -6,11 +6,9 @@ On a CPU each direction runs on a thread with half of the cores: one core for ea
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
@@ -23,7 +21,6 @@ from elmokit.layers.parallel import two_workers
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.layers.sampled_softmax import Negatives, Softmax, draw_negatives, sampled_softmax_loss
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.system.python import warn_caller
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -47,12 +44,12 @@ class StepResult:
 @dataclass(frozen=True)
 class _DirectionResult:
     loss: float
-    state: list[LSTMState]
+    state: tuple[LSTMState, ...]
     grad_tokens: Tensor
-    grad_parameters: list[Tensor]
+    grad_softmax: tuple[Tensor, Tensor]
+    """Of weight and bias, or of the rows of `softmax_ids` in each."""
     softmax_ids: Tensor | None
-    grad_softmax_weight: Tensor
-    grad_softmax_bias: Tensor
+    grad_parameters: tuple[Tensor, ...]
 
 
 class LossAndGradients:
@@ -125,11 +122,9 @@ class LossAndGradients:
             for parameter, gradient in zip(lstm.parameters(), result.grad_parameters, strict=True):
                 parameter.grad = gradient
         self._fill_softmax(results)
-        last = [tuple(result.state) for result in results]
-        return StepResult(
-            losses=tuple(result.loss for result in results),
-            state=BiLMState(last[0], last[1] if len(last) > 1 else ()),
-        )
+        states = [result.state for result in results]
+        state = BiLMState(states[0], states[1] if len(states) > 1 else ())
+        return StepResult(tuple(result.loss for result in results), state)
 
     def _direction(
         self,
@@ -154,16 +149,19 @@ class LossAndGradients:
         hidden = outputs[-1]
         if self.config.dropout_rate:
             hidden = hidden * self._dropout_mask(hidden, generator)
-        hidden = hidden.flatten(0, 1)
-        ids = torch.from_numpy(batch.targets).to(self.device).flatten()
-        if self.config.softmax == "full":
-            return self._full(hidden, ids, lstm, leaf, last)
-        negatives = draw_negatives(
-            self.config.num_negatives,
-            num_tokens=len(self.softmax.bias),
-            generator=torch.Generator().manual_seed(seed),
+        targets = torch.from_numpy(batch.targets).to(self.device).flatten()
+        loss, softmax_ids, softmax = self._loss(hidden.flatten(0, 1), targets, seed=seed)
+        share = 0.5 if self.bilm.backward_lstm is not None else 1.0
+        parameters = [leaf, *softmax, *lstm.parameters()]
+        gradients = torch.autograd.grad(loss * (share * self.config.bptt_steps), parameters)
+        return _DirectionResult(
+            loss=float(loss.detach()),
+            state=tuple(layer.detach() for layer in last),
+            grad_tokens=gradients[0],
+            grad_softmax=(gradients[1], gradients[2]),
+            softmax_ids=softmax_ids,
+            grad_parameters=gradients[3:],
         )
-        return self._sampled(hidden, ids, negatives, lstm, leaf, last)
 
     def _inputs(
         self, tokens: Float[Tensor, "N D"], positions: Int[np.ndarray, "T B"]
@@ -178,19 +176,20 @@ class LossAndGradients:
         index = torch.from_numpy(index.reshape(positions.shape)).to(self.device)
         return functional.embedding(torch.from_numpy(distinct).to(self.device), tokens), index
 
-    def _sampled(
-        self,
-        hidden: Tensor,
-        targets: Tensor,
-        negatives: Negatives,
-        lstm: ProjectedLSTM,
-        leaf: Tensor,
-        state: list[LSTMState],
-    ) -> _DirectionResult:
-        negatives = Negatives(ids=negatives.ids.to(self.device), num_draws=negatives.num_draws)
-        rows = torch.cat([targets, negatives.ids])
-        weight = self.softmax.weight.detach()[rows].requires_grad_()
-        bias = self.softmax.bias.detach()[rows].requires_grad_()
+    def _loss(
+        self, hidden: Float[Tensor, "N D"], targets: Int[Tensor, " N"], *, seed: int
+    ) -> tuple[Tensor, Tensor | None, tuple[Tensor, Tensor]]:
+        """The loss, the ids of the softmax rows that it is of (None: all), and copies of their weights and biases."""
+        weight, bias = self.softmax.weight.detach(), self.softmax.bias.detach()
+        if self.config.softmax == "full":
+            weight, bias = weight.requires_grad_(), bias.requires_grad_()
+            products = hidden.to(self.dtype) @ weight.to(self.dtype).t()
+            return functional.cross_entropy(products.to(hidden.dtype) + bias, targets), None, (weight, bias)
+        generator = torch.Generator().manual_seed(seed)
+        drawn = draw_negatives(self.config.num_negatives, num_tokens=len(bias), generator=generator)
+        negatives = Negatives(ids=drawn.ids.to(self.device), num_draws=drawn.num_draws)
+        ids = torch.cat([targets, negatives.ids])
+        weight, bias = weight[ids].requires_grad_(), bias[ids].requires_grad_()
         n = len(targets)
         loss = sampled_softmax_loss(
             hidden,
@@ -201,41 +200,10 @@ class LossAndGradients:
             num_tokens=len(self.softmax.bias),
             product_dtype=self.dtype,
         )
-        return self._differentiate(loss, lstm, leaf, state, rows, (weight, bias))
-
-    def _full(
-        self, hidden: Tensor, targets: Tensor, lstm: ProjectedLSTM, leaf: Tensor, state: list[LSTMState]
-    ) -> _DirectionResult:
-        weight = self.softmax.weight.detach().requires_grad_()
-        bias = self.softmax.bias.detach().requires_grad_()
-        products = hidden.to(self.dtype) @ weight.to(self.dtype).t()
-        loss = functional.cross_entropy(products.to(hidden.dtype) + bias, targets)
-        return self._differentiate(loss, lstm, leaf, state, None, (weight, bias))
-
-    def _differentiate(
-        self,
-        loss: Tensor,
-        lstm: ProjectedLSTM,
-        leaf: Tensor,
-        state: list[LSTMState],
-        softmax_ids: Tensor | None,
-        softmax: tuple[Tensor, Tensor],
-    ) -> _DirectionResult:
-        share = 0.5 if self.bilm.backward_lstm is not None else 1.0
-        parameters = list(lstm.parameters())
-        gradients = torch.autograd.grad(loss * (share * self.config.bptt_steps), [leaf, *softmax, *parameters])
-        return _DirectionResult(
-            loss=float(loss.detach()),
-            state=[layer.detach() for layer in state],
-            grad_tokens=gradients[0],
-            softmax_ids=softmax_ids,
-            grad_softmax_weight=gradients[1],
-            grad_softmax_bias=gradients[2],
-            grad_parameters=list(gradients[3:]),
-        )
+        return loss, ids, (weight, bias)
 
     def _encode(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
-        with self._autocast():
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.dtype == torch.bfloat16):
             return self.bilm.encode_tokens(character_ids).to(self.softmax.weight.dtype)
 
     def _fill_char_encoder(self, pieces: list[Tensor], gradient: Float[Tensor, "N D"]) -> None:
@@ -251,20 +219,16 @@ class LossAndGradients:
 
     def _fill_softmax(self, results: list[_DirectionResult]) -> None:
         """Sum both directions' gradients; with sampling, most rows of the buffer are zero before and after."""
-        for parameter in (self.softmax.weight, self.softmax.bias):
+        for index, parameter in enumerate((self.softmax.weight, self.softmax.bias)):
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             else:
                 parameter.grad.zero_()
-        weight_grad, bias_grad = self.softmax.weight.grad, self.softmax.bias.grad
-        assert weight_grad is not None and bias_grad is not None
-        for result in results:
-            if result.softmax_ids is None:
-                weight_grad.add_(result.grad_softmax_weight)
-                bias_grad.add_(result.grad_softmax_bias)
-            else:
-                weight_grad.index_add_(0, result.softmax_ids, result.grad_softmax_weight)
-                bias_grad.index_add_(0, result.softmax_ids, result.grad_softmax_bias)
+            for result in results:
+                if result.softmax_ids is None:
+                    parameter.grad.add_(result.grad_softmax[index])
+                else:
+                    parameter.grad.index_add_(0, result.softmax_ids, result.grad_softmax[index])
 
     def _dropout_mask(self, like: Tensor, generator: torch.Generator) -> Tensor:
         kept = 1.0 - self.config.dropout_rate
@@ -273,40 +237,3 @@ class LossAndGradients:
     def seed_for(self, step: int, direction: int) -> int:
         """Seed for the negatives (and, offset, the dropout) of a step and direction, the same in all processes."""
         return ((self.config.seed * 1_000_003 + step) * 2 + direction) % 2**62
-
-    def _autocast(self) -> torch.autocast | nullcontext[None]:
-        if self.dtype == torch.bfloat16:
-            return torch.autocast(self.device.type, dtype=self.dtype)
-        return nullcontext()
-
-
-def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
-    """Replace the settings that depend on the machine or the vocabulary by definite ones, as the run records them.
-
-    `precision="auto"` becomes bfloat16 on GPUs with instructions for it (of NVIDIA's, those since Ampere), and on a CPU
-    that multiplies it at least 1.3 times as fast as float32.
-    If the vocabulary has no more tokens than negatives are to be drawn, the full softmax is used, with a warning.
-    """
-    if config.softmax == "sampled" and config.num_negatives >= num_tokens:
-        warn_caller(
-            f"the vocabulary has {num_tokens:,} tokens and num_negatives is {config.num_negatives:,}: "
-            "training with the full softmax"
-        )
-        config = replace(config, softmax="full")
-    if config.precision != "auto":
-        return config
-    if device.type != "cpu":
-        fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        fast = _product_seconds(torch.float32) > 1.3 * _product_seconds(torch.bfloat16)
-    return replace(config, precision="bfloat16" if fast else "float32")
-
-
-def _product_seconds(dtype: torch.dtype) -> float:
-    left, right = torch.ones(64, 1024, dtype=dtype), torch.ones(1024, 1024, dtype=dtype)
-    times: list[float] = []
-    for _ in range(20):
-        began = time.perf_counter()
-        torch.mm(left, right)
-        times.append(time.perf_counter() - began)
-    return min(times)

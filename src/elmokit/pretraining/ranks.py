@@ -76,16 +76,10 @@ class Ranks:
         if self.world_size > 1:
             dist.barrier()
 
-    def broadcast_from_first(self, value: Value) -> Value:
-        """The value that the first process gives, in all processes."""
-        if self.world_size == 1:
-            return value
-        box = [value]
-        dist.broadcast_object_list(box, src=0, device=self.device)
-        return box[0]
-
     def from_first(self, compute: Callable[[], Value]) -> Value:
         """What the first process computes, everywhere; when it raises ValueError or OSError, so do all of them."""
+        if self.world_size == 1:
+            return compute()
         answer: Value | None = None
         error: ValueError | OSError | None = None
         if self.first:
@@ -93,10 +87,11 @@ class Ranks:
                 answer = compute()
             except (ValueError, OSError) as caught:
                 error = caught
-        refusal, answer = self.broadcast_from_first((None if error is None else str(error), answer))
-        if refusal is not None:
-            raise error or ValueError(refusal)
-        return cast("Value", answer)
+        box = [answer, None if error is None else str(error)]
+        dist.broadcast_object_list(box, src=0, device=self.device)
+        if box[1] is not None:
+            raise error or ValueError(box[1])
+        return cast("Value", box[0])
 
     def gather_state(self, state: BiLMState | None) -> BiLMState | None:
         """LSTM states of all streams in order, gathered from the processes."""

@@ -128,7 +128,8 @@ def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_i
 def check_can_be_recorded(run_dir: Path, record: RunRecord) -> None:
     """Raise ValueError for names that are not UTF-8, and for more names of shards than a config.json can have."""
     check_names(run_dir.name, *record.shards, record.started_from or "")
-    if len(config_text(_values(record), format=BILM_FORMAT, version=VERSION)) > MAX_BYTES:
+    values = _values(record)
+    if len(config_text(values, format=BILM_FORMAT, version=VERSION)) > MAX_BYTES:
         raise ValueError(
             f"the names of {plural(len(record.shards), 'shard')} would make {run_dir / CONFIG_NAME} larger than the "
             f"{readable_bytes(MAX_BYTES)} that are read; concatenate them into fewer files"
@@ -137,7 +138,8 @@ def check_can_be_recorded(run_dir: Path, record: RunRecord) -> None:
 
 def write_record(run_dir: Path, record: RunRecord) -> None:
     """Write the record as the run's config.json."""
-    write_config(run_dir, _values(record), format=BILM_FORMAT, version=VERSION)
+    values = _values(record)
+    write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
 
 
 def _values(record: RunRecord) -> dict[str, object]:
@@ -208,13 +210,15 @@ def _card(name: str, record: RunRecord, num_tokens: int) -> str:
     shards = escape_markdown(", ".join(shard.name for shard in record.shards))
     text = record.text
     passes = "" if text is None else f" It reads the {text.num_tokens:,} tokens of text {most}{text.times(config)}."
+    changes = escape_markdown("; ".join(map(str, record.changes)))
+    changes = f"\nSettings were changed under way: {changes}.\n" if changes else ""
     return (
         f"# {escape_markdown(name)}\n\n"
         f"A biLM ({config.bilm.num_parameters:,} parameters without the softmax) that `elmokit` is training, "
         f"or has trained{start} for {most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
         f"{shards}, with a vocabulary of {num_tokens:,} tokens.{passes}\n"
         "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
-        + (f"\n{changes_text(record.changes)}\n" if record.changes else "")
+        f"{changes}"
     )
 
 
@@ -232,10 +236,3 @@ def with_change(
         values = ({name: record[name] for name in names} for record in (before, after))
         known.append(Change(step, num_tokens, *values))
     return tuple(known)
-
-
-def changes_text(changes: Sequence[Change]) -> str:
-    """A sentence of Markdown about the changes; empty if there are none."""
-    if not changes:
-        return ""
-    return f"Settings were changed under way: {escape_markdown('; '.join(map(str, changes)))}."

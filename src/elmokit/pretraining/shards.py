@@ -4,50 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from elmokit.corpus.batches import Packer, PackerState
-from elmokit.corpus.stream import SentenceStream
+from elmokit.corpus.stream import CorpusPosition, SentenceStream
 from elmokit.files.digests import file_digest
-from elmokit.files.lines import is_read_once, split_tokens
+from elmokit.files.lines import split_tokens
 from elmokit.pretraining.run_folder import TextSize
 from elmokit.system.messages import plural
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import warn_caller
 from elmokit.text.sentence_lines import prose_lines
 
 if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
     from elmokit.pretraining.run_folder import RunRecord
-    from elmokit.text.indexer import Spelling
     from elmokit.text.vocabulary import Vocabulary
 
-FIRST_SENTENCES = 1000
-MOST_UNKNOWN = 0.5
-"""Share of the first sentences' tokens that the vocabulary may lack without a warning."""
-MOST_CUT = 0.01
-"""Share of them that may be longer than the model reads without a warning."""
-MOST_PASSES = 10
-"""Passes over the text without held-out text that need no warning: those of the released models (bilm-tf)."""
-MOST_WARM_UP = 1 / 3
-"""Share of the steps that may be warm-up without a warning."""
 _OTHER_TEXT = (
     ", so it would not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
 )
-
-
-def check_files(paths: Sequence[Path], what: str) -> None:
-    """Raise FileNotFoundError, or ValueError for a pipe, if a path is not a file; the message calls it `what`."""
-    for path in paths:
-        if is_read_once(path):
-            raise ValueError(f"the {what} {path} is a pipe or standard input; expected a file: write it to one first")
-        if not path.is_file():
-            raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
 
 
 def with_text(record: RunRecord) -> RunRecord:
@@ -77,54 +54,6 @@ def with_text(record: RunRecord) -> RunRecord:
     )
 
 
-def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_held_out: bool) -> None:
-    """Warn of a text that is read so often that the model learns it by heart, and of a run that is mostly warm-up."""
-    num_steps = config.num_steps
-    if text is not None and not has_held_out and num_steps > MOST_PASSES * text.steps_per_pass(config):
-        warn_caller(
-            f"{num_steps:,} steps read the {text.num_tokens:,} tokens of text {text.times(config)}, and without "
-            "held-out text (--held-out FILE, or held_out=[FILE]) nothing shows when the model learns them by heart"
-        )
-    if config.warmup_steps > MOST_WARM_UP * num_steps:
-        highest = config.learning_rate_at(min(config.warmup_steps, num_steps) - 1)
-        reached = "" if config.warmup_steps <= num_steps else f", so the learning rate ends at {highest:g}"
-        warn_caller(
-            f"{config.warmup_steps:,} of the {num_steps:,} steps would be warm-up{reached}; a tenth is usual: "
-            f"warmup_steps={num_steps // 10}"
-        )
-
-
-def warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spelling, config: PretrainingConfig) -> None:
-    """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
-
-    Also of one that is not sorted by frequency, if training takes ids for ranks. Raises ValueError for shards without a
-    sentence.
-    """
-    stream = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
-    first = [next(stream), *islice(stream, FIRST_SENTENCES - 1)]
-    tokens = [token for sentence in first for token in sentence]
-    share = sum(token not in vocabulary for token in tokens) / len(tokens)
-    if share > MOST_UNKNOWN:
-        warn_caller(
-            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
-            "unknown word to the softmax; is it the vocabulary of this text?"
-        )
-    elif config.softmax == "sampled" or config.zipf_bias:
-        counts = np.bincount(vocabulary.ids(tokens), minlength=len(vocabulary))
-        if vocabulary.is_out_of_order(counts):
-            warn_caller(
-                "the vocabulary does not seem to be sorted by falling frequency: its first tenth has few of the first "
-                f"{len(tokens):,} tokens. The sampled softmax and zipf_bias take the place of a token for its rank, "
-                "and learn badly from another order; `elmokit vocabulary` writes it in order"
-            )
-    share = spelling.num_cut(tokens) / len(tokens)
-    if share > MOST_CUT:
-        warn_caller(
-            f"{share:.0%} of the first {len(tokens):,} tokens are longer than the {spelling.limit} that the model "
-            "reads, and the rest of each is ignored; a new model with a larger max_characters_per_token reads more"
-        )
-
-
 def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
     """Choose at most `most` sentences, spread evenly over the text; 0 takes all."""
     sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1, warn=True)]
@@ -145,25 +74,14 @@ def new_packers(
 
     own: the streams of this process.
     """
+    start = PackerState(CorpusPosition(), ([],) * config.batch_size)
     packers: list[Packer] = []
-    for index in range(config.bilm.num_directions):
-        state = states[index] if states else None
-        stream = SentenceStream(
-            shards,
-            seed=config.seed,
-            purpose=("forward", "backward")[index],
-            position=None if state is None else state.position,
-        )
+    for index, purpose in enumerate(("forward", "backward")[: config.bilm.num_directions]):
+        state = states[index] if states else start
+        stream = SentenceStream(shards, seed=config.seed, purpose=purpose, position=state.position)
+        backward = purpose == "backward"
         packers.append(
-            Packer(
-                stream,
-                vocabulary,
-                batch_size=config.batch_size,
-                bptt_steps=config.bptt_steps,
-                backward=index == 1,
-                rows=None if state is None else state.rows,
-                own=own,
-            )
+            Packer(stream, vocabulary, rows=state.rows, bptt_steps=config.bptt_steps, backward=backward, own=own)
         )
     return packers
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import signal
@@ -20,64 +19,56 @@ import torch
 
 from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
 from elmokit.files.atomic import as_paths
-from elmokit.files.json_fields import Fields
 from elmokit.formats.native import CARD_NAME, CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.layers.devices import find_device, seeded
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
+from elmokit.pretraining.before_training import (
+    changed,
+    check_can_begin,
+    check_can_continue,
+    check_can_train,
+    resolved,
+    settled,
+    warn_of_settings,
+)
 from elmokit.pretraining.checkpoints import (
     Checkpoint,
+    all_weights,
+    checkpoint_of,
     checkpoint_to_resume,
     checkpoints,
     fill,
-    not_finite,
     publish,
     read_checkpoint,
     save_checkpoint,
-    save_model,
+    write_weights,
 )
-from elmokit.pretraining.config import PretrainingConfig, with_settings
-from elmokit.pretraining.gradients import LossAndGradients, resolved
-from elmokit.pretraining.logging import RunLog, held_out_summary, require_tensorboard, start_line
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.logging import RunLog, held_out_summary, start_line
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
     BEST_DIR,
     RunRecord,
-    TextSize,
     change_record,
     check_can_be_recorded,
     create_run,
     read_record,
     with_change,
 )
-from elmokit.pretraining.shards import (
-    check_files,
-    check_same_text,
-    moved_to,
-    new_packers,
-    sample_sentences,
-    warn_of_settings,
-    warn_of_text,
-    with_text,
-)
+from elmokit.pretraining.shards import check_same_text, moved_to, new_packers, sample_sentences
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.metrics_log import keep_records, read_log
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
-from elmokit.system.messages import plural
-from elmokit.system.python import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"
 """The checkpoint that the start of a fine-tuning run leaves when it is killed before config.json is written."""
-LEAST_BETWEEN_MEASUREMENTS = 20
-"""Steps between two measurements of held-out text in a fine-tuned run that would measure once per pass; they take about
-as long as one measurement."""
-KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
-"""Settings that a resumed run keeps, next to the model."""
 WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
 """What a run writes besides its checkpoints and config.json."""
 
@@ -138,23 +129,25 @@ def resume_pretraining(
         record = read_record(run_dir)
         found = moved_to(record, shards) if shards else record
         vocabulary = read_vocabulary(run_dir / VOCABULARY_NAME)
-        config = resolved(_changed(record.config, settings), num_tokens=len(vocabulary), device=ranks.device)
-        config = ranks.broadcast_from_first(config)
-        _check_can_train(config, has_held_out=(run_dir / HELD_OUT_NAME).is_file())
-        run = Run(run_dir, config, found.shards, vocabulary, ranks=ranks)
+        num_tokens, has_held_out = len(vocabulary), (run_dir / HELD_OUT_NAME).is_file()
+        config = ranks.from_first(
+            lambda: resolved(changed(record.config, settings), num_tokens=num_tokens, device=ranks.device)
+        )
+        check_can_train(config, has_held_out=has_held_out)
+        run = Run(run_dir, replace(found, config=config), vocabulary, ranks=ranks)
         run.load_newest(started_from=record.started_from, from_start=from_start)
         if shards or not run.progress.finished(config):
             ranks.from_first(lambda: check_same_text(found, run_dir))
         is_changed = config != record.config
-        _check_can_continue(run, is_changed=is_changed)
+        check_can_continue(run_dir, config, run.progress, is_changed=is_changed)
         if ranks.first:
             if is_changed:
-                warn_of_settings(config, record.text, has_held_out=(run_dir / HELD_OUT_NAME).is_file())
+                warn_of_settings(config, record.text, has_held_out=has_held_out)
             here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
             changes = with_change(record.changes, record.config, config, **here)
-            changed = replace(found, config=config, changes=changes)
-            change_record(run_dir, record, changed, num_tokens_in_vocabulary=len(vocabulary))
-        _train(run, record.text, on_step)
+            new = replace(found, config=config, changes=changes)
+            change_record(run_dir, record, new, num_tokens_in_vocabulary=num_tokens)
+        run.train(on_step)
     return run_dir
 
 
@@ -173,27 +166,17 @@ def begin(
 
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
     """
-    check_files(record.shards, "shard")
-    check_files(held_out, "held-out text")
-    for path in held_out:
-        if any(path.samefile(shard) for shard in record.shards):
-            warn_caller(f"{path} is a shard as well as held-out text: its perplexity is too low")
-    _check_can_train(record.config, has_held_out=bool(held_out))
+    check_can_begin(record, held_out)
     remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
-        config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
-        config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
-        record = replace(record, config=config)
-        record = ranks.from_first(lambda: with_text(record))
-        if each_pass and held_out:
-            record = replace(record, config=_measured_each_pass(config, record.text))
+        each_pass = each_pass and bool(held_out)
+        record = ranks.from_first(
+            lambda: settled(record, vocabulary, device=ranks.device, has_held_out=bool(held_out), each_pass=each_pass)
+        )
         check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
-        run = Run(run_dir, record.config, record.shards, vocabulary, ranks=ranks)
-        warn_of_text(run.shards, vocabulary, run.bilm.spelling, config)
-        if ranks.first:
-            warn_of_settings(config, record.text, has_held_out=bool(held_out))
-        sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
+        run = Run(run_dir, record, vocabulary, ranks=ranks)
+        sentences = sample_sentences(held_out, most=record.config.evaluate_sentences) if held_out else []
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
             start_writing(run_dir)
@@ -203,35 +186,18 @@ def begin(
         if ranks.first:
             create_run(run_dir, record, vocabulary, sentences)
         ranks.wait()
-        _train(run, record.text, on_step)
+        run.train(on_step)
     return run_dir
-
-
-def _train(run: Run, text: TextSize | None, on_step: OnStep | None) -> None:
-    """Train a run to its end; stderr says what it reads, and at the end where its best weights are."""
-    if run.ranks.first and not run.progress.finished(run.config):
-        sizes = [sum(value.numel() for value in part.parameters()) for part in (run.bilm, run.softmax)]
-        print(start_line(run.config, text, sizes, step=run.progress.step), file=sys.stderr, flush=True)
-    run.train(on_step)
-    if run.ranks.first and (summary := held_out_summary(run.run_dir, read_log(run.run_dir / METRICS_NAME).records)):
-        print(summary, file=sys.stderr, flush=True)
-
-
-def _measured_each_pass(config: PretrainingConfig, text: TextSize | None) -> PretrainingConfig:
-    assert text is not None
-    steps = max(LEAST_BETWEEN_MEASUREMENTS, int(text.steps_per_pass(config)))
-    return replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
 
 
 class Run:
     """Model, optimiser, text and progress of a run, from its start or from a checkpoint. Every process has its own."""
 
-    def __init__(
-        self, run_dir: Path, config: PretrainingConfig, shards: list[Path], vocabulary: Vocabulary, *, ranks: Ranks
-    ) -> None:
+    def __init__(self, run_dir: Path, record: RunRecord, vocabulary: Vocabulary, *, ranks: Ranks) -> None:
         self.run_dir = run_dir
-        self.config = config
-        self.shards = [shard.resolve() for shard in shards]
+        self.config = config = record.config
+        self.text = record.text
+        self.shards = [shard.resolve() for shard in record.shards]
         self.vocabulary = vocabulary
         self.ranks = ranks
         with seeded(config.seed):
@@ -279,19 +245,21 @@ class Run:
         """Train until the end. SIGTERM or Ctrl-C to any process ends all of them after a step and a checkpoint.
 
         SIGTERM raises SystemExit then, Ctrl-C KeyboardInterrupt; a second Ctrl-C does so at once. A fine-tuned run
-        measures its held-out text before the first step, so that the weights it started from can be its best.
+        measures its held-out text before the first step, so that the weights it started from can be its best. stderr
+        says what the run reads, and at the end where its best weights are.
         on_step: called with the run after each step, once it has been logged, evaluated and saved; an exception from
             it ends the run, which can be resumed.
         """
-        config, last_step = self.config, self.progress.step
+        config, first, last_step = self.config, self.ranks.first, self.progress.step
+        if first and not self.progress.finished(config):
+            sizes = [sum(value.numel() for value in part.parameters()) for part in (self.bilm, self.softmax)]
+            print(start_line(config, self.text, sizes, step=last_step), file=sys.stderr, flush=True)
         is_measured_first = self.is_finetuned and last_step == 0 and (self.run_dir / HELD_OUT_NAME).exists()
-        if self.ranks.first:
-            keep_records(
-                self.run_dir / METRICS_NAME,
-                lambda record: record.integer("step") <= last_step and not is_measured_first,
-            )
+        log_path = self.run_dir / METRICS_NAME
+        if first:
+            keep_records(log_path, lambda record: record.integer("step") <= last_step and not is_measured_first)
         source = packed_batches(self.packers, spelling=self.bilm.spelling)
-        log = RunLog(self.run_dir, config, step=self.progress.step, silent=not self.ranks.first)
+        log = RunLog(self.run_dir, config, step=last_step, silent=not first)
         with log, _StopSignals() as signals:
             if is_measured_first:
                 log.log_perplexity(self.progress, self._evaluate())
@@ -312,30 +280,29 @@ class Run:
                     on_step(self)
                 if stopped and not finished:
                     self._stop(signals.received)
+        if first and (summary := held_out_summary(self.run_dir, read_log(log_path).records)):
+            print(summary, file=sys.stderr, flush=True)
 
     def save(self) -> None:
         """Write a checkpoint: the first process writes it, with the LSTM states of all.
 
         Raises DivergenceError, and writes nothing, if it would have a number that is not finite.
         """
-        state = self.ranks.gather_state(self.state)
-        name = not_finite(bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer, state=state)
-        if name is not None:  # in all processes, because they have the same weights
+        checkpoint = checkpoint_of(
+            self.run_dir,
+            bilm=self.bilm,
+            softmax=self.softmax,
+            optimizer=self.optimizer,
+            state=self.ranks.gather_state(self.state),
+            progress=self.progress,
+        )
+        if (name := checkpoint.not_finite()) is not None:  # in all processes, because they have the same weights
             raise DivergenceError(
                 f"step {self.progress.step}: {name} has a number that is not finite, so training has diverged; "
                 f"{self._how_to_continue()}"
             )
         if self.ranks.first:
-            save_checkpoint(
-                self.run_dir,
-                bilm=self.bilm,
-                softmax=self.softmax,
-                optimizer=self.optimizer,
-                state=state,
-                progress=self.progress,
-                keep=self.config.keep_checkpoints,
-                keep_every=self.config.keep_every,
-            )
+            save_checkpoint(checkpoint, keep=self.config.keep_checkpoints, keep_every=self.config.keep_every)
 
     def _stop(self, received: int | None) -> NoReturn:
         if received == signal.SIGINT:
@@ -390,11 +357,9 @@ class Run:
 
     def _evaluate(self) -> Perplexity:
         """Measure held-out perplexity; the folder `best` gets the weights when it is the lowest so far."""
-        own: Perplexity | None = None
-        if self.ranks.first:
-            own = bilm_perplexity(self.bilm, self.softmax, self.vocabulary, [self.run_dir / HELD_OUT_NAME])
-        measured = self.ranks.broadcast_from_first(own)
-        assert measured is not None
+        measured = self.ranks.from_first(
+            lambda: bilm_perplexity(self.bilm, self.softmax, self.vocabulary, [self.run_dir / HELD_OUT_NAME])
+        )
         if not math.isfinite(measured.mean):
             raise DivergenceError(
                 f"step {self.progress.step}: the held-out perplexity is not finite, so training has diverged; start "
@@ -407,48 +372,12 @@ class Run:
             folder.mkdir(exist_ok=True)
             for name in (CONFIG_NAME, VOCABULARY_NAME):
                 publish(self.run_dir / name, folder / name)
-            save_model(folder / WEIGHTS_NAME, self.bilm, self.softmax, step=self.progress.step)
+            write_weights(folder / WEIGHTS_NAME, all_weights(self.bilm, self.softmax), step=self.progress.step)
         return measured
 
     def _new_packers(self, states: Sequence[PackerState] = ()) -> list[Packer]:
         own = self.ranks.share(self.config.batch_size)
         return new_packers(self.shards, self.vocabulary, self.config, own=own, states=states)
-
-
-def _changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
-    config = with_settings(before, settings)
-    if any(getattr(config, name) != getattr(before, name) for name in ("bilm", *KEPT)):
-        raise ValueError(f"a resumed run keeps its model, {', '.join(KEPT)}; start a new run to change them")
-    return config
-
-
-def _check_can_continue(run: Run, *, is_changed: bool) -> None:
-    """Raise an error for changes that would do nothing, because the run has ended, and if its held-out text is gone."""
-    step, best = run.progress.step, run.progress.best
-    if is_changed and run.config.num_steps < step:
-        raise ValueError(
-            f"num_steps is {run.config.num_steps}; {run.run_dir} is at step {step}, so expected at least that"
-        )
-    if is_changed and run.config.num_steps > step and run.progress.finished(run.config):
-        raise ValueError(
-            f"{run.run_dir} stopped at step {step} after {plural(best.num_evaluations_since, 'evaluation')} without "
-            "improvement; patience=0 (or a larger one) trains on"
-        )
-    held_out = run.run_dir / HELD_OUT_NAME
-    if best.perplexity is not None and not run.progress.finished(run.config) and not held_out.is_file():
-        raise FileNotFoundError(f"{held_out} is gone, on which the run measures its perplexities; put it back")
-
-
-def _check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
-    """Raise ValueError, before anything is written, for settings that would fail later, or be useless."""
-    if config.patience and not (has_held_out and config.evaluate_every):
-        raise ValueError(
-            "patience counts evaluations; give held-out text (--held-out FILE, or held_out=[FILE]) and evaluate_every=N"
-        )
-    read_again = json.loads(json.dumps(config.to_json()))
-    PretrainingConfig.from_json(Fields("the settings", read_again))  # or the run's config.json could not be read
-    if config.tensorboard:
-        require_tensorboard()
 
 
 def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:

@@ -158,7 +158,8 @@ def bilm_perplexity(
     bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
 ) -> Perplexity:
     """Perplexity of a model in memory, in any mode; see `perplexity`."""
-    scored = SurprisalModel(_packed(bilm), softmax, vocabulary)
+    packed = _packed(bilm)
+    scored = SurprisalModel(packed, softmax, vocabulary)
     return text_losses(scored, shards, carry_state=carry_state).perplexity()
 
 
@@ -268,7 +269,7 @@ def _carried(
 ) -> Iterator[tuple[int, Float[Tensor, "B D"], Int[Tensor, " B"]]]:
     """(direction, top activations, targets) of parallel rows, one token per step, whose states are never reset."""
     packers = [
-        Packer(sentences(), vocabulary, batch_size=CARRIED_ROWS, bptt_steps=1, backward=index == 1)
+        Packer(sentences(), vocabulary, rows=[[]] * CARRIED_ROWS, bptt_steps=1, backward=index == 1)
         for index in range(len(packed.lstms))
     ]
     states = packed.zero_state(CARRIED_ROWS)

@@ -1,0 +1,199 @@
+"""What is settled, checked and warned of before the first step: the settings, and the text that they are for."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from elmokit.corpus.stream import SentenceStream
+from elmokit.files.json_fields import Fields
+from elmokit.files.lines import is_read_once
+from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.logging import require_tensorboard
+from elmokit.pretraining.shards import with_text
+from elmokit.runs.folder import HELD_OUT_NAME
+from elmokit.system.messages import plural
+from elmokit.system.python import warn_caller
+from elmokit.text.indexer import ByteSpelling
+
+if TYPE_CHECKING:
+    from elmokit.pretraining.position import PretrainingProgress
+    from elmokit.pretraining.run_folder import RunRecord, TextSize
+    from elmokit.text.vocabulary import Vocabulary
+
+KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
+"""Settings that a resumed run keeps, next to the model."""
+LEAST_BETWEEN_MEASUREMENTS = 20
+"""Steps between two measurements of held-out text in a fine-tuned run that would measure once per pass; they take about
+as long as one measurement."""
+FIRST_SENTENCES = 1000
+MOST_UNKNOWN = 0.5
+"""Share of the first sentences' tokens that the vocabulary may lack without a warning."""
+MOST_CUT = 0.01
+"""Share of them that may be longer than the model reads without a warning."""
+MOST_PASSES = 10
+"""Passes over the text without held-out text that need no warning: those of the released models (bilm-tf)."""
+MOST_WARM_UP = 1 / 3
+"""Share of the steps that may be warm-up without a warning."""
+
+
+def check_can_begin(record: RunRecord, held_out: Sequence[Path]) -> None:
+    """Raise an error for text that is not a file, and as `check_can_train` does; warn of held-out text that is a shard.
+
+    FileNotFoundError if there is no such file, ValueError for a pipe.
+    """
+    check_can_train(record.config, has_held_out=bool(held_out))
+    for what, paths in (("shard", record.shards), ("held-out text", held_out)):
+        for path in paths:
+            if is_read_once(path):
+                raise ValueError(
+                    f"the {what} {path} is a pipe or standard input; expected a file: write it to one first"
+                )
+            if not path.is_file():
+                raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
+    for path in held_out:
+        if any(path.samefile(shard) for shard in record.shards):
+            warn_caller(f"{path} is a shard as well as held-out text: its perplexity is too low")
+
+
+def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
+    """Raise ValueError, before anything is written, for settings that would fail later, or be useless."""
+    if config.patience and not (has_held_out and config.evaluate_every):
+        raise ValueError(
+            "patience counts evaluations; give held-out text (--held-out FILE, or held_out=[FILE]) and evaluate_every=N"
+        )
+    read_again = json.loads(json.dumps(config.to_json()))
+    PretrainingConfig.from_json(Fields("the settings", read_again))  # or the run's config.json could not be read
+    if config.tensorboard:
+        require_tensorboard()
+
+
+def check_can_continue(
+    run_dir: Path, config: PretrainingConfig, progress: PretrainingProgress, *, is_changed: bool
+) -> None:
+    """Raise an error for changes that would do nothing, because the run has ended, and if its held-out text is gone."""
+    step, best = progress.step, progress.best
+    if is_changed and config.num_steps < step:
+        raise ValueError(f"num_steps is {config.num_steps}; {run_dir} is at step {step}, so expected at least that")
+    if is_changed and config.num_steps > step and progress.finished(config):
+        raise ValueError(
+            f"{run_dir} stopped at step {step} after {plural(best.num_evaluations_since, 'evaluation')} without "
+            "improvement; patience=0 (or a larger one) trains on"
+        )
+    held_out = run_dir / HELD_OUT_NAME
+    if best.perplexity is not None and not progress.finished(config) and not held_out.is_file():
+        raise FileNotFoundError(f"{held_out} is gone, on which the run measures its perplexities; put it back")
+
+
+def changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
+    """The config of a resumed run with other settings. Raises ValueError for those that such a run keeps."""
+    config = with_settings(before, settings)
+    if any(getattr(config, name) != getattr(before, name) for name in ("bilm", *KEPT)):
+        raise ValueError(f"a resumed run keeps its model, {', '.join(KEPT)}; start a new run to change them")
+    return config
+
+
+def settled(
+    record: RunRecord, vocabulary: Vocabulary, *, device: torch.device, has_held_out: bool, each_pass: bool
+) -> RunRecord:
+    """The record of a new run with definite settings and with its text, which is read to its end, and warned of.
+
+    each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
+    Raises ValueError for shards without a sentence, and as `with_text` does.
+    """
+    config = resolved(record.config, num_tokens=len(vocabulary), device=device)
+    record = with_text(record)
+    assert record.text is not None
+    if each_pass:
+        steps = max(LEAST_BETWEEN_MEASUREMENTS, int(record.text.steps_per_pass(config)))
+        config = replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
+    warn_of_settings(config, record.text, has_held_out=has_held_out)
+    _warn_of_text(record.shards, vocabulary, config)
+    return replace(record, config=config)
+
+
+def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
+    """Replace the settings that depend on the machine or the vocabulary by definite ones, as the run records them.
+
+    `precision="auto"` becomes bfloat16 on GPUs with instructions for it (of NVIDIA's, those since Ampere), and on a CPU
+    that multiplies it at least 1.3 times as fast as float32.
+    If the vocabulary has no more tokens than negatives are to be drawn, the full softmax is used, with a warning.
+    """
+    if config.softmax == "sampled" and config.num_negatives >= num_tokens:
+        warn_caller(
+            f"the vocabulary has {num_tokens:,} tokens and num_negatives is {config.num_negatives:,}: "
+            "training with the full softmax"
+        )
+        config = replace(config, softmax="full")
+    if config.precision != "auto":
+        return config
+    if device.type != "cpu":
+        fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        fast = _product_seconds(torch.float32) > 1.3 * _product_seconds(torch.bfloat16)
+    return replace(config, precision="bfloat16" if fast else "float32")
+
+
+def _product_seconds(dtype: torch.dtype) -> float:
+    left, right = torch.ones(64, 1024, dtype=dtype), torch.ones(1024, 1024, dtype=dtype)
+    times: list[float] = []
+    for _ in range(20):
+        began = time.perf_counter()
+        torch.mm(left, right)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_held_out: bool) -> None:
+    """Warn of a text that is read so often that the model learns it by heart, and of a run that is mostly warm-up."""
+    num_steps = config.num_steps
+    if text is not None and not has_held_out and num_steps > MOST_PASSES * text.steps_per_pass(config):
+        warn_caller(
+            f"{num_steps:,} steps read the {text.num_tokens:,} tokens of text {text.times(config)}, and without "
+            "held-out text (--held-out FILE, or held_out=[FILE]) nothing shows when the model learns them by heart"
+        )
+    if config.warmup_steps > MOST_WARM_UP * num_steps:
+        highest = config.learning_rate_at(min(config.warmup_steps, num_steps) - 1)
+        reached = "" if config.warmup_steps <= num_steps else f", so the learning rate ends at {highest:g}"
+        warn_caller(
+            f"{config.warmup_steps:,} of the {num_steps:,} steps would be warm-up{reached}; a tenth is usual: "
+            f"warmup_steps={num_steps // 10}"
+        )
+
+
+def _warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, config: PretrainingConfig) -> None:
+    """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
+
+    Also of one that is not sorted by frequency, if training takes ids for ranks.
+    """
+    stream = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
+    tokens = [token for sentence in islice(stream, FIRST_SENTENCES) for token in sentence]
+    share = sum(token not in vocabulary for token in tokens) / len(tokens)
+    if share > MOST_UNKNOWN:
+        warn_caller(
+            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
+            "unknown word to the softmax; is it the vocabulary of this text?"
+        )
+    elif config.softmax == "sampled" or config.zipf_bias:
+        counts = np.bincount(vocabulary.ids(tokens), minlength=len(vocabulary))
+        if vocabulary.is_out_of_order(counts):
+            warn_caller(
+                "the vocabulary does not seem to be sorted by falling frequency: its first tenth has few of the first "
+                f"{len(tokens):,} tokens. The sampled softmax and zipf_bias take the place of a token for its rank, "
+                "and learn badly from another order; `elmokit vocabulary` writes it in order"
+            )
+    spelling = ByteSpelling(config.bilm.max_characters_per_token)
+    share = spelling.num_cut(tokens) / len(tokens)
+    if share > MOST_CUT:
+        warn_caller(
+            f"{share:.0%} of the first {len(tokens):,} tokens are longer than the {spelling.limit} that the model "
+            "reads, and the rest of each is ignored; a new model with a larger max_characters_per_token reads more"
+        )
