@@ -80,9 +80,10 @@ class Forks:
         self._server = server
         self._folder = folder
 
-    def start(self, *command: object) -> int:
+    def start(self, *command: object, stderr: Path = Path(os.devnull), **environment: str) -> int:
         """Start a command; `wait` for its exit code, after killing it if that is what it is for."""
-        return self._start(command, script=None, outputs=(os.devnull, os.devnull), folder=Path.cwd(), environment={})
+        outputs = (os.devnull, stderr)
+        return self._start(command, script=None, outputs=outputs, folder=Path.cwd(), environment=environment)
 
     def wait(self, process: int) -> int:
         """The exit code, or that of the signal, negative."""

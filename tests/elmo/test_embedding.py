@@ -36,12 +36,7 @@ def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_chara
     expected = Elmo(embedding.bilm).encode(SENTENCES, layers="average")
     ids = torch.from_numpy(batch_character_ids(SENTENCES))
     for output in (embedding(SENTENCES), embedding(ids)):
-        assert output.mask.tolist() == [
-            [True] * 4,
-            [True, True, False, False],
-            [False] * 4,
-            [True, False, False, False],
-        ]
+        assert torch.equal(output.mask, torch.arange(4) < torch.tensor([4, 2, 0, 1])[:, None])
         (mix,) = output.mixes
         assert mix.shape == (4, 4, embedding.output_dim)
         assert not mix[~output.mask].any()
@@ -87,19 +82,14 @@ def test_gradients_flow_into_the_bilm_on_request():
         assert not embedding(SENTENCES).mixes[0].requires_grad
 
 
-def test_the_penalty_sums_over_the_mixes():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2)
-    with torch.no_grad():
-        scalar_mix(embedding, 0).weights.fill_(1.0)
-        scalar_mix(embedding, 1).weights.fill_(2.0)
-    assert embedding.penalty().item() == 3 * 1 + 3 * 4
+def test_the_penalty_sums_over_the_mixes_and_is_multiplied_by_its_factor():
+    for factor in (1.0, 0.5):
+        embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2, penalty_factor=factor)
+        with torch.no_grad():
+            scalar_mix(embedding, 0).weights.fill_(1.0)
+            scalar_mix(embedding, 1).weights.fill_(2.0)
+        assert embedding.penalty().item() == factor * (3 * 1 + 3 * 4)
     assert ElmoEmbedding(random_bilm(BILM_CONFIG), layers="top").penalty().item() == 0
-
-
-def test_the_top_layer_only():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layers="top", dropout_rate=0.0)
-    top = Elmo(embedding.bilm).encode([SENTENCES[0]], layers="top")[0]
-    torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], torch.from_numpy(top), atol=2e-6, rtol=0)
 
 
 def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
@@ -113,22 +103,10 @@ def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
     torch.testing.assert_close(output.mixes[0][output.mask], expected, atol=1e-5, rtol=0)
 
 
-def test_learns_which_layer_it_needs():
-    """The target is layer 0, so a mix trained on it moves its weight there."""
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0)
-    target = torch.from_numpy(Elmo(embedding.bilm).encode([SENTENCES[0]], layers=0)[0])
-    optimizer = torch.optim.Adam(embedding.mixes.parameters(), lr=0.1)
-    for _ in range(100):
-        optimizer.zero_grad()
-        (embedding(SENTENCES[:1]).mixes[0][0] - target).square().mean().backward()
-        optimizer.step()
-    assert scalar_mix(embedding).weights.softmax(dim=0)[0] > 0.9
-
-
-def test_a_large_penalty_keeps_the_mix_near_the_average():
+def test_learns_which_layer_it_needs_unless_a_large_penalty_keeps_the_mix_near_the_average():
     """Peters et al., 2018, section 3.3: lambda = 1 reduces to an average, lambda = 0.001 lets the weights vary."""
 
-    def largest_weight(factor: float) -> float:
+    def weight_of_layer_0(factor: float) -> float:
         embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, penalty_factor=factor)
         target = torch.from_numpy(Elmo(embedding.bilm).encode([SENTENCES[0]], layers=0)[0])
         optimizer = torch.optim.Adam(embedding.mixes.parameters(), lr=0.1)
@@ -137,9 +115,9 @@ def test_a_large_penalty_keeps_the_mix_near_the_average():
             loss = (embedding(SENTENCES[:1]).mixes[0][0] - target).square().mean()
             (loss + embedding.penalty()).backward()
             optimizer.step()
-        return scalar_mix(embedding).weights.softmax(dim=0).max().item()
+        return scalar_mix(embedding).weights.softmax(dim=0)[0].item()
 
-    assert largest_weight(1.0) < 0.45 < 0.6 < largest_weight(0.001)
+    assert weight_of_layer_0(1.0) < 0.45 < 0.6 < weight_of_layer_0(0.001)
 
 
 def test_refuses_padding_between_tokens():
@@ -169,13 +147,6 @@ def test_each_choice_of_layers_is_gamma_times_what_elmo_gives(choice: Any):
     with torch.no_grad():
         embedding.mixes[0].gamma.fill_(3.0)
     torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], 3 * expected, atol=6e-6, rtol=0)
-
-
-def test_the_penalty_is_multiplied_by_its_factor():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), penalty_factor=0.5)
-    with torch.no_grad():
-        scalar_mix(embedding).weights.fill_(2.0)
-    assert embedding.penalty().item() == 0.5 * 3 * 4
 
 
 def test_rescaled_layers_are_as_large_as_each_other_and_the_scales_are_part_of_the_state():

@@ -2,90 +2,83 @@ from __future__ import annotations
 
 import unicodedata
 import warnings
+from collections.abc import Sequence
+from functools import lru_cache
 
 import pytest
 
-from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.text_warnings import unread_script
+from elmokit.elmo.sentences import tokens_of_each
+from elmokit.elmo.text_warnings import TextWarnings, unread_script
+from elmokit.formats.names import resolve_model
+from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
-from toy_bilm import random_bilm
+from toy_language_model import toy_elmo
 
 KOREAN = [["나는", "학교에", "갔다", "."], ["밥을", "먹었다", "."]]
+DECOMPOSED = [[unicodedata.normalize("NFD", token) for token in sentence] for sentence in KOREAN]
+NOT_ONE_TOKEN = {"the bank": "'the bank'", "": "''", " a": "' a'", "a\n": r"'a\\n'", "a\tb": "'a"}
 
 
-def test_text_that_a_model_has_not_read_is_noticed_once_and_the_better_model_named():
-    english, korean = Elmo("mini-en"), Elmo("mini-ko")
-    with pytest.warns(
-        UserWarning, match="written in Hangul, of which mini-en has read almost nothing; use mini-ko, which"
-    ):
-        english.encode(KOREAN)
-    with pytest.warns(
-        UserWarning, match="written in Latin, of which mini-ko has read almost nothing; use mini-en, which"
-    ):
-        korean.encode(["I sat on the bank of the river."])
-    english.encode(KOREAN)  # warnings are errors in these tests
-    korean.encode(KOREAN)
-    Elmo("mini-en").encode([["Jane", "lives", "in", "서울", "."], ["3", "."], []])
+@lru_cache
+def vocabulary_of(model: str) -> Vocabulary:
+    return read_vocabulary(resolve_model(model) / "vocabulary.txt")
 
 
-def test_scripts_that_no_bundled_model_has_read_need_training():
-    with pytest.warns(UserWarning, match="written in Cyrillic, .* train a model on such text"):
-        Elmo("mini-en").encode([["Привет", ",", "мир"]])
-    with pytest.warns(UserWarning, match="written in Chinese characters, .* train a model on such text"):
-        Elmo("mini-en").encode([["我", "在", "河岸"]])
+def check(sentences: Sequence[str | list[str]], model: str = "mini-en", vocabulary: Vocabulary | None = None) -> None:
+    """Look at a text twice, as a bundled model would; warnings are errors in these tests."""
+    about = TextWarnings(spelling=ByteSpelling(50), vocabulary=vocabulary or vocabulary_of(model), name=model)
+    about.check(tokens_of_each(sentences))
+    about.check(tokens_of_each(sentences))
 
 
-def test_without_a_vocabulary_nothing_is_known():
+@pytest.mark.parametrize(
+    ("model", "sentences", "message"),
+    [
+        ("mini-en", KOREAN, "written in Hangul, of which mini-en has read almost nothing; use mini-ko, which"),
+        ("mini-ko", ["I sat on the bank."], "written in Latin, of which mini-ko has read almost nothing; use mini-en,"),
+        ("mini-en", [["Привет", ",", "мир"]], "written in Cyrillic, .* train a model on such text"),
+        ("mini-en", [["我", "在", "河岸"]], "written in Chinese characters, .* train a model on such text"),
+        ("mini-en", [["We", "-LRB-", "sat"]], r"such as -LRB-, where mini-en has read \(; replace them"),
+        ("mini-en", [["We", "``", "sat"]], 'such as ``, where mini-en has read "; replace them'),
+        ("mini-ko", DECOMPOSED, "5 of 7 tokens are not in Unicode NFC, .* and mini-ko has read only NFC; "),
+        *(
+            ("mini-en", [["We", token], ["sat"]], f"1 of 3 tokens are empty or contain spaces, such as {shown}")
+            for token, shown in NOT_ONE_TOKEN.items()
+        ),
+    ],
+)
+def test_text_that_a_model_has_not_read_is_noticed_once(
+    model: str, sentences: list[str | list[str]], message: str
+) -> None:
+    with pytest.warns(UserWarning, match=message) as said:
+        check(sentences, model)
+    assert len(said) == 1
+
+
+def test_what_a_model_has_read_is_not_warned_of() -> None:
+    check([["Jane", "lives", "in", "서울", "."], ["3", "."], []])
+    check([["We", "10\xa0cm", "a\u2028b", "\u3000"], [], "", " a b "])
+    check([*KOREAN, [unicodedata.normalize("NFC", "\u1112\u119e\u11ab")]], "mini-ko")  # has no other spelling
+    decomposed = unicodedata.normalize("NFD", "밥을")
+    check([[decomposed, "밥을"]], vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", decomposed]))
+    for mark in ("-LRB-", "``"):
+        check([["We", mark]], vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", "(", '"', mark]))
+
+
+def test_without_a_vocabulary_nothing_is_known() -> None:
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", "bank"])
     assert unread_script(None, KOREAN) is None
     assert unread_script(vocabulary, [["12", "."]]) is None
     assert unread_script(vocabulary, KOREAN) == "HANGUL"
 
 
-def test_tokens_that_are_not_in_nfc_are_noticed_once():
-    decomposed = [[unicodedata.normalize("NFD", token) for token in sentence] for sentence in KOREAN]
-    korean = Elmo("mini-ko")
-    with pytest.warns(UserWarning, match=r"5 of 7 tokens are not in Unicode NFC, .* and mini-ko has read only NFC; "):
-        korean.encode(decomposed)
-    korean.encode(decomposed)
-    Elmo("mini-ko").encode([*KOREAN, [unicodedata.normalize("NFC", "\u1112\u119e\u11ab")]])  # has no other spelling
-
-
-@pytest.mark.parametrize(
-    ("token", "shown"), [("the bank", "'the bank'"), ("", "''"), (" a", "' a'"), ("a\n", r"'a\\n'"), ("a\tb", ".*")]
-)
-def test_what_is_not_one_token_is_noticed_once(token: str, shown: str):
-    elmo = Elmo("mini-en")
-    said = f"1 of 3 tokens are empty or contain spaces, such as {shown}; no model has read such tokens: give sent"
-    with pytest.warns(UserWarning, match=said):
-        elmo.encode([["We", token], ["sat"]])
-    elmo.encode([["We", token], ["sat"]])
-    Elmo("mini-en").encode([["We", "10\xa0cm", "a\u2028b", "\u3000"], [], "", " a b "])
-
-
-@pytest.mark.parametrize(("token", "mark"), [("-LRB-", r"\("), ("``", '"')])
-def test_marks_of_the_penn_treebank_are_noticed_once(token: str, mark: str):
-    elmo = Elmo("mini-en")
-    with pytest.warns(UserWarning, match=f"such as {token}, where mini-en has read {mark}; replace them"):
-        elmo.encode([["We", token, "sat"]])
-    elmo.encode([["We", token, "sat"]])
-    Elmo(random_bilm(seed=7, std=0.4), Vocabulary(["<S>", "</S>", "<UNK>", "(", token])).encode([["We", token]])
-
-
-def test_a_model_that_has_read_decomposed_tokens_may_read_more():
-    token = unicodedata.normalize("NFD", "밥을")
-    Elmo(random_bilm(seed=7, std=0.4), Vocabulary(["<S>", "</S>", "<UNK>", token])).encode([[token, "밥을"]])
-
-
-def test_text_whose_surprisal_is_computed_in_pieces_is_looked_at_too():
-    with pytest.warns(UserWarning, match="written in Hangul, of which mini-en has read almost nothing"):
-        list(Elmo("mini-en").surprisal_model().read(KOREAN))
-
-
-def test_the_warning_points_at_the_caller():
+def test_whatever_reads_text_looks_at_it_and_the_warning_points_at_the_caller() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        Elmo("mini-en").encode(KOREAN)
-        Elmo("mini-en").encode_sentences(KOREAN)
-        Elmo("mini-en").surprisal(KOREAN)
-    assert [warning.filename for warning in caught] == [__file__] * 3
+        toy_elmo().encode(KOREAN)
+        toy_elmo().encode_sentences(KOREAN)
+        toy_elmo().surprisal(KOREAN)
+        list(toy_elmo().surprisal_model().read(KOREAN))
+    assert [warning.filename for warning in caught] == [__file__] * 4
+    assert all("written in Hangul, of which this model has" in str(warning.message) for warning in caught)

@@ -16,14 +16,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
-from elmokit.pretraining.config import with_settings
-from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.train import pretrain, resume_pretraining
-from elmokit.text.vocabulary import Vocabulary
+from elmokit.pretraining.train import resume_pretraining
 from run_contents import contents_of_run
+from toy_run import pretrain_toy
 
-TEXT = "the boat lay by the bank of the river\nshe put the money in the bank\nthey play a game of ball\n"
-SETTINGS = ("num_steps=7", "checkpoint_every=3", "log_every=2", "precision=float32", "lstm_dim=40", "batch_size=2")
+SETTINGS = ("num_steps=7", "checkpoint_every=3", "batch_size=2")
 
 Damage = Callable[[Path], object]
 
@@ -31,12 +28,7 @@ Damage = Callable[[Path], object]
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run with checkpoints of the steps 6 and 7."""
-    folder = tmp_path_factory.mktemp("text")
-    (folder / "shard.txt").write_text(TEXT)
-    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(TEXT.split())]).write(folder / "vocabulary.txt")
-    config = with_settings(recipe("tiny"), SETTINGS)
-    shards, vocabulary_path = [folder / "shard.txt"], folder / "vocabulary.txt"
-    return pretrain(shards, vocabulary_path=vocabulary_path, run_dir=folder / "run", config=config)
+    return pretrain_toy(tmp_path_factory.mktemp("text") / "run", *SETTINGS)
 
 
 @pytest.fixture
@@ -159,12 +151,12 @@ def test_a_run_without_a_readable_checkpoint_is_left_as_it_is(
 ) -> None:
     for checkpoint in (run / "checkpoints").iterdir():
         truncate("training.safetensors")(checkpoint)
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    before = contents_of_run(run)
     assert main(["pretrain", "--resume", str(run), "--set", "num_steps=9"]) == 2
     error = capsys.readouterr().err
     assert f"{run} has no checkpoint that can be read: step-00000007 ({run}" in error
     assert "; step-00000006 (" in error and "Nothing was changed; put back a copy of one, or train again" in error
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert contents_of_run(run) == before
     assert main(["pretrain", "--resume", str(run), "--from-start"]) == 0
     assert contents_of_run(run) == contents_of_run(whole)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,12 +14,12 @@ import torch
 from elmokit.cli.main import main
 from elmokit.formats.convert import convert
 from elmokit.formats.read import read_bilm
-from elmokit.pretraining.config import with_settings
+from elmokit.pretraining import train
 from elmokit.pretraining.finetune import finetune
-from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
+from toy_run import toy_config, write_text
 
 GENERAL = "the boat lay by the bank of the river\nshe put the money in the bank\n"
 DOMAIN = "the court hears the case of the boat\nthe judge put the case in the court\n"
@@ -26,40 +28,50 @@ DOMAIN = "the court hears the case of the boat\nthe judge put the case in the co
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("text")
-    paths = folder / "general.txt", folder / "domain.txt"
-    for path, text in zip(paths, (GENERAL, DOMAIN), strict=True):
-        path.write_text(text)
-    return paths
+    write_text(folder, GENERAL + DOMAIN)
+    (folder / "general.txt").write_text(GENERAL)
+    (folder / "domain.txt").write_text(DOMAIN)
+    return folder / "general.txt", folder / "domain.txt"
 
 
 @pytest.fixture(scope="module")
 def model(shards: tuple[Path, Path]) -> Path:
-    folder = shards[0].parent
-    vocabulary = folder / "vocab.txt"
-    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys((GENERAL + DOMAIN).split())]).write(vocabulary)
-    config = with_settings(recipe("tiny"), ["precision=float32", "num_steps=40", "lstm_dim=48"])
-    return pretrain([shards[0]], vocabulary_path=vocabulary, run_dir=folder / "model", config=config)
+    vocabulary, run_dir = (shards[0].with_name(name) for name in ("vocabulary.txt", "model"))
+    config = toy_config("num_steps=40", "lstm_dim=48", "checkpoint_every=100")
+    return pretrain([shards[0]], vocabulary_path=vocabulary, run_dir=run_dir, config=config)
 
 
-FAST = ["num_steps=60", "evaluate_every=20", "batch_size=4", "bptt_steps=10", "precision=float32", "warmup_steps=5"]
+FAST = [
+    *("num_steps=60", "evaluate_every=20", "batch_size=4", "bptt_steps=10", "precision=float32", "warmup_steps=5"),
+    "softmax=full",
+]
+UNCHANGED = ("num_steps=1", "learning_rate=1e-30", "warmup_steps=0")
+Tune = Callable[..., Path]
+
+
+@pytest.fixture
+def tune(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> Tune:
+    """Continues the model on the domain: `tune(*settings, **given)`."""
+
+    def begin(*settings: str, **given: Any) -> Path:
+        return finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=[*FAST, *settings], **given)
+
+    return begin
+
+
+def killed(*arguments: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[Path, Path], tune: Tune) -> None:
     before = perplexity(str(model), [shards[1]]).mean
-    settings = [*FAST, "softmax=full", "dropout_rate=0", "learning_rate=0.01"]
-    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=[shards[1]])
+    run = tune("dropout_rate=0", "learning_rate=0.01", held_out=[shards[1]])
     assert perplexity(str(run), [shards[1]]).mean < before / 4
     record = json.loads((run / "config.json").read_text())
     assert record["pretraining"]["started_from"] == str(model)
     assert record["bilm"] == json.loads((model / "config.json").read_text())["bilm"]
-
-
-def test_starts_with_the_weights_of_the_model(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
-    settings = [*FAST, "softmax=full", "num_steps=1", "learning_rate=1e-30", "warmup_steps=0"]
-    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
-    assert perplexity(str(run), list(shards)).mean == pytest.approx(perplexity(str(model), list(shards)).mean, rel=1e-6)
 
 
 def evaluated(run: Path) -> dict[int, float]:
@@ -70,11 +82,10 @@ def evaluated(run: Path) -> dict[int, float]:
 @pytest.mark.parametrize("held_out", [0, 1])
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_stops_when_patience_ends_and_keeps_the_best_also_that_of_the_start(
-    model: Path, shards: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], held_out: int
+    model: Path, shards: tuple[Path, Path], tune: Tune, capsys: pytest.CaptureFixture[str], held_out: int
 ) -> None:
-    settings = [*FAST, "softmax=full", "num_steps=30", "evaluate_every=5", "patience=2", "learning_rate=0.01"]
     text = [shards[held_out]]
-    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=text)
+    run = tune("num_steps=30", "evaluate_every=5", "patience=2", "learning_rate=0.01", held_out=text)
     summary = capsys.readouterr().err.splitlines()[-1]
     measured = evaluated(run)
     best_step, best = min(measured.items(), key=lambda pair: pair[1])
@@ -96,15 +107,11 @@ def test_stops_when_patience_ends_and_keeps_the_best_also_that_of_the_start(
 
 
 def test_a_run_killed_before_its_first_step_is_measured_at_its_start_once(
-    model: Path, shards: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shards: tuple[Path, Path], tune: Tune, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(self: Run, source: object) -> None:
-        raise KeyboardInterrupt
-
-    settings = [*FAST, "softmax=full", "num_steps=3"]
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Run, "_advance", killed)
-        finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=[shards[0]])
+        tune("num_steps=3", held_out=[shards[0]])
     resume_pretraining(tmp_path / "run")
     assert (tmp_path / "run" / "metrics.jsonl").read_text().count('"heldout"') == 2
     assert list(evaluated(tmp_path / "run")) == [0, 3]
@@ -124,7 +131,7 @@ def test_held_out_text_is_measured_at_least_once_per_pass(
 ) -> None:
     monkeypatch.setattr(Run, "train", lambda self, on_step: None)
     (tmp_path / "domain.txt").write_text("the judge put the case in the court\n" * num_lines)  # 9 predictions each
-    settings = ["batch_size=4", "bptt_steps=10", "softmax=full", *given]
+    settings = ["batch_size=4", "bptt_steps=10", "softmax=full", "precision=float32", *given]
     run = finetune(
         str(model), [tmp_path / "domain.txt"], run_dir=tmp_path / "run", settings=settings, held_out=[shards[0]]
     )
@@ -138,50 +145,35 @@ def test_the_verb_that_resumes_a_fine_tuned_run_is_named(capsys: pytest.CaptureF
 
 
 def test_a_start_that_was_cut_short_can_be_made_again(
-    model: Path, shards: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tune: Tune, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from elmokit.pretraining import train
-
-    def killed(*arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    settings = [*FAST, "softmax=full", "num_steps=3"]
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(train, "create_run", killed)
-        with pytest.raises(KeyboardInterrupt):
-            finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
+        tune("num_steps=3")
     with pytest.raises(FileNotFoundError, match="is not a run folder"):
         resume_pretraining(tmp_path / "run")
-    finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
+    tune("num_steps=3")
 
 
 def test_stopped_before_a_step_it_goes_on_from_the_model_not_from_chance(
-    model: Path, shards: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Path, shards: tuple[Path, Path], tune: Tune, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = [*FAST, "softmax=full", "num_steps=3", "learning_rate=1e-30", "warmup_steps=0"]
-
-    def killed(self: Run, on_step: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Run, "train", killed)
-        with pytest.raises(KeyboardInterrupt):
-            finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
+        tune(*UNCHANGED)
     resume_pretraining(tmp_path / "run")
-    assert perplexity(str(tmp_path / "run"), list(shards)).mean == pytest.approx(
-        perplexity(str(model), list(shards)).mean, rel=1e-6
-    )
+    before = perplexity(str(model), list(shards)).mean
+    assert perplexity(str(tmp_path / "run"), list(shards)).mean == pytest.approx(before, rel=1e-6)
 
 
 @pytest.mark.parametrize("from_start", [False, True])
 @pytest.mark.parametrize("lost", ["damaged", "removed"])
 def test_a_run_that_has_lost_the_model_it_started_from_never_starts_from_chance(
-    model: Path, shards: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, from_start: bool
+    model: Path, tune: Tune, monkeypatch: pytest.MonkeyPatch, lost: str, from_start: bool
 ) -> None:
-    run = tmp_path / "run"
     with monkeypatch.context() as patch:
         patch.setattr(Run, "train", lambda self, on_step: None)
-        finetune(str(model), [shards[1]], run_dir=run, settings=[*FAST, "softmax=full", "num_steps=3"])
+        run = tune("num_steps=3")
     first = run / "checkpoints" / "step-00000000"
     if lost == "removed":
         shutil.rmtree(first)
@@ -193,15 +185,12 @@ def test_a_run_that_has_lost_the_model_it_started_from_never_starts_from_chance(
     assert not (run / "metrics.jsonl").exists()
 
 
-def test_a_new_vocabulary_keeps_the_encoder_and_the_rows_it_knows(
-    model: Path, shards: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_new_vocabulary_keeps_the_encoder_and_the_rows_it_knows(model: Path, tune: Tune, tmp_path: Path) -> None:
     own = tmp_path / "domain-vocab.txt"
     Vocabulary(["<S>", "</S>", "<UNK>", "the", "court", "gavel"]).write(own)
     bilm, softmax, vocabulary = read_bilm(str(model), with_softmax=True)
     assert softmax is not None and vocabulary is not None
-    settings = [*FAST, "softmax=full", "num_steps=1", "learning_rate=1e-30", "warmup_steps=0"]
-    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, vocabulary_path=own)
+    run = tune(*UNCHANGED, vocabulary_path=own)
     new_bilm, new_softmax, new_vocabulary = read_bilm(str(run), with_softmax=True)
     assert new_softmax is not None and new_vocabulary is not None and len(new_softmax.bias) == 6
     for name, tensor in bilm.state_dict().items():
@@ -220,16 +209,14 @@ def test_a_model_without_softmax_asks_for_a_vocabulary(model: Path, shards: tupl
     assert not (tmp_path / "run").exists()
     own = tmp_path / "domain-vocab.txt"
     Vocabulary(["<S>", "</S>", "<UNK>", "the", "court"]).write(own)
-    settings = [*FAST, "softmax=full", "num_steps=1"]
+    settings = [*FAST, "num_steps=1"]
     finetune(str(tmp_path / "bare"), [shards[1]], run_dir=tmp_path / "run", settings=settings, vocabulary_path=own)
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"), [(["lstm_dim=64"], "keeps its sizes"), (["patience=2"], "give held-out text")]
+    ("setting", "message"), [("lstm_dim=64", "keeps its sizes"), ("patience=2", "give held-out text")]
 )
-def test_what_cannot_be_is_refused(
-    model: Path, shards: tuple[Path, Path], tmp_path: Path, settings: list[str], message: str
-) -> None:
+def test_what_cannot_be_is_refused(tune: Tune, tmp_path: Path, setting: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=[*FAST, "softmax=full", *settings])
+        tune(setting)
     assert not (tmp_path / "run").exists()

@@ -27,7 +27,7 @@ WORDS = ["<S>", "</S>", "a", "bc", "밥", "elephants", "d"]
 @pytest.fixture
 def config() -> PretrainingConfig:
     return replace(
-        tiny(), batch_size=B, bptt_steps=T, softmax="sampled", num_negatives=10, precision="float32", reset_state=True
+        tiny(), batch_size=B, bptt_steps=T, softmax="sampled", num_negatives=10, precision="float64", reset_state=True
     )
 
 
@@ -44,15 +44,22 @@ def random_batch() -> Batch:
     return Batch(character_ids=character_ids(WORDS), directions=(direction(), direction()))
 
 
-def made(config: PretrainingConfig) -> tuple[BiLM, Softmax]:
+def made(config: PretrainingConfig) -> LossAndGradients:
+    """Of a model and a softmax in the config's precision, the same every time."""
     torch.manual_seed(4)
-    return BiLM(config.bilm).double(), Softmax(num_tokens=V, dim=config.bilm.projection_dim).double()
+    dtype = getattr(torch, config.precision)
+    bilm, softmax = BiLM(config.bilm).to(dtype), Softmax(num_tokens=V, dim=config.bilm.projection_dim).to(dtype)
+    return LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
 
 
-def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: Batch, *, step: int) -> torch.Tensor:
+def parameters_of(maker: LossAndGradients) -> list[torch.nn.Parameter]:
+    return [*maker.bilm.parameters(), *maker.softmax.parameters()]
+
+
+def plain_loss(maker: LossAndGradients, batch: Batch, *, step: int) -> torch.Tensor:
     """Mean of both directions' sampled losses, from the definitions, without carried state."""
+    bilm, softmax, config = maker.bilm, maker.softmax, maker.config
     total = torch.zeros((), dtype=torch.float64)
-    seeds = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     for index, lstm in enumerate((bilm.forward_lstm, bilm.backward_lstm)):
         assert lstm is not None
         part = batch.directions[index]
@@ -77,7 +84,7 @@ def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: B
         if config.softmax == "full":
             total = total + functional.cross_entropy(logits, targets) / 2
             continue
-        generator = torch.Generator().manual_seed(seeds.seed_for(step, index))
+        generator = torch.Generator().manual_seed(maker.seed_for(step, index))
         negatives = draw_negatives(config.num_negatives, num_tokens=V, generator=generator)
         counts = log_expected_count(torch.arange(V), num_draws=negatives.num_draws, num_tokens=V).double()
         for row, target in enumerate(targets.tolist()):
@@ -89,20 +96,16 @@ def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: B
 
 @pytest.mark.parametrize("softmax_kind", ["sampled", "full"])
 def test_the_step_is_the_plain_one(config: PretrainingConfig, softmax_kind: str) -> None:
-    config = replace(config, softmax=softmax_kind)
-    bilm, softmax = made(config)
-    batch = random_batch()
-    maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
-    maker.dtype = torch.float64
+    maker, batch = made(replace(config, softmax=softmax_kind)), random_batch()
     result = maker.backward(batch, None, step=7)
-    got = [parameter.grad.clone() for parameter in (*bilm.parameters(), *softmax.parameters())]  # type: ignore[union-attr]
+    got = [parameter.grad.clone() for parameter in parameters_of(maker)]  # type: ignore[union-attr]
 
-    for parameter in (*bilm.parameters(), *softmax.parameters()):
+    for parameter in parameters_of(maker):
         parameter.grad = None
-    loss = plain_loss(bilm, softmax, config, batch, step=7)
+    loss = plain_loss(maker, batch, step=7)
     (loss * config.bptt_steps).backward()
     assert sum(result.losses) / 2 == pytest.approx(float(loss.detach()), abs=1e-10)
-    for one, parameter in zip(got, (*bilm.parameters(), *softmax.parameters()), strict=True):
+    for one, parameter in zip(got, parameters_of(maker), strict=True):
         torch.testing.assert_close(one, parameter.grad, rtol=0, atol=1e-9)
 
 
@@ -118,23 +121,19 @@ def two_threads() -> Iterator[None]:
 def test_two_threads_give_the_gradients_of_one_up_to_rounding(config: PretrainingConfig) -> None:
     results: list[list[torch.Tensor]] = []
     for threads in (True, False):
-        bilm, softmax = made(replace(config, dropout_rate=0.1))
-        bilm, softmax = bilm.float(), softmax.float()
-        maker = LossAndGradients(bilm, softmax, replace(config, dropout_rate=0.1), device=torch.device("cpu"))
+        maker = made(replace(config, dropout_rate=0.1, precision="float32"))
         assert maker.threads is not None
         if not threads:
             maker.threads = None
         maker.backward(random_batch(), None, step=3)
-        results.append([parameter.grad.clone() for parameter in bilm.parameters()])  # type: ignore[union-attr]
+        results.append([parameter.grad.clone() for parameter in maker.bilm.parameters()])  # type: ignore[union-attr]
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
 
 
 @pytest.mark.usefixtures("two_threads")
 def test_threads_that_have_nothing_to_do_with_training_keep_their_number(config: PretrainingConfig) -> None:
-    bilm, softmax = made(config)
-    maker = LossAndGradients(bilm.float(), softmax.float(), config, device=torch.device("cpu"))
-    maker.backward(random_batch(), None, step=1)
+    made(replace(config, precision="float32")).backward(random_batch(), None, step=1)
     seen: list[int] = []
     other = Thread(target=lambda: seen.append(torch.get_num_threads()))
     other.start()
@@ -143,11 +142,7 @@ def test_threads_that_have_nothing_to_do_with_training_keep_their_number(config:
 
 
 def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:
-    config = replace(config, dropout_rate=0.5)
-    bilm, softmax = made(config)
-    maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
-    maker.dtype = torch.float64
-    batch = random_batch()
+    maker, batch = made(replace(config, dropout_rate=0.5)), random_batch()
     losses = [maker.backward(batch, None, step=step).losses for step in (1, 2, 1)]
     assert losses[0] == losses[2]
     assert losses[0] != losses[1]
@@ -155,11 +150,7 @@ def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:
 
 def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> None:
     for reset_state in (False, True):
-        config = replace(config, reset_state=reset_state)
-        bilm, softmax = made(config)
-        maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
-        maker.dtype = torch.float64
-        batch = random_batch()
+        maker, batch = made(replace(config, reset_state=reset_state)), random_batch()
         starts = np.zeros((T, B), dtype=np.bool_)
         starts[0] = True
         batch = replace(batch, directions=tuple(replace(part, starts=starts) for part in batch.directions))
@@ -173,15 +164,14 @@ def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: Pre
     # Fused optimisers read a gradient's memory as it lies, also that of a slice: a step must not depend on its strides.
     weights: list[list[torch.Tensor]] = []
     for fused in (True, False):
-        bilm, softmax = made(config)
-        bilm, softmax = bilm.float(), softmax.float()
-        parameters = [*bilm.parameters(), *softmax.parameters()]
-        made_optimizer = new_optimizer(replace(config, optimizer=optimizer, learning_rate=0.1), bilm, softmax)
+        maker = made(replace(config, precision="float32"))
+        of_run = replace(config, optimizer=optimizer, learning_rate=0.1)
+        made_optimizer = new_optimizer(of_run, maker.bilm, maker.softmax)
         for group in made_optimizer.param_groups:
             assert group["fused"]
             group["fused"] = fused
-        LossAndGradients(bilm, softmax, config, device=torch.device("cpu")).backward(random_batch(), None, step=1)
+        maker.backward(random_batch(), None, step=1)
         made_optimizer.step()
-        weights.append([parameter.detach() for parameter in parameters])
+        weights.append([parameter.detach() for parameter in parameters_of(maker)])
     for one, other in zip(*weights, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-5)

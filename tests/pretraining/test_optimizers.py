@@ -1,15 +1,12 @@
-"""Two optimisers as one: a state that is saved like any other."""
+"""Which optimiser has which weights; that its state is saved like any other is in test_train.py."""
 
 from __future__ import annotations
-
-import copy
 
 import pytest
 import torch
 
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.pretraining.muon import Muon
 from elmokit.pretraining.optimizers import CombinedOptimizer, new_optimizer
 from elmokit.pretraining.recipes import recipe
 
@@ -40,28 +37,3 @@ def test_adagrad_is_one_kernel_where_torch_has_it(device: str, fused: bool) -> N
         bilm, softmax = BiLM(config.bilm), Softmax(num_tokens=5, dim=config.bilm.projection_dim)
         optimizer = new_optimizer(config, bilm, softmax)
     assert [group["fused"] for group in optimizer.param_groups] == [fused]
-
-
-def test_two_optimisers_share_one_state() -> None:
-    def made() -> tuple[list[torch.nn.Parameter], CombinedOptimizer]:
-        parameters = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(4, 2))]
-        return parameters, CombinedOptimizer(torch.optim.AdamW(parameters[:1], lr=0.1), Muon(parameters[1:], lr=0.1))
-
-    def step(parameters: list[torch.nn.Parameter], optimizer: CombinedOptimizer, seed: int) -> None:
-        generator = torch.Generator().manual_seed(seed)
-        for parameter in parameters:
-            parameter.grad = torch.randn(parameter.shape, generator=generator)
-        optimizer.step()
-
-    parameters, optimizer = made()
-    step(parameters, optimizer, 1)
-    again, restored = made()
-    for parameter, other in zip(parameters, again, strict=True):
-        other.data.copy_(parameter.data)
-    state = optimizer.state_dict()
-    assert sorted(state["state"]) == [0, 1]
-    restored.load_state_dict(copy.deepcopy(state))  # as a file would: torch shares what it is given
-    for pair in ((parameters, optimizer), (again, restored)):
-        step(*pair, 2)
-    for parameter, other in zip(parameters, again, strict=True):
-        assert torch.equal(parameter, other)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -19,17 +18,18 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
+from elmokit.cli.main import main
 from elmokit.files.locks import lock
 from elmokit.pretraining import shards, train
 from elmokit.pretraining.ranks import Ranks, join_ranks
-from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.train import Run
-from elmokit.text.vocabulary import Vocabulary
+from elmokit.pretraining.train import Run, resume_pretraining
+from toy_run import toy_config, write_text
+from unmeasured import unmeasured_environment
 
 WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
 SETTINGS = (
     *("precision=float64", "softmax=sampled", "num_negatives=6", "reset_state=false", "dropout_rate=0"),
-    *("batch_size=4", "bptt_steps=5", "num_steps=50", "checkpoint_every=25", "log_every=1", "evaluate_every=25"),
+    *("batch_size=4", "bptt_steps=5", "num_steps=20", "checkpoint_every=10", "log_every=1", "evaluate_every=10"),
     *("lstm_dim=12", "projection_dim=8", "filters=[[1,4],[2,4]]", "optimizer=muon", "accumulate=2"),
 )
 
@@ -43,14 +43,24 @@ def loopback_is_up() -> bool:
     return True
 
 
-def pretrain(num_processes: int, *arguments: str, expect: int = 0) -> str:
-    """In processes of their own, on one thread each; gives what they say on stderr."""
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(num_processes)]
-    command = [sys.executable, *(launcher if num_processes > 1 else []), "-m", "elmokit", "pretrain", *arguments]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+def pretrain_together(*arguments: object) -> None:
+    """In two processes of their own, on one thread each."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "elmokit", "pretrain"]
+    environment = unmeasured_environment() | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, *launcher, *map(str, arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == expect, done.stderr
-    return done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def resume_together(run: Path, forks: Any) -> tuple[list[int], str]:
+    """In two forks, as torchrun starts processes; their exit codes, and what the second says on stderr."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "CUDA_VISIBLE_DEVICES": ""}
+    said = run.with_name("stderr")
+    command = ("pretrain", "--resume", run)
+    processes = [forks.start(*command, stderr=said, RANK=rank, LOCAL_RANK=rank, **group) for rank in "01"]
+    return [forks.wait(process) for process in processes], said.read_text()
 
 
 def losses(run: Path) -> list[tuple[int, list[float]]]:
@@ -59,7 +69,7 @@ def losses(run: Path) -> list[tuple[int, list[float]]]:
 
 
 def assert_same_losses(run: Path, other: Path) -> None:
-    assert len(losses(run)) == 50
+    assert len(losses(run)) == 20
     for (step, one), (other_step, two) in zip(losses(run), losses(other), strict=True):
         assert step == other_step
         assert one == pytest.approx(two, abs=1e-9)
@@ -67,17 +77,15 @@ def assert_same_losses(run: Path, other: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not loopback_is_up(), reason="torchrun needs the loopback interface, which is down")
-def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path) -> None:
-    shard, vocabulary = tmp_path / "shard.txt", tmp_path / "vocab.txt"
+def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path, forks: Any) -> None:
     generator = torch.Generator().manual_seed(3)
-    lengths = torch.randint(2, 12, (200,), generator=generator).tolist()
+    lengths = torch.randint(2, 12, (80,), generator=generator).tolist()
     picks = [torch.randint(len(WORDS), (length,), generator=generator).tolist() for length in lengths]
-    shard.write_text("".join(" ".join(WORDS[word] for word in sentence) + "\n" for sentence in picks))
-    Vocabulary(["<S>", "</S>", "<UNK>", *WORDS]).write(vocabulary)
-    begin = [str(shard), "--vocabulary", str(vocabulary), "--recipe", "tiny", "--held-out", str(shard)]
+    shard, vocabulary = write_text(tmp_path, "".join(" ".join(WORDS[word] for word in line) + "\n" for line in picks))
+    begin = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--set", *SETTINGS]
     alone, together = tmp_path / "alone", tmp_path / "together"
-    pretrain(1, *begin, "--run-dir", str(alone), "--set", *SETTINGS)
-    pretrain(2, *begin, "--run-dir", str(together), "--set", *SETTINGS)
+    assert main(["pretrain", *map(str, begin), "--run-dir", str(alone)]) == 0
+    pretrain_together(*begin, "--run-dir", together)
     assert_same_losses(alone, together)
     weights, others = (load_file(run / "model.safetensors") for run in (alone, together))
     for name, tensor in weights.items():
@@ -86,23 +94,24 @@ def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path
     for num_processes in (1, 2):
         halfway = tmp_path / f"resumed-by-{num_processes}"
         shutil.copytree(together, halfway)
-        shutil.rmtree(halfway / "checkpoints" / "step-00000050")
-        pretrain(num_processes, "--resume", str(halfway))
+        shutil.rmtree(halfway / "checkpoints" / "step-00000020")
+        if num_processes == 1:
+            resume_pretraining(halfway, device="cpu")
+        else:
+            assert resume_together(halfway, forks)[0] == [0, 0]
         assert_same_losses(alone, halfway)
-    with lock(together):
-        refused = pretrain(2, "--resume", str(together), expect=1)
-    assert f"elmokit: error: {together} is in use by another process" in refused
     same = (tmp_path / "resumed-by-2" / "model.safetensors").read_bytes()
     assert same == (together / "model.safetensors").read_bytes()
+    with lock(together):
+        codes, said = resume_together(together, forks)
+    assert codes == [2, 2] and f"elmokit: error: {together} is in use by another process" in said
 
 
 def test_only_the_first_process_reads_the_whole_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Seen by the second of two, which is told by the first that all went well."""
-    shard = tmp_path / "shard.txt"
-    shard.write_text("the boat\nby the river\n")
-    Vocabulary(["<S>", "</S>", "<UNK>", *WORDS]).write(tmp_path / "vocab.txt")
-    config = recipe("tiny", ["num_steps=1", "batch_size=2", "lstm_dim=40", "precision=float32"])
-    given: dict[str, Any] = {"vocabulary_path": tmp_path / "vocab.txt", "config": config}
+    shard, vocabulary = write_text(tmp_path)
+    config = toy_config("num_steps=1", "batch_size=2")
+    given: dict[str, Any] = {"vocabulary_path": vocabulary, "config": config}
     run_dir = train.pretrain([shard], run_dir=tmp_path / "run", **given)
     digests: list[Path] = []
     monkeypatch.setattr(shards, "_digest", digests.append)

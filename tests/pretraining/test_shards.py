@@ -10,26 +10,20 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import read_record
 from elmokit.pretraining.train import pretrain, resume_pretraining
-from elmokit.text.vocabulary import Vocabulary
+from toy_run import toy_config, write_text
 
 TEXTS = ("the boat lay by the bank of the river\n", "she put the money in the bank\n")
-FAST = ("checkpoint_every=2", "log_every=1", "precision=float32", "lstm_dim=40", "keep_checkpoints=1")
 
 
 def new_run(folder: Path, *, num_steps: int) -> Path:
     (folder / "text").mkdir(parents=True)
     for index, text in enumerate(TEXTS):
         (folder / "text" / f"{index}.txt").write_text(text * 20)
-    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(" ".join(TEXTS).split())]).write(folder / "vocabulary.txt")
-    return pretrain(
-        shards_in(folder / "text"),
-        vocabulary_path=folder / "vocabulary.txt",
-        run_dir=folder / "run",
-        config=recipe("tiny", [*FAST, f"num_steps={num_steps}"]),
-    )
+    _, vocabulary = write_text(folder, "".join(TEXTS))
+    config = toy_config("checkpoint_every=2", f"num_steps={num_steps}")
+    return pretrain(shards_in(folder / "text"), vocabulary_path=vocabulary, run_dir=folder / "run", config=config)
 
 
 def shards_in(folder: Path) -> list[Path]:

@@ -16,16 +16,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, ClassVar
+from unittest.mock import MagicMock, call
 
 import pytest
 import torch
 
+import toy_run
 from attacks.limited_disk import files_of_at_most
 from elmokit.cli.main import main
 from elmokit.corpus.batches import packed_batches
 from elmokit.files.json_fields import Fields
-from elmokit.pretraining import checkpoints, logging, run_folder
+from elmokit.pretraining import before_training, checkpoints, logging, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.before_training import resolved
 from elmokit.pretraining.config import PretrainingConfig, with_settings
@@ -35,56 +36,24 @@ from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
-
-SENTENCES = """the boat lay by the bank of the river
-she put the money in the bank
-they play a game of ball in the park
-the actors play the king and the queen
-"""
+from toy_run import SENTENCES, pretrain_toy, toy_config, write_text
 
 
 @pytest.fixture
 def shard(tmp_path: Path) -> Path:
-    path = tmp_path / "shard.txt"
-    path.write_text(SENTENCES)
-    return path
+    """The four sentences, as `pretrain_toy` writes them, and their vocabulary."""
+    return write_text(tmp_path)[0]
 
 
 @pytest.fixture
-def vocabulary(tmp_path: Path) -> Path:
-    path = tmp_path / "vocab.txt"
-    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(SENTENCES.split())]).write(path)
-    return path
-
-
-def settings(*changes: str) -> PretrainingConfig:
-    fast = ("num_steps=12", "checkpoint_every=5", "log_every=2", "precision=float32", "lstm_dim=40")
-    return with_settings(recipe("tiny"), [*fast, *changes])
-
-
-Start = Callable[..., Path]
-
-
-@pytest.fixture
-def start(shard: Path, vocabulary: Path, tmp_path: Path) -> Start:
-    """Trains on the four sentences: `start(name, *changes, **given)`."""
-
-    def begin(name: str, *changes: str, **given: Any) -> Path:
-        return pretrain(
-            [shard], vocabulary_path=vocabulary, run_dir=tmp_path / name, config=settings(*changes), **given
-        )
-
-    return begin
+def vocabulary(shard: Path) -> Path:
+    return shard.with_name("vocabulary.txt")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run that `start` makes without changes."""
-    folder = tmp_path_factory.mktemp("whole")
-    (folder / "shard.txt").write_text(SENTENCES)
-    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(SENTENCES.split())]).write(folder / "vocab.txt")
-    files = {"vocabulary_path": folder / "vocab.txt", "run_dir": folder / "run"}
-    return pretrain([folder / "shard.txt"], config=settings(), **files)
+    """The run that `pretrain_toy` makes without changes."""
+    return pretrain_toy(tmp_path_factory.mktemp("whole") / "run")
 
 
 def interrupt_at(step: int) -> Callable[[Run], None]:
@@ -101,9 +70,8 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_learns_four_sentences_by_heart(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = with_settings(recipe("tiny"), ["precision=float32"])
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+def test_learns_four_sentences_by_heart(shard: Path, tmp_path: Path) -> None:
+    run = pretrain_toy(tmp_path / "run", "num_steps=150", "lstm_dim=128", "checkpoint_every=150")
     learnt = perplexity(str(run), [shard])
     best = 4 ** (4 / 37)  # which of the four sentences it is cannot be known; every other of 37 predictions can
     assert learnt.backward is not None
@@ -118,12 +86,12 @@ def test_learns_four_sentences_by_heart(shard: Path, vocabulary: Path, tmp_path:
         *(("muon", "full"), ("muon muon_for=all", "sampled")),
     ],
 )
-def test_a_resumed_run_gives_the_same_bits(start: Start, tmp_path: Path, optimizer: str, kind: str) -> None:
+def test_a_resumed_run_gives_the_same_bits(tmp_path: Path, optimizer: str, kind: str) -> None:
     changes = [*f"optimizer={optimizer}".split(), f"softmax={kind}", "num_negatives=6", "dropout_rate=0.1"]
-    whole = start("whole", *changes)
+    whole = pretrain_toy(tmp_path / "whole", *changes)
     halted = tmp_path / "halted"
     with pytest.raises(KeyboardInterrupt):  # the steps after the last checkpoint are made again and logged once
-        start("halted", *changes, on_step=interrupt_at(7))
+        pretrain_toy(halted, *changes, on_step=interrupt_at(7))
     assert [step for step, _ in _losses(halted)] == [2, 4, 6]
     assert [path.name for path in (halted / "checkpoints").iterdir()] == ["step-00000005"]
     resume_pretraining(halted)
@@ -141,7 +109,7 @@ def _losses(run: Path) -> list[tuple[int, float]]:
 
 
 @pytest.mark.parametrize("torn", ["model.safetensors", "training.safetensors"])
-def test_a_full_disk_leaves_the_checkpoint_before(start: Start, whole: Path, tmp_path: Path, torn: str) -> None:
+def test_a_full_disk_leaves_the_checkpoint_before(whole: Path, tmp_path: Path, torn: str) -> None:
     with ExitStack() as full_disk:
 
         def fill_the_disk_at_seven(run: Run) -> None:
@@ -151,21 +119,21 @@ def test_a_full_disk_leaves_the_checkpoint_before(start: Start, whole: Path, tmp
 
         run = tmp_path / "run"
         with pytest.raises(OSError, match="File too large") as caught:
-            start(run.name, on_step=fill_the_disk_at_seven)
+            pretrain_toy(run, on_step=fill_the_disk_at_seven)
     assert caught.value.filename == str(run / "checkpoints" / "step-00000010")
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
     resume_pretraining(run)
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
-def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(start: Start, tmp_path: Path) -> None:
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(tmp_path: Path) -> None:
     def poison(run: Run) -> None:
         if run.progress.step in (4, 7):
             torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), float("nan"))
 
     run = tmp_path / "run"
     with pytest.raises(DivergenceError, match="step 4: the backward loss is not finite.*run has no checkpoint yet"):
-        start(run.name, on_step=poison)
+        pretrain_toy(run, on_step=poison)
     resume_pretraining(run, ["num_steps=6"])
     with pytest.raises(DivergenceError, match="step 7: .*; the last checkpoint in .*run is intact"):
         resume_pretraining(run, ["num_steps=12"], on_step=poison)
@@ -173,9 +141,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(start: Start, tmp_
 
 
 @pytest.mark.parametrize("poison", [math.inf, -math.inf, math.nan])
-def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(
-    start: Start, tmp_path: Path, poison: float
-) -> None:
+def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: Path, poison: float) -> None:
     def poison_and_save(run: Run) -> None:
         torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), poison)
         run.save()
@@ -183,7 +149,7 @@ def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(
     run = tmp_path / "run"
     name = "backward_lstm.layers.1.bias"
     with pytest.raises(DivergenceError, match=f"step 1: .*{name} has a number that is not finite, .*has no checkpoint"):
-        start(run.name, "num_steps=2", on_step=poison_and_save)
+        pretrain_toy(run, "num_steps=2", on_step=poison_and_save)
     assert not (run / "model.safetensors").exists()
     resume_pretraining(run)
     assert (run / "checkpoints" / "step-00000002").is_dir()
@@ -192,13 +158,13 @@ def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 @pytest.mark.parametrize("perplexity", [math.inf, math.nan])
 def test_a_held_out_perplexity_that_is_not_finite_stops_the_run(
-    start: Start, shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perplexity: float
+    shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perplexity: float
 ) -> None:
     run = tmp_path / "run"
     diverged = SimpleNamespace(mean=perplexity)
     with monkeypatch.context() as patch, pytest.raises(DivergenceError, match="step 12: the held-out perplexity is"):
         patch.setattr(train_file, "bilm_perplexity", lambda *_: diverged)
-        start(run.name, held_out=[shard])
+        pretrain_toy(run, held_out=[shard])
     assert not (run / "best").exists()
     assert [path.name for path in checkpoints.checkpoints(run)] == ["step-00000010", "step-00000005"]
     resume_pretraining(run)
@@ -206,8 +172,10 @@ def test_a_held_out_perplexity_that_is_not_finite_stops_the_run(
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_a_run_that_patience_ended_says_what_trains_it_on(start: Start, shard: Path) -> None:
-    run = start("run", "evaluate_every=1", "patience=2", "learning_rate=1e-30", "num_steps=9", held_out=[shard])
+def test_a_run_that_patience_ended_says_what_trains_it_on(shard: Path, tmp_path: Path) -> None:
+    run = pretrain_toy(
+        tmp_path / "run", "evaluate_every=1", "patience=2", "learning_rate=1e-30", "num_steps=9", held_out=[shard]
+    )
     assert "has trained for at most 9 steps" in (run / "README.md").read_text()
     before = (run / "config.json").read_bytes()
     resume_pretraining(run)
@@ -219,8 +187,8 @@ def test_a_run_that_patience_ended_says_what_trains_it_on(start: Start, shard: P
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_held_out_text_that_is_gone_is_missed(start: Start, shard: Path, tmp_path: Path) -> None:
-    run = start("run", "num_steps=2", held_out=[shard])
+def test_held_out_text_that_is_gone_is_missed(shard: Path, tmp_path: Path) -> None:
+    run = pretrain_toy(tmp_path / "run", "num_steps=2", held_out=[shard])
     kept = (run / "heldout.txt").rename(tmp_path / "kept.txt")
     resume_pretraining(run)  # it has ended
     with pytest.raises(FileNotFoundError, match=r"run/heldout\.txt is gone, .*; put it back"):
@@ -229,8 +197,8 @@ def test_held_out_text_that_is_gone_is_missed(start: Start, shard: Path, tmp_pat
     resume_pretraining(run, ["num_steps=4"])
 
 
-def test_a_damaged_checkpoint_does_not_push_out_good_ones(start: Start) -> None:
-    run = start("run", "num_steps=15", "keep_checkpoints=2")
+def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> None:
+    run = pretrain_toy(tmp_path / "run", "num_steps=15", "keep_checkpoints=2")
     (run / "checkpoints" / "step-00000015" / "training.safetensors").write_bytes(b"x")
     with pytest.warns(UserWarning, match="step-00000015 cannot be read"):
         resume_pretraining(run, ["num_steps=12"])
@@ -257,10 +225,10 @@ def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(wh
     assert not list(run.glob(".*"))
 
 
-def test_a_run_killed_before_its_first_checkpoint_starts_again(start: Start, whole: Path, tmp_path: Path) -> None:
+def test_a_run_killed_before_its_first_checkpoint_starts_again(whole: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        start(run.name, on_step=interrupt_at(1))
+        pretrain_toy(run, on_step=interrupt_at(1))
     resume_pretraining(run)
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
@@ -282,13 +250,7 @@ def interruptible() -> Iterator[None]:
     ],
 )
 def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
-    shard: Path,
-    vocabulary: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    number: int,
-    raised: BaseException,
-    message: str,
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int, raised: BaseException, message: str
 ) -> None:
     def stop_after_seven(run: Run) -> None:
         if run.progress.step == 7:
@@ -297,19 +259,18 @@ def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
     run = tmp_path / "my run"
     before = signal.getsignal(number)
     with pytest.raises(type(raised)) as stopped:
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=stop_after_seven)
+        pretrain_toy(run, on_step=stop_after_seven)
     assert stopped.value.args == raised.args
     assert message.format(run=run) in capsys.readouterr().err
     assert signal.getsignal(number) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
     resume_pretraining(run)
-    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
     assert _losses(run) == _losses(whole)
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_a_second_interrupt_ends_at_once(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     def interrupt_twice(run: Run) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
@@ -317,9 +278,7 @@ def test_a_second_interrupt_ends_at_once(shard: Path, vocabulary: Path, tmp_path
         raise EOFError
 
     with pytest.raises(EOFError):
-        pretrain(
-            [shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings(), on_step=interrupt_twice
-        )
+        pretrain_toy(tmp_path / "run", on_step=interrupt_twice)
 
 
 @pytest.mark.parametrize(
@@ -337,52 +296,41 @@ def test_the_command_says_what_continues_an_interrupted_run(
     assert advice.format(f"elmokit pretrain --resume '{run}'") in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_run_removes_no_checkpoints_of_another_tool(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+def test_a_run_removes_no_checkpoints_of_another_tool(tmp_path: Path) -> None:
     theirs = tmp_path / "run" / "checkpoints" / "epoch=3.ckpt"
     theirs.parent.mkdir(parents=True)
     theirs.write_bytes(b"theirs")
-    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
+    pretrain_toy(tmp_path / "run", "num_steps=1")
     assert theirs.read_bytes() == b"theirs"
 
 
 def test_a_run_is_resumed_however_long_the_sentences_of_its_streams_are(
-    vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "long").write_text(f"{'the bank ' * 2_000}\n")
-    run = pretrain(
-        [tmp_path / "long"], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1")
-    )
+    run = pretrain_toy(tmp_path / "run", "num_steps=1", text=f"{'the bank ' * 2_000}\n")
     monkeypatch.setattr(checkpoints, "MAX_PROGRESS_BYTES", 10_000)
     assert (run / "checkpoints" / "step-00000001" / "training.json").stat().st_size > checkpoints.MAX_PROGRESS_BYTES
     resume_pretraining(run, ["num_steps=2"])
     assert (run / "checkpoints" / "step-00000002").is_dir()
 
 
-def test_a_pipe_is_no_shard(vocabulary: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="the shard .*pipe is a pipe or standard input; expected a file"):
-        pretrain([tmp_path / "pipe"], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
-
-
-def test_a_vocabulary_smaller_than_the_negatives_gets_the_full_softmax(start: Start) -> None:
+def test_a_vocabulary_smaller_than_the_negatives_gets_the_full_softmax(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="training with the full softmax") as given:
-        run = start("run", "softmax=sampled", "num_negatives=4096", "num_steps=1")
-    assert given[0].filename == __file__
+        run = pretrain_toy(tmp_path / "run", "softmax=sampled", "num_negatives=4096", "num_steps=1")
+    assert given[0].filename == toy_run.__file__
     assert json.loads((run / "config.json").read_text())["pretraining"]["softmax"] == "full"
 
 
-def test_a_run_leaves_the_callers_random_numbers_alone(start: Start) -> None:
+def test_a_run_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    start("run", "num_steps=1")
+    pretrain_toy(tmp_path / "run", "num_steps=1")
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_a_log_file_gets_whole_lines(
-    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=2"))
+def test_a_log_file_gets_whole_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pretrain_toy(tmp_path / "run", "num_steps=2")
     start, first, last = capsys.readouterr().err.splitlines()
     read = "2 steps of 40 tokens, which read the 33 tokens of text 2.2 times"  # and 4 ends of sentences
     assert start == f"51,536 parameters and 792 of the softmax; {read}"
@@ -392,11 +340,10 @@ def test_a_log_file_gets_whole_lines(
 
 
 def test_a_minute_without_a_line_is_too_long(
-    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging, "LINE_EVERY", 0)
-    config = settings("num_steps=3", "log_every=100")
-    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    pretrain_toy(tmp_path / "run", "num_steps=3", "log_every=100")
     assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()[1:]] == [
         f"step {step}/3" for step in (1, 2, 3)
     ]
@@ -410,29 +357,25 @@ def test_a_minute_without_a_line_is_too_long(
         (["num_steps=9", "warmup_steps=90", "learning_rate=1"], "warm-up, so the learning rate ends at 0.1; a tenth"),
     ],
 )
-def test_settings_that_rarely_make_a_good_model_are_warned_of(
-    shard: Path, vocabulary: Path, tmp_path: Path, changes: list[str], message: str
-) -> None:
-    run, config = tmp_path / "run", settings("num_steps=1", "warmup_steps=0")
-    pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config)
+def test_settings_that_rarely_make_a_good_model_are_warned_of(tmp_path: Path, changes: list[str], message: str) -> None:
+    begun = ["num_steps=1", "warmup_steps=0"]
+    run = pretrain_toy(tmp_path / "run", *begun)
     with pytest.warns(UserWarning, match=message):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "new", config=with_settings(config, changes))
+        pretrain_toy(tmp_path / "new", *begun, *changes)
     with pytest.warns(UserWarning, match=message):
         resume_pretraining(run, changes)
 
 
 def test_settings_with_which_others_train_are_not_warned_of(
-    shard: Path, vocabulary: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder
+    vocabulary: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
-    config = settings("num_steps=9", "warmup_steps=3")
-    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
-    config = settings("num_steps=11", "warmup_steps=3")
-    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "held", config=config, held_out=[vocabulary])
+    pretrain_toy(tmp_path / "run", "num_steps=9", "warmup_steps=3")
+    pretrain_toy(tmp_path / "held", "num_steps=11", "warmup_steps=3", held_out=[vocabulary])
     assert not recwarn.list
 
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = settings("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3")
+    config = toy_config("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3")
     record = run_folder.RunRecord(config, [shard])
     run = Run(tmp_path, record, Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
     source = packed_batches(run.packers, spelling=run.bilm.spelling)
@@ -455,8 +398,8 @@ def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, voca
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_the_best_weights_are_kept_beside_the_newest(start: Start, shard: Path) -> None:
-    run = start("run", "num_steps=12", "evaluate_every=4", "evaluate_sentences=3", held_out=[shard])
+def test_the_best_weights_are_kept_beside_the_newest(shard: Path, tmp_path: Path) -> None:
+    run = pretrain_toy(tmp_path / "run", "num_steps=12", "evaluate_every=4", "evaluate_sentences=3", held_out=[shard])
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     evaluated = [line for line in lines if "heldout" in line]
     assert [line["step"] for line in evaluated] == [4, 8, 12]
@@ -467,11 +410,11 @@ def test_the_best_weights_are_kept_beside_the_newest(start: Start, shard: Path) 
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_the_log_is_tensorboards_too(start: Start, shard: Path) -> None:
+def test_the_log_is_tensorboards_too(shard: Path, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard", reason="needs the extra: pip install 'elmokit[tb]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    run = start("run", "tensorboard=true", held_out=[shard])
+    run = pretrain_toy(tmp_path / "run", "tensorboard=true", held_out=[shard])
     events = EventAccumulator(str(run / "tensorboard")).Reload()
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     logged = [(scalar.step, scalar.value) for scalar in events.Scalars("loss")]
@@ -479,63 +422,52 @@ def test_the_log_is_tensorboards_too(start: Start, shard: Path) -> None:
     assert len(events.Scalars("heldout/mean")) == 1
 
 
-def test_tensorboard_that_is_not_there_is_named(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tensorboard_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
     with pytest.raises(ValueError, match=r"tensorboard=true needs tensorboard.*pip install 'elmokit\[tb\]'"):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("tensorboard=true"))
+        pretrain_toy(tmp_path / "run", "tensorboard=true")
     assert not (tmp_path / "run").exists()  # so that the command can be corrected
 
 
-class Writer:
-    """Takes the place of TensorBoard's; records whether it was closed."""
-
-    closed: ClassVar[list[bool]] = []
-
-    def __init__(self, folder: str, purge_step: int) -> None:
-        self.closed.append(False)
-
-    def add_scalar(self, name: str, value: float, step: int) -> None:
-        assert not self.closed[-1]
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None:
-        self.closed[-1] = True
-
-
 def test_tensorboards_file_is_closed_when_the_run_ends_also_by_an_exception(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Writer, "closed", [])
-    module = ModuleType("torch.utils.tensorboard.writer")
-    monkeypatch.setattr(module, "SummaryWriter", Writer, raising=False)
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    writer = MagicMock()
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", ModuleType("torch.utils.tensorboard"))
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", SimpleNamespace(SummaryWriter=writer))
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        start(run.name, "tensorboard=true", on_step=interrupt_at(3))
-    assert Writer.closed == [True]
+        pretrain_toy(run, "tensorboard=true", on_step=interrupt_at(3))
+    assert writer.return_value.close.call_count == 1
     resume_pretraining(run)
-    assert Writer.closed == [True, True]
+    assert writer.return_value.close.call_count == 2
+    assert writer.return_value.method_calls[-1] == call.close()
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("name", "content", "message"),
     [
-        (SENTENCES.encode() + b"caf\xe9\n", "bad, line 5: byte 0xe9 at byte 4 is not UTF-8"),
-        (lzma.compress(SENTENCES.encode())[:-20], "bad: the compressed file is truncated or damaged after line"),
+        (b"bad", SENTENCES.encode() + b"caf\xe9\n", "bad, line 5: byte 0xe9 at byte 4 is not UTF-8"),
+        (
+            b"bad",
+            lzma.compress(SENTENCES.encode())[:-20],
+            "bad: the compressed file is truncated or damaged after line",
+        ),
+        (b"caf\xe9.txt", SENTENCES.encode(), r"\.txt: its name is not UTF-8; rename"),
+        (b"pipe", None, "the shard .*pipe is a pipe or standard input; expected a file"),
     ],
 )
 def test_nothing_is_written_for_a_corpus_that_cannot_be_read_to_its_end(
-    shard: Path, vocabulary: Path, tmp_path: Path, content: bytes, message: str
+    shard: Path, vocabulary: Path, tmp_path: Path, name: bytes, content: bytes | None, message: str
 ) -> None:
     shard.write_text(SENTENCES * 300)  # more than what is compared with the vocabulary
-    bad = tmp_path / "bad"
-    bad.write_bytes(content)
+    bad = tmp_path / os.fsdecode(name)
+    if content is None:
+        os.mkfifo(bad)
+    else:
+        bad.write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        pretrain([shard, bad], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+        pretrain([shard, bad], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=toy_config())
     assert not (tmp_path / "run").exists()
 
 
@@ -543,19 +475,12 @@ def test_nothing_is_written_for_more_shards_than_a_config_can_list(
     shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_folder, "MAX_BYTES", 20_000)
-    arguments = {"vocabulary_path": vocabulary, "run_dir": tmp_path / "run", "config": settings("num_steps=1")}
+    arguments = {"vocabulary_path": vocabulary, "run_dir": tmp_path / "run", "config": toy_config("num_steps=1")}
     with pytest.raises(ValueError, match=r"names of 1,000 shards .*run/config\.json larger than .*concatenate them"):
         pretrain([shard] * 1000, **arguments)
     assert not (tmp_path / "run").exists()
     run = pretrain([shard], **arguments)
     assert (run / "config.json").stat().st_size < 20_000
-
-
-def test_nothing_is_written_for_a_name_that_no_config_can_hold(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    renamed = shard.rename(tmp_path / os.fsdecode(b"caf\xe9.txt"))
-    with pytest.raises(ValueError, match=r"\.txt: its name is not UTF-8; rename"):
-        pretrain([renamed], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
@@ -606,7 +531,12 @@ def test_the_schedule_rises_stays_and_falls() -> None:
     assert [cosine.learning_rate_at(step) for step in (50, 75)] == pytest.approx([1.0, 0.5])
 
 
-def test_the_automatic_precision_is_bfloat16_only_on_gpus_that_multiply_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_automatic_precision_is_bfloat16_where_it_is_multiplied_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    for has_it, seconds in ((True, 0.5), (False, 0.9)):
+        times = {torch.float32: 1.0, torch.bfloat16: seconds}
+        monkeypatch.setattr(before_training, "_product_seconds", times.__getitem__)
+        found = resolved(recipe("tiny"), num_tokens=10**6, device=torch.device("cpu"))
+        assert found.precision == ("bfloat16" if has_it else "float32")
     for has_it in (True, False):
 
         def is_supported(including_emulation: bool = True, *, has_it: bool = has_it) -> bool:

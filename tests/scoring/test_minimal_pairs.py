@@ -49,17 +49,16 @@ def test_pairs_are_read_from_lines_of_two_halves(tmp_path: Path) -> None:
     assert next(read_pairs(path, raw_text=True))[0] == ["A", "dog", "barks", "."]
 
 
-@pytest.mark.parametrize("line", ["a b", "a\tb\tc", "a\t"])
-def test_lines_that_are_not_two_sentences_are_refused(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "pairs.tsv"
-    path.write_text(f"a\tb\n{line}\n")
-    with pytest.raises(ValueError, match=r"pairs\.tsv, line 2: expected two sentences separated by a tab: the good"):
-        list(read_pairs(path))
-
-
-def test_a_file_without_pairs_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("\n")
-    with pytest.raises(ValueError, match=r"pairs\.tsv: has no pair"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *((f"a\tb\n{line}\n", ", line 2: expected two sentences separated") for line in ("a b", "a\tb\tc", "a\t")),
+        ("\n", ": has no pair"),
+    ],
+)
+def test_a_file_of_anything_else_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "pairs.tsv").write_text(text)
+    with pytest.raises(ValueError, match=rf"pairs\.tsv{message}"):
         list(read_pairs(tmp_path / "pairs.tsv"))
 
 

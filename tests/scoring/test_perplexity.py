@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,13 @@ from elmokit.formats.read import to_stored
 from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.model.config import BiLMConfig
 from elmokit.scoring import perplexity as module
 from elmokit.scoring.perplexity import bilm_perplexity, perplexity
 from elmokit.text.characters import batch_character_ids
-from elmokit.text.vocabulary import Vocabulary
+from toy_bilm import TINY
+from toy_language_model import VOCABULARY, toy_parts, write_toy
 
-VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
 SENTENCES = ["a b c a", "z", "c c", "b z a c b b", "a"]
-CONFIG = BiLMConfig(
-    filters=((1, 4), (2, 4)), character_dim=3, num_highway_layers=1, projection_dim=6, lstm_dim=8, num_layers=2
-)
 
 
 @pytest.fixture
@@ -33,13 +30,6 @@ def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
     path.write_text("\n".join(SENTENCES) + "\n")
     return path
-
-
-def random_model(config: BiLMConfig = CONFIG) -> tuple[BiLM, Softmax]:
-    torch.manual_seed(0)
-    bilm, softmax = BiLM(config), Softmax(num_tokens=len(VOCABULARY), dim=config.projection_dim)
-    torch.nn.init.normal_(softmax.weight, std=3.0)  # far from uniform
-    return bilm.eval(), softmax
 
 
 def log_probabilities(bilm: BiLM, softmax: Softmax) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
@@ -64,7 +54,7 @@ def exp_mean(predictions: list[tuple[int, float]], *, skip_unknown: bool) -> flo
 
 
 def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bilm, softmax = random_model()
+    bilm, softmax = toy_parts()
     expected = log_probabilities(bilm, softmax)
     for sentences_per_batch, sentences_at_once in ((64, 4096), (3, 4), (1, 2)):
         monkeypatch.setattr(surprisal, "SENTENCES_PER_BATCH", sentences_per_batch)
@@ -83,14 +73,14 @@ def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytes
 
 
 def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large(text: Path) -> None:
-    bilm, softmax = random_model()
+    bilm, softmax = toy_parts()
     torch.nn.init.zeros_(softmax.weight)
     assert bilm_perplexity(bilm, softmax, VOCABULARY, [text]).mean == pytest.approx(6.0, rel=1e-6)
 
 
 def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CARRIED_ROWS", 1)
-    bilm, softmax = random_model()
+    bilm, softmax = toy_parts()
     path = tmp_path / "text.txt"
     path.write_text("a b\nc a\n")
 
@@ -113,13 +103,13 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
 
 
 def test_too_little_text_for_carried_state_says_so(text: Path) -> None:
-    bilm, softmax = random_model()
+    bilm, softmax = toy_parts()
     with pytest.raises(ValueError, match=r"at least 256 tokens \(elmokit surprisal --carry-state reads fewer"):
         bilm_perplexity(bilm, softmax, VOCABULARY, [text], carry_state=True)
 
 
 def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, tmp_path: Path) -> None:
-    bilm, softmax = random_model()
+    bilm, softmax = toy_parts()
     stored = to_stored(bilm, softmax, VOCABULARY)
     write_native(tmp_path / "model", stored)
     measured = perplexity(str(tmp_path / "model"), [text])
@@ -136,7 +126,7 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
 @pytest.mark.parametrize("carry_state", [False, True])
 def test_raw_text_is_tokenised_if_asked_for_and_otherwise_warned_of(tmp_path: Path, carry_state: bool) -> None:
     model, raw, text = str(tmp_path / "model"), tmp_path / "raw.txt", tmp_path / "text.txt"
-    write_native(tmp_path / "model", to_stored(*random_model(), VOCABULARY))
+    write_toy(tmp_path / "model")
     raw.write_text("aa c, bb.\n" * 300)
     text.write_text("aa c , bb .\n" * 300)
     tokenised = perplexity(model, [text], carry_state=carry_state)
@@ -147,17 +137,14 @@ def test_raw_text_is_tokenised_if_asked_for_and_otherwise_warned_of(tmp_path: Pa
 
 
 def test_a_device_that_is_not_there_is_refused(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = str(tmp_path / "model")
-    write_native(Path(folder), to_stored(*random_model(), VOCABULARY))
-    for command in (["perplexity", folder, str(text)], ["surprisal", folder, str(text)]):
-        assert main([*command, "--device", "xpu:9"]) == 2
+    folder = str(write_toy(tmp_path / "model"))
+    for verb in ("perplexity", "surprisal"):
+        assert main([verb, folder, str(text), "--device", "xpu:9"]) == 2
         assert "device 'xpu:9' cannot be used here; there is cpu" in capsys.readouterr().err
 
 
 def test_a_forward_model_has_no_backward_perplexity(text: Path) -> None:
-    from dataclasses import replace
-
-    bilm, softmax = random_model(replace(CONFIG, bidirectional=False))
+    bilm, softmax = toy_parts(replace(TINY, bidirectional=False))
     measured = bilm_perplexity(bilm, softmax, VOCABULARY, [text])
     assert measured.backward is None
     assert measured.mean == measured.forward.perplexity

@@ -18,11 +18,11 @@ from toy_bilm import TINY, random_bilm
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
 
 
-def toy_parts(config: BiLMConfig = TINY) -> tuple[BiLM, Softmax]:
+def toy_parts(config: BiLMConfig = TINY, vocabulary: Vocabulary = VOCABULARY) -> tuple[BiLM, Softmax]:
     """The same weights every time; the softmax is far from uniform."""
     bilm = random_bilm(config).eval()
     torch.manual_seed(0)
-    softmax = Softmax(num_tokens=len(VOCABULARY), dim=config.projection_dim)
+    softmax = Softmax(num_tokens=len(vocabulary), dim=config.projection_dim)
     torch.nn.init.normal_(softmax.weight, std=3.0)
     return bilm, softmax
 

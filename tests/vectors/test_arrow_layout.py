@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +16,14 @@ from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import arrow_layout
 from elmokit.vectors.file_vector_source import FileVectorSource
-from elmokit.vectors.files import format_to_write, load_vectors, recognise
+from elmokit.vectors.files import load_vectors
 from elmokit.vectors.jobs import embed_file as embed
 from elmokit.vectors.jobs.embed_file import embed_file
-from elmokit.vectors.reader import FlatVectors, Texts
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())
 LINES = ["It's cold .", "", "A  café is open", "밥을 먹었다", *(f"line {number}" for number in range(5))]
 ENDINGS = (".parquet", ".arrow")
-ABOUT = {"model": "0123", "precision": "float32", "layers": "all"}
-OFFSETS = np.array([0, 2, 2, 5])
-SENTENCES = [("the cat", ["the", "cat"]), ("", []), ("a b c", ["a", "b", "c"])]
 
 
 @pytest.fixture(autouse=True)
@@ -57,25 +51,6 @@ def write_table(path: Path, columns: dict[str, Any], *, group: int = 2) -> Path:
         with pa.ipc.new_file(path, table.schema) as file:
             file.write_table(table, max_chunksize=group)
     return path
-
-
-def flat(num_layers: int | None = 2) -> np.ndarray:
-    shape = (5, 3) if num_layers is None else (5, num_layers, 3)
-    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("num_layers", [None, 2])
-def test_what_was_written_is_read_sentence_by_sentence(tmp_path: Path, ending: str, num_layers: int | None):
-    path = tmp_path / f"v{ending}"
-    format_to_write(path).write(path, FlatVectors(flat(num_layers), OFFSETS, ABOUT, Texts(SENTENCES, raw_text=False)))
-    stored = load_vectors(path)
-    assert recognise(path) is format_to_write(path)
-    assert (len(stored), stored.num_layers, stored.dim, stored.about) == (3, num_layers, 3, ABOUT)
-    for array, (start, end) in zip(stored, [(0, 2), (2, 2), (2, 5)], strict=True):
-        rows = flat(num_layers)[start:end]
-        np.testing.assert_array_equal(array, rows if num_layers is None else rows.swapaxes(0, 1))
-    assert stored.sentences() == [["the", "cat"], [], ["a", "b", "c"]]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -115,25 +90,6 @@ def test_the_vectors_are_those_of_the_other_layouts(text: Path, tmp_path: Path, 
     before = stored.fingerprint()
     os.mkfifo(tmp_path / "v.txt")  # the text of another layout, which would be waited for
     assert stored.fingerprint() == before
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_a_killed_job_is_continued_to_the_same_bytes(
-    text: Path, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
-):
-    embed_file(ELMO, text, tmp_path / f"whole{ending}")
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        append = embed.PartialVectors.append
-
-        def interrupted(partial: Any, block: Any, arrays: Any) -> None:
-            append(partial, block, arrays)
-            raise KeyboardInterrupt
-
-        patch.setattr(embed.PartialVectors, "append", interrupted)
-        embed_file(ELMO, text, tmp_path / f"v{ending}")
-    assert not (tmp_path / f"v{ending}").exists()
-    embed_file(ELMO, text, tmp_path / f"v{ending}", resume=True)
-    assert (tmp_path / f"v{ending}").read_bytes() == (tmp_path / f"whole{ending}").read_bytes()
 
 
 @pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")
@@ -188,18 +144,6 @@ def test_in_an_arrow_file_the_place_is_a_record_batch(tmp_path: Path):
         embed_file(ELMO, source, tmp_path / "out.npz")
 
 
-def test_text_without_columns_is_refused_if_one_is_asked_for(text: Path, tmp_path: Path):
-    with pytest.raises(ValueError, match=r"text.txt, line 1: the header has no column x"):
-        embed_file(ELMO, text, tmp_path / "out.npz", column="x")
-
-
-def test_standard_input_becomes_the_same_table(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    embed_file(ELMO, text, tmp_path / "read.parquet", raw_text=True)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.read_bytes()))))
-    embed_file(ELMO, "-", tmp_path / "piped.parquet", raw_text=True)
-    assert (tmp_path / "piped.parquet").read_bytes() == (tmp_path / "read.parquet").read_bytes()
-
-
 VECTOR = pa.list_(pa.list_(pa.float32(), 3))
 
 
@@ -223,27 +167,6 @@ def test_other_columns_are_not_vectors(tmp_path: Path, ending: str, column: Any,
 def test_a_table_without_vectors_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match=r"v.parquet: has no column vectors; its columns are text"):
         load_vectors(write_table(tmp_path / "v.parquet", {"text": ["a"]}))
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_whatever_byte_is_wrong_the_error_is_one_that_names_the_file(tmp_path: Path, ending: str):
-    path = tmp_path / f"v{ending}"
-    format_to_write(path).write(path, FlatVectors(flat(), OFFSETS, ABOUT, Texts(SENTENCES, raw_text=False)))
-    content = path.read_bytes()
-    randomness = np.random.default_rng(0)
-    refused = 0
-    for attempt in range(200):
-        spoilt = bytearray(content)
-        spoilt[randomness.integers(len(content))] = randomness.integers(256)
-        path.write_bytes(spoilt if attempt % 5 else spoilt[: randomness.integers(len(spoilt))])
-        try:
-            stored = load_vectors(path)
-            assert sum(array.size for array in stored) < 1000
-            stored.sentences()
-        except ValueError as error:
-            refused += 1
-            assert path.name in str(error)
-    assert refused > 20
 
 
 def test_the_command_line_reads_a_column_and_appends_the_ending(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from attacks.limited_disk import files_of_at_most
 from elmokit.elmo.elmo import Elmo
 from elmokit.layers.packed.linear import Precision
 from elmokit.vectors.cache import CachedActivations
@@ -28,6 +29,12 @@ def elmo(tiny_bilms: tuple[Path, Path]) -> Elmo:
 
 def forbid_encoding(elmo: Elmo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elmo, "encode", lambda *_, **__: pytest.fail("encoded again"))
+
+
+def piece_of(cache: Path) -> tuple[Path, Path]:
+    """The keys of the only piece, and its vectors."""
+    (keys,) = cache.rglob("*.keys.npy")
+    return keys, keys.with_name(keys.name.replace(".keys", ""))
 
 
 def test_a_batch_is_what_elmo_encodes_rounded_to_float16_and_zero_at_padding(elmo: Elmo):
@@ -119,8 +126,7 @@ def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
 
 def test_a_piece_without_its_index_is_made_again_and_a_damaged_one_is_named(elmo: Elmo, tmp_path: Path):
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
-    keys = next(tmp_path.rglob("*.keys.npy"))
-    rows = keys.with_name(keys.name.replace(".keys", ""))
+    keys, rows = piece_of(tmp_path)
     keys.unlink()  # the power went between the two
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     rows.write_bytes(rows.read_bytes()[:-1])
@@ -150,8 +156,7 @@ def test_a_temporary_cache_goes_with_its_owner_and_that_of_a_killed_process_at_t
 
 def test_a_piece_with_numbers_that_are_not_finite_is_named(elmo: Elmo, tmp_path: Path):
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
-    keys = next(tmp_path.rglob("*.keys.npy"))
-    rows = keys.with_name(keys.name.replace(".keys", ""))
+    _, rows = piece_of(tmp_path)
     rows.write_bytes(rows.read_bytes()[:-2] + b"\xff\x7f")
     damaged = CachedActivations(elmo, folder=tmp_path)
     damaged.add(SENTENCES)
@@ -163,7 +168,7 @@ def test_a_piece_with_numbers_that_are_not_finite_is_named(elmo: Elmo, tmp_path:
 
 def test_what_a_killed_process_left_in_the_cache_goes(elmo: Elmo, tmp_path: Path):
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
-    keys = next(tmp_path.rglob("*.keys.npy"))
+    keys, _ = piece_of(tmp_path)
     left = keys.with_name(f".{keys.name}.0123456789abcdef.tmp")
     left.mkdir()
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
@@ -226,27 +231,10 @@ def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any
     after.add([["word", str(index)] for index in range(60)])
 
 
-FULL = """
-import resource, sys
-from pathlib import Path
-from elmokit.elmo.elmo import Elmo
-from elmokit.vectors.cache import CachedActivations
-
-before = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
-try:
-    CachedActivations(Elmo.from_pretrained(sys.argv[1], device="cpu"), folder=Path(sys.argv[2])).add([["a"] * 1000])
-except OSError as error:
-    sys.exit(f"{error.strerror}")
-finally:
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)  # or coverage cannot write what it saw
-"""
-
-
-def test_a_full_disk_is_an_error_and_leaves_nothing(tiny_bilms: tuple[Path, Path], forks: Any, tmp_path: Path):
-    done = forks.run_script(FULL, tiny_bilms[0], tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.startswith("File too large; choose another folder for the cache of activations")
+def test_a_full_disk_is_an_error_and_leaves_nothing(elmo: Elmo, tmp_path: Path):
+    message = "File too large; choose another folder for the cache of activations"
+    with files_of_at_most(50_000), pytest.raises(OSError, match=message):
+        CachedActivations(elmo, folder=tmp_path).add([["a"] * 1000])
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -270,15 +258,6 @@ def test_what_float16_cannot_hold_is_an_error(elmo: Elmo, monkeypatch: pytest.Mo
     monkeypatch.setattr(elmo, "encode", lambda sentences, **_: [np.full((3, 1, 12), 1e5, np.float32)] * len(sentences))
     with pytest.raises(ValueError, match="beyond the range of float16 in the sentence '밥'"):
         CachedActivations(elmo, folder=None).add([["밥"]])
-
-
-def test_a_temporary_folder_goes_with_its_owner(elmo: Elmo):
-    activations = CachedActivations(elmo, folder=None)
-    activations.add(SENTENCES)
-    root = activations.folder.parents[1]
-    assert root.exists()
-    del activations
-    assert not root.exists()
 
 
 def test_the_pieces_that_were_used_longest_ago_make_room_and_those_in_use_stay(elmo: Elmo, tmp_path: Path):

@@ -95,32 +95,16 @@ def test_a_task_is_trained_resumed_and_used_with_another_systems_vectors(tmp_pat
         load_task(run_dir, device="cpu")
 
 
-def broken_lengths(path: Path) -> None:
-    path.with_suffix(".txt").write_text("the cat sat\n밥 밥\nthe dog\n")
+def text(content: str) -> Callable[[Path], object]:
+    return lambda path: path.with_suffix(".txt").write_text(content)
 
 
-def missing_line(path: Path) -> None:
-    path.with_suffix(".txt").write_text("the cat sat\n")
+def offsets(*numbers: float) -> Callable[[Path], object]:
+    return lambda path: np.save(path.with_suffix(".offsets.npy"), np.array(numbers))
 
 
-def wrong_end(path: Path) -> None:
-    np.save(path.with_suffix(".offsets.npy"), np.array([0, 3, 4, 7]))
-
-
-def wrong_kind(path: Path) -> None:
-    np.save(path.with_suffix(".offsets.npy"), np.array([0.0, 3.0, 4.0, 6.0]))
-
-
-def doubles(path: Path) -> None:
-    np.save(path, np.zeros((6, 3, 4)))
-
-
-def flat(path: Path) -> None:
-    np.save(path, np.zeros(6, np.float32))
-
-
-def pickled(path: Path) -> None:
-    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+def vectors(array: np.ndarray) -> Callable[[Path], object]:
+    return lambda path: np.save(path, array, allow_pickle=True)
 
 
 def cut_short(path: Path) -> None:
@@ -134,18 +118,21 @@ def claims_too_much(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (broken_lengths, r"v.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥' \.\.\."),
-        (missing_line, r"v.txt: has 1 lines, but v.npy 3 sentences"),
-        (wrong_end, r"goes from 0 to 7; expected numbers that grow from 0 to 6, the number of tokens"),
-        (wrong_kind, r"has float64 of shape \(4,\); expected a row of whole numbers"),
-        (doubles, r"has float64 of shape \(6, 3, 4\); expected float16 or float32"),
-        (flat, r"has float32 of shape \(6,\)"),
-        (pickled, r"v.npy: is an array of object of shape \(1,\), which is not supported"),
+        (text("the cat sat\n밥 밥\nthe dog\n"), r"v.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥' \.\.\."),
+        (text("the cat sat\n"), r"v.txt: has 1 lines, but v.npy 3 sentences"),
+        (offsets(0, 3, 4, 7), r"goes from 0 to 7; expected numbers that grow from 0 to 6, the number of tokens"),
+        (offsets(0.0, 3.0, 4.0, 6.0), r"has float64 of shape \(4,\); expected a row of whole numbers"),
+        (vectors(np.zeros((6, 3, 4))), r"has float64 of shape \(6, 3, 4\); expected float16 or float32"),
+        (vectors(np.zeros(6, np.float32)), r"has float32 of shape \(6,\)"),
+        (
+            vectors(np.array([{}], dtype=object)),
+            r"v.npy: is an array of object of shape \(1,\), which",
+        ),
         (cut_short, r"v.npy: is not a NumPy array"),
         (claims_too_much, r"v.npy: is not a NumPy array"),
     ],
 )
-def test_files_that_do_not_fit_together_are_refused(saved: Path, spoil: Callable[[Path], None], message: str):
+def test_files_that_do_not_fit_together_are_refused(saved: Path, spoil: Callable[[Path], object], message: str):
     spoil(saved)
     with pytest.raises(ValueError, match=message):
         FileVectorSource(saved)

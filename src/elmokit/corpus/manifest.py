@@ -117,62 +117,38 @@ class CorpusManifest:
         """The text of MANIFEST.md."""
         files = [*self.shards, *([self.held_out] if self.held_out else [])]
         total = self.train
-        return "\n".join(
-            [
-                "# Corpus",
-                "",
-                f"{total.sentences:,} sentences, {total.tokens:,} tokens to train on, shuffled, "
-                f"in {plural(len(self.shards), 'shard')}. {self._about_held_out()}",
-                "",
-                "One sentence per line, one space between tokens. Record the sources and licences of the texts here.",
-                "",
-                "## Sources",
-                "",
-                _table(
-                    ("file", "bytes", "documents", "sentences", "tokens", "SHA-256"),
-                    [(s.path, s.bytes, s.documents, s.sentences, s.tokens, s.sha256) for s in self.sources],
-                ),
-                "",
-                *self._about_joined(),
-                "## Dropped",
-                "",
-                _table(
-                    ("reason", "sentences", "tokens"),
-                    [(reason, amount.sentences, amount.tokens) for reason, amount in self.dropped.items()],
-                ),
-                "",
-                *self._about_excluded(),
-                "## Files",
-                "",
-                _table(
-                    ("file", "sentences", "tokens", "bytes", "SHA-256"),
-                    [(file.name, file.sentences, file.tokens, file.bytes, file.sha256) for file in files],
-                ),
-                "",
-                "## Options",
-                "",
-                f"Made by `elmokit prepare` ({self.made_by}). The same files and options give the same corpus.",
-                "",
-                markdown_table(
-                    ("option", "value"), [(name, str(value)) for name, value in self.options.items()], num_names=2
-                ),
-                "",
-            ]
-        )
-
-    def _about_joined(self) -> list[str]:
-        if not self.options.get("join_hyphens"):
-            return []
-        return [
-            f"{self.joined_words:,} of {self.broken_words:,} words that a hyphen broke at a line end were joined.",
-            "",
+        paragraphs = [
+            "# Corpus",
+            f"{total.sentences:,} sentences, {total.tokens:,} tokens to train on, shuffled, "
+            f"in {plural(len(self.shards), 'shard')}. {self._about_held_out()}",
+            "One sentence per line, one space between tokens. Record the sources and licences of the texts here.",
+            "## Sources",
+            _table(
+                ("file", "bytes", "documents", "sentences", "tokens", "SHA-256"),
+                [(s.path, s.bytes, s.documents, s.sentences, s.tokens, s.sha256) for s in self.sources],
+            ),
         ]
-
-    def _about_excluded(self) -> list[str]:
-        if not self.excluded:
-            return []
-        rows = [(text.path, text.dropped.sentences, text.dropped.tokens, text.sha256) for text in self.excluded]
-        return ["## Excluded texts", "", _table(("file", "sentences dropped", "tokens", "SHA-256"), rows), ""]
+        if self.options.get("join_hyphens"):
+            joined = f"{self.joined_words:,} of {self.broken_words:,} words"
+            paragraphs.append(f"{joined} that a hyphen broke at a line end were joined.")
+        dropped = [(reason, amount.sentences, amount.tokens) for reason, amount in self.dropped.items()]
+        paragraphs += ["## Dropped", _table(("reason", "sentences", "tokens"), dropped)]
+        if self.excluded:
+            rows = [(text.path, text.dropped.sentences, text.dropped.tokens, text.sha256) for text in self.excluded]
+            paragraphs += ["## Excluded texts", _table(("file", "sentences dropped", "tokens", "SHA-256"), rows)]
+        paragraphs += [
+            "## Files",
+            _table(
+                ("file", "sentences", "tokens", "bytes", "SHA-256"),
+                [(file.name, file.sentences, file.tokens, file.bytes, file.sha256) for file in files],
+            ),
+            "## Options",
+            f"Made by `elmokit prepare` ({self.made_by}). The same files and options give the same corpus.",
+            markdown_table(
+                ("option", "value"), [(name, str(value)) for name, value in self.options.items()], num_names=2
+            ),
+        ]
+        return "\n\n".join(paragraphs) + "\n"
 
     def _about_held_out(self) -> str:
         if not self.held_out:

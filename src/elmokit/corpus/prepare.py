@@ -31,7 +31,7 @@ from elmokit.corpus.manifest import (
     Source,
 )
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, script_share
-from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder
+from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import is_read_once
 from elmokit.system.messages import join_names, printable
@@ -153,7 +153,7 @@ def prepare(
     check_names(*raw, *how.exclude)  # which the manifest lists
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
-    tokenizer = _tokenizer(how)
+    tokenizer = morphemes() if how.unit == "morphemes" else tokenize if how.nfc else keep_spelling
     broken = find_broken_words(raw) if how.join_hyphens else None
     exclusion = Exclusion([Path(path) for path in how.exclude], num_words=how.exclude_words, tokenizer=tokenizer)
     with new_folder(folder) as staging:
@@ -180,9 +180,8 @@ def prepare(
             joined_words=broken.num_joined if broken else 0,
             marked_up=found.num_marked_up,
         )
-        for name, text in ((MANIFEST_NAME, manifest.markdown()), (MANIFEST_JSON_NAME, manifest.to_json())):
-            with atomic_write(staging / name) as unfinished:
-                unfinished.write_text(text, encoding="utf-8")
+        write_text(staging / MANIFEST_NAME, manifest.markdown())
+        write_text(staging / MANIFEST_JSON_NAME, manifest.to_json())
     return manifest
 
 
@@ -241,7 +240,9 @@ class _Sentences:
                         num_with_sentences = number
                         self._count_document(key)
                     self.num_marked_up += _MARKUP.search(sentence) is not None
-                    self._add(tokens, key)
+                    text_and_origin = " ".join(tokens).encode("utf-8") + b"\0" + _ORIGIN.pack(key, self._position)
+                    self._records.add(text_and_origin)
+                    self._position += 1
         return Source(
             path=os.fspath(path),
             bytes=path.stat().st_size,
@@ -309,17 +310,6 @@ class _Sentences:
         self.num_documents += 1
         self.num_held_out_documents += key < self._first_to_train
         self._lowest = min(self._lowest, key)
-
-    def _add(self, tokens: list[str], key: int) -> None:
-        text = " ".join(tokens).encode("utf-8")
-        self._records.add(text + b"\0" + _ORIGIN.pack(key, self._position))
-        self._position += 1
-
-
-def _tokenizer(how: Preparation) -> SentenceTokenizer:
-    if how.unit == "morphemes":
-        return morphemes()
-    return tokenize if how.nfc else keep_spelling
 
 
 def _random_number(seed: int, *path: str | int) -> int:

@@ -21,7 +21,11 @@ def keep_spelling(sentence: str) -> list[str]:
     spellings: defaultdict[str, deque[str]] = defaultdict(deque)
     for character in _characters(sentence):
         spellings[unicodedata.normalize("NFC", character)].append(character)
-    return ["".join(_next_spelling(spellings, character) for character in _characters(token)) for token in tokens]
+
+    def spelt(character: str) -> str:
+        return spellings[character].popleft() if spellings[character] else character
+
+    return ["".join(map(spelt, _characters(token))) for token in tokens]
 
 
 def morphemes() -> SentenceTokenizer:
@@ -45,16 +49,9 @@ def _characters(text: str) -> list[str]:
     """Characters together with the combining marks (and, in Hangul, the vowels and final consonants) after them."""
     characters: list[str] = []
     for code_point in text:
-        if characters and _joins(code_point):
+        joins = "\u1160" <= code_point <= "\u11ff" or unicodedata.category(code_point).startswith("M")
+        if characters and joins:
             characters[-1] += code_point
         else:
             characters.append(code_point)
     return characters
-
-
-def _joins(code_point: str) -> bool:
-    return "\u1160" <= code_point <= "\u11ff" or unicodedata.category(code_point).startswith("M")
-
-
-def _next_spelling(spellings: defaultdict[str, deque[str]], character: str) -> str:
-    return spellings[character].popleft() if spellings[character] else character

@@ -69,7 +69,10 @@ def write_vocabulary(
 
     The file is written completely or not at all. Raises ValueError for shards without a sentence or not in UTF-8.
     """
-    _check(min_count, max_size)
+    if min_count < 1:
+        raise ValueError(f"the minimum count is {min_count}; expected at least 1")
+    if max_size is not None and max_size <= len(SPECIALS):
+        raise ValueError(f"the maximum size is {max_size}; expected more than the {len(SPECIALS)} specials")
     shards, path = as_paths(shards), Path(path)
     check_is_not_input(path, *shards)
     with atomic_write(path) as unfinished, temporary_folder(path) as folder:
@@ -94,13 +97,6 @@ def write_vocabulary(
         )
 
 
-def _check(min_count: int, max_size: int | None) -> None:
-    if min_count < 1:
-        raise ValueError(f"the minimum count is {min_count}; expected at least 1")
-    if max_size is not None and max_size <= len(SPECIALS):
-        raise ValueError(f"the maximum size is {max_size}; expected more than the {len(SPECIALS)} specials")
-
-
 class _Counted:
     """The counts of all types, sorted on disk: first by token, to add up partial counts, then by count."""
 
@@ -113,7 +109,7 @@ class _Counted:
         """Number of tokens in the text that are `<S>` or `</S>`; those that are `<UNK>` count as unknown."""
         self._shards = shards
         self._by_count = ExternalSort(folder, memory_bytes=memory_bytes // 2)
-        for token, count in self._types(shards, ExternalSort(folder), memory_bytes=memory_bytes // 2):
+        for token, count in self._types(ExternalSort(folder), memory_bytes=memory_bytes // 2):
             self._add(token, count)
 
     def most_frequent(self, *, min_count: int, max_size: int | None) -> Iterator[tuple[str, int]]:
@@ -140,12 +136,12 @@ class _Counted:
         self.num_types += 1
         self._by_count.add(_COUNT.pack(_LARGEST - count) + token.encode("utf-8"))
 
-    def _types(self, shards: Sequence[Path], partial: ExternalSort, *, memory_bytes: int) -> Iterator[tuple[str, int]]:
+    def _types(self, partial: ExternalSort, *, memory_bytes: int) -> Iterator[tuple[str, int]]:
         """Every type with its count, in any order."""
         counter: Counter[str] = Counter()
         size = 0
         spilled = False
-        sentences = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
+        sentences = SentenceStream(self._shards, shuffle=False, num_epochs=1, warn=True)
         with progress_bar(unit=" sentences", label="counting") as bar:
             for tokens in sentences:
                 bar.update()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from elmokit.elmo.encoded_sentence import EncodedSentence
 from elmokit.elmo.layer_choice import (
@@ -308,11 +307,12 @@ class Elmo:
         vectors = self._vectors(tokens, layers, pooling, batch_size=batch_size, show_progress_bar=show_progress_bar)
         if normalize_embeddings:
             vectors = [unit_vectors(array) for array in vectors]
-        pooled = pooling is not None and not isinstance(sentences, str)
-        result = vectors if not pooled else np.stack(vectors) if vectors else self._empty(layers)
-        if convert_to_tensor:
-            result = torch.from_numpy(result).to(self.device) if pooled else [self._tensor(array) for array in vectors]
-        return result[0] if isinstance(sentences, str) else result
+        if isinstance(sentences, str) or pooling is None:
+            arrays = [torch.from_numpy(array).to(self.device) for array in vectors] if convert_to_tensor else vectors
+            return arrays[0] if isinstance(sentences, str) else arrays
+        depth = (self.num_layers,) if layers == "all" else ()
+        pooled = np.stack(vectors) if vectors else np.empty((0, *depth, self.dim), np.float32)
+        return torch.from_numpy(pooled).to(self.device) if convert_to_tensor else pooled
 
     def encode_sentences(
         self, sentences: Iterable[Sentence], **options: Unpack[EncodeOptions]
@@ -489,10 +489,3 @@ class Elmo:
     def _depth(self, layers: Layers) -> int:
         """Number of the highest layer that is needed."""
         return layers if isinstance(layers, int) else self.config.num_layers
-
-    def _empty(self, layers: Layers) -> Array:
-        depth = (self.config.num_layers + 1,) if layers == "all" else ()
-        return np.empty((0, *depth, self.config.output_dim), np.float32)
-
-    def _tensor(self, array: Array) -> Tensor:
-        return torch.from_numpy(array).to(self.device)

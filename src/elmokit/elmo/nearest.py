@@ -54,10 +54,7 @@ def nearest_occurrences(
 ) -> list[NearOccurrence]:
     """The nearest occurrences, nearest first; the same sentence in the corpus is left out.
 
-    encode: gives one array (T,E) for each list of tokens.
-    word: a token of the sentence, of which the first is meant, or the index of a token.
-    number: how many there are at most.
-    among: "any word", only occurrences of the "same word", as it is spelt, or only of "other words".
+    encode: gives one array (T,E) for each list of tokens. The other arguments are those of `Elmo.nearest`.
     Raises ValueError for a word that the sentence does not have, another `among`, and a number below 1.
     """
     if isinstance(corpus, str):

@@ -43,18 +43,14 @@ def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
 
 def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[list[int]]:
     """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    start = 0
+    while start < len(order):
         # the first sentence of a batch is its longest, so its length decides how many fit
-        if batch and (len(batch) + 1) * max(lengths[batch[0]], 1) > batch_size * TOKENS_PER_SENTENCE:
-            yield batch
-            batch = []
-        batch.append(index)
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+        fit = batch_size * TOKENS_PER_SENTENCE // max(lengths[order[start]], 1)
+        end = start + max(1, min(batch_size, fit))
+        yield order[start:end]
+        start = end
 
 
 def _items(given: object, subject: str, expected: str) -> Iterable[object]:

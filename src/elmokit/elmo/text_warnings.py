@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -47,16 +47,16 @@ class TextWarnings:
 
     def check(self, sentences: Sequence[Sequence[str]]) -> None:
         """Look at sentences that are about to be encoded."""
-        self._once("cut tokens", lambda: self._cut_tokens(sentences))
-        self._once("unread script", lambda: self._unread_script(sentences))
-        self._once("decomposed tokens", lambda: self._decomposed_tokens(sentences))
-        self._once("escaped marks", lambda: self._escaped_marks(sentences))
-        self._once("not single tokens", lambda: _not_single_tokens(sentences))
-
-    def _once(self, topic: str, message: Callable[[], str | None]) -> None:
-        if topic not in self._warned and (text := message()) is not None:
-            self._warned.add(topic)
-            warn_caller(f"{text} (this warning is shown once)")
+        for look in (
+            self._cut_tokens,
+            self._unread_script,
+            self._decomposed_tokens,
+            self._escaped_marks,
+            _not_single_tokens,
+        ):
+            if look.__name__ not in self._warned and (text := look(sentences)) is not None:
+                self._warned.add(look.__name__)
+                warn_caller(f"{text} (this warning is shown once)")
 
     def _cut_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
         """A limit of 48 bytes is only 16 Korean syllables."""

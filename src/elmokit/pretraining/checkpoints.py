@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from elmokit.files.atomic import atomic_write
+from elmokit.files.atomic import write_text
 from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.files.lines import MAX_LINE_BYTES
 from elmokit.formats.native import WEIGHTS_NAME
@@ -97,8 +97,7 @@ def save_checkpoint(checkpoint: Checkpoint, *, keep: int, keep_every: int) -> No
         write_weights(writing / WEIGHTS_NAME, checkpoint.weights, step=step)
         write_tensors(writing / TENSORS_FILE, checkpoint.tensors)
         record = checkpoint.progress.to_json()
-        with atomic_write(writing / PROGRESS_FILE) as unfinished:
-            unfinished.write_text(json.dumps(record | {CHECKSUM: _checksum(record)}), encoding="utf-8")
+        write_text(writing / PROGRESS_FILE, json.dumps(record | {CHECKSUM: _checksum(record)}))
         _sync(writing)
         if final.exists():
             shutil.rmtree(final)

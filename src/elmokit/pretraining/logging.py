@@ -36,8 +36,9 @@ class RunLog:
         self.config = config
         self.silent = silent
         self.path = run_dir / METRICS_NAME
-        wanted = config.tensorboard and not silent
-        self.writer = _tensorboard_writer(run_dir / TENSORBOARD_DIR, step) if wanted else None
+        self.writer: SummaryWriter | None = None
+        if config.tensorboard and not silent:
+            self.writer = require_tensorboard().SummaryWriter(str(run_dir / TENSORBOARD_DIR), purge_step=step + 1)
         has_bar = shows_bars() and not silent
         self.bar = progress_bar(unit="step", total=config.num_steps, done=step, show=None if has_bar else False)
         self._writes_lines = not (has_bar or silent)
@@ -80,8 +81,8 @@ class RunLog:
         self._write(progress, {"heldout": held_out})
 
     def _print_line(self, progress: PretrainingProgress) -> None:
-        steps_left = self.config.num_steps - progress.step
-        left = timedelta(seconds=round(progress.window.seconds_per_step * steps_left))
+        seconds_per_step = progress.window.seconds / max(progress.window.num_timed_steps, 1)
+        left = timedelta(seconds=round(seconds_per_step * (self.config.num_steps - progress.step)))
         step = f"step {progress.step}/{self.config.num_steps}"
         print(f"{step}: {self._text(progress)}, {left} left", file=sys.stderr, flush=True)
         self._last_line = progress.step, time.monotonic()
@@ -159,7 +160,3 @@ def require_tensorboard() -> Any:
     """The module that writes for TensorBoard. Raises ValueError, naming the extra, without it."""
     module = "torch.utils.tensorboard.writer"
     return require(module, package="tensorboard", extra="tb", purpose="tensorboard=true")
-
-
-def _tensorboard_writer(folder: Path, step: int) -> SummaryWriter:
-    return require_tensorboard().SummaryWriter(str(folder), purge_step=step + 1)

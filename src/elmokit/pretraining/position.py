@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from elmokit.corpus.batches import PackerState
@@ -36,11 +36,6 @@ class LossWindow:
         """Mean loss of the directions."""
         return sum(self.losses) / len(self.losses)
 
-    @property
-    def seconds_per_step(self) -> float:
-        """Mean seconds of the timed steps; 0 before this process has made one."""
-        return self.seconds / max(self.num_timed_steps, 1)
-
 
 @dataclass(frozen=True)
 class BestSoFar:
@@ -70,7 +65,7 @@ class PretrainingProgress:
     """Seconds of reading text and optimising, without evaluations and checkpoints."""
     window: LossWindow = LossWindow()
     """Losses that are not logged yet."""
-    best: BestSoFar = field(default_factory=BestSoFar)
+    best: BestSoFar = BestSoFar()
     """The best evaluation."""
 
     def after(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from elmokit.files.atomic import atomic_write, check_names
+from elmokit.files.atomic import check_names, write_text
 from elmokit.files.json_fields import MAX_BYTES, Fields
 from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
@@ -102,12 +102,10 @@ class RunRecord:
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
     """Write what a run knows before its first step into the folder that `start_writing` has made; config.json last."""
     vocabulary.write(run_dir / VOCABULARY_NAME)
-    with atomic_write(run_dir / CARD_NAME) as temporary:
-        temporary.write_text(_card(run_dir.name, record, len(vocabulary)), encoding="utf-8")
+    write_text(run_dir / CARD_NAME, _card(run_dir.name, record, len(vocabulary)))
     (run_dir / HELD_OUT_NAME).unlink(missing_ok=True)  # left by a start that was cut short
     if held_out:
-        with atomic_write(run_dir / HELD_OUT_NAME) as temporary:
-            temporary.write_text("".join(sentence + "\n" for sentence in held_out), encoding="utf-8")
+        write_text(run_dir / HELD_OUT_NAME, "".join(f"{sentence}\n" for sentence in held_out))
     write_record(run_dir, record)
 
 
@@ -119,9 +117,9 @@ def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_i
     check_can_be_recorded(run_dir, new)
     card = run_dir / CARD_NAME
     before = _card(run_dir.name, old, num_tokens_in_vocabulary)
-    if card.is_file() and _without_heading(card.read_text("utf-8", "replace")) == _without_heading(before):
-        with atomic_write(card) as temporary:
-            temporary.write_text(_card(run_dir.name, new, num_tokens_in_vocabulary), encoding="utf-8")
+    # a copy of the folder has another name, in the heading
+    if card.is_file() and card.read_text("utf-8", "replace").partition("\n")[2] == before.partition("\n")[2]:
+        write_text(card, _card(run_dir.name, new, num_tokens_in_vocabulary))
     write_record(run_dir, new)
 
 
@@ -144,17 +142,14 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
 
 def _values(record: RunRecord) -> dict[str, object]:
     settings = record.config.to_json()
-    pretraining: dict[str, object] = {"shards": [str(shard) for shard in record.shards]}
-    if record.shard_bytes:
-        pretraining[SIZES_KEY] = list(record.shard_bytes)
-    if record.shard_digests:
-        pretraining[DIGESTS_KEY] = list(record.shard_digests)
-    if record.text is not None:
-        pretraining[TEXT_KEY] = dataclasses.asdict(record.text)
-    if record.started_from is not None:
-        pretraining[START_KEY] = record.started_from
-    if record.changes:
-        pretraining[CHANGES_KEY] = [dataclasses.asdict(change) for change in record.changes]
+    known = {
+        SIZES_KEY: record.shard_bytes,
+        DIGESTS_KEY: record.shard_digests,
+        TEXT_KEY: record.text and dataclasses.asdict(record.text),
+        START_KEY: record.started_from,
+        CHANGES_KEY: [dataclasses.asdict(change) for change in record.changes],
+    }
+    pretraining = {"shards": [str(shard) for shard in record.shards]} | {key: one for key, one in known.items() if one}
     return {"bilm": settings.pop("bilm"), "pretraining": {**settings, **pretraining}}
 
 
@@ -196,11 +191,6 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
         started_from=read.get(START_KEY),
         changes=read.get(CHANGES_KEY, ()),
     )
-
-
-def _without_heading(card: str) -> str:
-    """A card without the name of its run, which a copy of the folder has changed."""
-    return card.partition("\n")[2]
 
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:

@@ -5,10 +5,11 @@ pyarrow parses the files; what it returns is validated before it is used. Errors
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from elmokit.system.messages import FormatError, join_names, printable
 from elmokit.system.python import require
@@ -17,7 +18,8 @@ PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1\0\0"
 
 
-class Groups(Protocol):
+@dataclass(frozen=True)
+class Groups:
     """The rows of a file, in groups. Schemas and arrays are those of pyarrow."""
 
     path: Path
@@ -27,70 +29,58 @@ class Groups(Protocol):
     columns: list[str]
     sizes: list[int]
     """Rows of each group."""
+    column_of: Callable[[int, str], Any]
+    """Reads a column of a group; `read` says what is wrong with it."""
 
     def read(self, group: int, column: str) -> Any:
         """A column of a group as an array of pyarrow, validated. Raises FormatError if it is damaged."""
-        ...
+        with refused(self.path, f"{self.kind} {group}"):
+            array = self.column_of(group, column)
+            array.validate(full=True)
+            if len(array) != self.sizes[group]:
+                raise ValueError(f"has {len(array)} rows, but {self.sizes[group]} were announced")
+            return array
 
 
-class ParquetGroups:
+def parquet_groups(path: Path) -> Groups:
     """The row groups of a Parquet file."""
+    with refused(path):
+        file = pyarrow_module("pyarrow.parquet").ParquetFile(path, memory_map=True)
+        schema, metadata = file.schema_arrow, file.metadata
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.kind = "row group"
-        with refused(path):
-            self._file = pyarrow_module("pyarrow.parquet").ParquetFile(path, memory_map=True)
-            self.schema = self._file.schema_arrow
-            self.columns: list[str] = self.schema.names
-            metadata = self._file.metadata
-            self.sizes: list[int] = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        def column_of(group: int, column: str) -> Any:
+            return file.read_row_group(group, columns=[column], use_threads=False).column(column).combine_chunks()
 
-    def read(self, group: int, column: str) -> Any:
-        with refused(self.path, f"row group {group}"):
-            table = self._file.read_row_group(group, columns=[column], use_threads=False)
-            return _validated(table.column(column).combine_chunks(), num_rows=self.sizes[group])
+        return Groups(path, "row group", schema, schema.names, sizes, column_of)
 
 
-class ArrowGroups:
+def arrow_groups(path: Path) -> Groups:
     """The record batches of an Arrow file (IPC, also called Feather 2), which is memory-mapped."""
+    arrow = pyarrow_module("pyarrow")
+    with refused(path):
+        file = pyarrow_module("pyarrow.ipc").open_file(arrow.memory_map(str(path)))
+        sizes = [file.get_batch(group).num_rows for group in range(file.num_record_batches)]
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.kind = "record batch"
-        arrow = pyarrow_module("pyarrow")
-        with refused(path):
-            self._file = pyarrow_module("pyarrow.ipc").open_file(arrow.memory_map(str(path)))
-            self.schema = self._file.schema
-            self.columns: list[str] = self.schema.names
-            self.sizes: list[int] = [
-                self._file.get_batch(group).num_rows for group in range(self._file.num_record_batches)
-            ]
+        def column_of(group: int, column: str) -> Any:
+            return file.get_batch(group).column(column)
 
-    def read(self, group: int, column: str) -> Any:
-        with refused(self.path, f"record batch {group}"):
-            return _validated(self._file.get_batch(group).column(column), num_rows=self.sizes[group])
+        return Groups(path, "record batch", file.schema, file.schema.names, sizes, column_of)
 
 
 def open_groups(path: Path) -> Groups:
-    """The groups of a Parquet or Arrow file, told by its first bytes. Raises FormatError for anything else."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    with path.open("rb") as file:
-        start = file.read(len(ARROW_MAGIC))
-    if start.startswith(PARQUET_MAGIC):
-        return ParquetGroups(path)
-    if start == ARROW_MAGIC:
-        return ArrowGroups(path)
-    raise FormatError(path, "is neither a Parquet file nor an Arrow file")
+    """The groups of an Arrow file, told by its first bytes, or else of a Parquet file."""
+    return arrow_groups(path) if _start(path) == ARROW_MAGIC else parquet_groups(path)
 
 
 def is_table(path: Path) -> bool:
     """Whether the file is a Parquet or Arrow file, by its first bytes."""
-    if not path.is_file():  # opening a pipe would block
-        return False
+    return path.is_file() and _start(path).startswith((PARQUET_MAGIC, ARROW_MAGIC))  # opening a pipe would block
+
+
+def _start(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(len(ARROW_MAGIC)).startswith((PARQUET_MAGIC, ARROW_MAGIC))
+        return file.read(len(ARROW_MAGIC))
 
 
 def pyarrow_module(name: str) -> Any:
@@ -107,6 +97,11 @@ def only_column(groups: Groups, names: Sequence[str]) -> str:
     raise FormatError(groups.path, f"has no column {wanted}; its columns are {there}")
 
 
+def parquet_writer(path: Path, schema: Any) -> Any:
+    """A writer of an uncompressed Parquet file, because vectors do not shrink; a context manager."""
+    return pyarrow_module("pyarrow.parquet").ParquetWriter(path, schema, compression="NONE", use_dictionary=False)
+
+
 @contextmanager
 def refused(path: Path, part: str | None = None) -> Generator[None]:
     """Turn pyarrow's errors about what a file holds into FormatError."""
@@ -118,10 +113,3 @@ def refused(path: Path, part: str | None = None) -> Generator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise FormatError(path, f"cannot be read: {printable(str(error).partition(chr(10))[0])}", part=part) from None
-
-
-def _validated(array: Any, *, num_rows: int) -> Any:
-    array.validate(full=True)
-    if len(array) != num_rows:
-        raise ValueError(f"has {len(array)} rows, but {num_rows} were announced")
-    return array

@@ -24,12 +24,11 @@ from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import FormatError
 from elmokit.text.alignment import token_offsets
 from elmokit.vectors.arrow_groups import (
-    ARROW_MAGIC,
-    PARQUET_MAGIC,
-    ArrowGroups,
     Groups,
-    ParquetGroups,
+    arrow_groups,
     only_column,
+    parquet_groups,
+    parquet_writer,
     pyarrow_module,
 )
 from elmokit.vectors.reader import read_about
@@ -46,49 +45,31 @@ GROUP_TOKENS = 16_384
 tokens: 16 MiB of a layer of 256 numbers."""
 
 
-def recognise_parquet(path: Path, start: bytes) -> bool:
-    """Whether the file, which starts with these bytes, is a Parquet file."""
-    return start.startswith(PARQUET_MAGIC)
-
-
-def recognise_arrow(path: Path, start: bytes) -> bool:
-    """Whether the file, which starts with these bytes, is an Arrow file."""
-    return start.startswith(ARROW_MAGIC)
-
-
 def write_parquet(path: Path, stored: FlatVectors) -> None:
-    """Write a Parquet file atomically, a row group at a time; it is not compressed, because vectors do not shrink."""
-    parquet = pyarrow_module("pyarrow.parquet")
+    """Write a Parquet file atomically, a row group at a time."""
     schema = table_schema(stored)
-    with (
-        atomic_write(path) as unfinished,
-        parquet.ParquetWriter(unfinished, schema, compression="NONE", use_dictionary=False) as file,
-    ):
+    with atomic_write(path) as unfinished, parquet_writer(unfinished, schema) as file:
         for batch in record_batches(stored, schema):
             file.write_batch(batch)
 
 
 def write_arrow(path: Path, stored: FlatVectors) -> None:
     """Write an Arrow file atomically, a record batch at a time."""
-    ipc = pyarrow_module("pyarrow.ipc")
     schema = table_schema(stored)
-    with (
-        atomic_write(path) as unfinished,
-        unfinished.open("wb") as disk,
-        ipc.new_file(disk, schema) as file,
-    ):
+    new_file = pyarrow_module("pyarrow.ipc").new_file
+    with atomic_write(path) as unfinished, unfinished.open("wb") as disk, new_file(disk, schema) as file:
         for batch in record_batches(stored, schema):
             file.write_batch(batch)
 
 
 def read_parquet(path: Path) -> TableVectors:
     """Open a Parquet file of vectors. Raises `FormatError` if it is damaged or has no column `vectors`."""
-    return TableVectors(ParquetGroups(path))
+    return TableVectors(parquet_groups(path))
 
 
 def read_arrow(path: Path) -> TableVectors:
     """Open an Arrow file of vectors. Raises `FormatError` if it is damaged or has no column `vectors`."""
-    return TableVectors(ArrowGroups(path))
+    return TableVectors(arrow_groups(path))
 
 
 class TableVectors:

@@ -16,6 +16,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ class CachedActivations:
 
     def __reduce__(self) -> tuple[Callable[..., CachedActivations], tuple[object, ...]]:
         """A copy opens the cache anew; a temporary one starts empty."""
-        return _opened, (self.elmo, self._given_folder, self.max_bytes)
+        return partial(CachedActivations, folder=self._given_folder, max_bytes=self.max_bytes), (self.elmo,)
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
         """Encode the sentences that the cache lacks, and add them to it as one piece."""
@@ -189,10 +190,6 @@ class CachedActivations:
         self._pieces[keys_path] = piece
         for number, key in enumerate(keys):
             self._kept.setdefault(key.tobytes(), (keys_path, number))
-
-
-def _opened(elmo: Elmo, folder: Path | None, max_bytes: int) -> CachedActivations:
-    return CachedActivations(elmo, folder=folder, max_bytes=max_bytes)
 
 
 def _key(sentence: Sequence[str]) -> Key:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
-from elmokit.vectors.arrays import MAGIC, fits_float16, map_npy, write_array, write_header
+from elmokit.vectors.arrays import fits_float16, map_npy, write_array, write_header
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
@@ -27,11 +27,6 @@ def offsets_path(path: Path) -> Path:
 def npy_files(path: Path) -> tuple[Path, ...]:
     """The paths of both files."""
     return (path, offsets_path(path))
-
-
-def recognise_npy(path: Path, start: bytes) -> bool:
-    """Whether the file, which starts with these bytes, is a NumPy array."""
-    return start.startswith(MAGIC)
 
 
 def read_npy(path: Path) -> FlatVectors:

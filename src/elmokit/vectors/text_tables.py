@@ -23,12 +23,8 @@ if TYPE_CHECKING:
     TypeVector = tuple[str, int, Float[np.ndarray, " E"]]
     """A word, its number of occurrences, and its vector."""
 
+START_OF_TSV = b"sentence_id\ttoken_id\t"
 _NOT_IN_WORD2VEC = re.compile(r"[ \t\r\n]")
-
-
-def recognise_tsv(path: Path, start: bytes) -> bool:
-    """Whether the file, which starts with these bytes, is a table that `write_tsv` wrote."""
-    return start.startswith(b"sentence_id\ttoken_id\t")
 
 
 def read_tsv(path: Path) -> NoReturn:

@@ -45,14 +45,10 @@ class WordVectorSource:
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]:
         """Layers in float32 on the CPU, zero at padding."""
         self.add(sentences)
-        arrays = [self._array(sentence) for sentence in sentences]
+        rows = ([self._vectors[token] for token in sentence] for sentence in sentences)
+        arrays = [np.array(vectors, np.float32).reshape(1, -1, self.dim) for vectors in rows]
         return padded_layers(arrays, num_layers=1, dim=self.dim)
 
     def fingerprint(self) -> str:
         """A hash of the file."""
         return file_digest(self.path).hex()[:32]
-
-    def _array(self, sentence: Sequence[str]) -> Float32[np.ndarray, "1 T E"]:
-        if not sentence:
-            return np.empty((1, 0, self.dim), np.float32)
-        return np.stack([self._vectors[token] for token in sentence])[None]

@@ -7,8 +7,8 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,41 +16,31 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 import pytest
-import torch
 from safetensors import safe_open
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
-from elmokit.model.bilm import BiLM
-from elmokit.model.config import BiLMConfig
 from elmokit.vectors.files import format_to_write, load_vectors
 from elmokit.vectors.hdf5 import write_hdf5
 from elmokit.vectors.jobs import embed_file as embed
 from elmokit.vectors.jobs.embed_file import embed_file
-from elmokit.vectors.jobs.partial import PartialVectors
 from elmokit.vectors.reader import FlatVectors
+from toy_bilm import random_bilm
+from toy_jobs import interrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 LINES = ["the cat sat", "", "on\tthe  mat .", "a\u2028b \u3000 c", "밥", *(f"line {n} of many" for n in range(12))]
 TOKENS = [["the", "cat", "sat"], [], ["on", "the", "mat", "."], ["a\u2028b", "\u3000", "c"], ["밥"]]
-TESTS = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "fuzz")]
+TESTS = [str(Path(__file__).parent), *(str(Path(__file__).parents[2] / name) for name in ("fuzz", "toys"))]
 """Where other processes find this file and its helpers."""
 ENDINGS = (".h5", ".npz", ".npy", ".safetensors")
+PARTS = ("journal.jsonl", "vectors", "offsets")
 
 
-def random_elmo(seed: int = 5) -> Elmo:
-    torch.manual_seed(seed)
-    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
-    with torch.no_grad():
-        for parameter in bilm.parameters():
-            parameter.normal_(std=0.3)
-    return Elmo(bilm)
-
-
-ELMO = random_elmo()
+ELMO = Elmo(random_bilm())
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +133,7 @@ def killed_while_removing(text: Path, output: Path, monkeypatch: pytest.MonkeyPa
         embed_file(ELMO, text, output)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", [*ENDINGS, ".parquet", ".arrow"])
 @pytest.mark.parametrize("block", [0, 1, 4])
 def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, block: int
@@ -165,22 +155,36 @@ def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
     assert not (tmp_path / f"out{ending}.partial").exists()
 
 
-@pytest.mark.parametrize("file", ["vectors", "offsets"])
-def test_a_part_that_was_cut_short_is_refused(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str):
-    output = tmp_path / "out.npz"
-    killed_while_embedding(text, output, monkeypatch, block=3)
-    os.truncate(tmp_path / "out.npz.partial" / file, 50)
-    with pytest.raises(ValueError, match=rf"{file}: is cut short; delete the folder .*out\.npz\.partial to start over"):
-        embed_file(ELMO, text, output, layers="all", resume=True)
+def cut_short(path: Path) -> None:
+    os.truncate(path, 50)
 
 
-def test_offsets_that_were_damaged_are_refused(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    output = tmp_path / "out.npz"
-    killed_while_embedding(text, output, monkeypatch, block=3)
-    content = bytearray((tmp_path / "out.npz.partial" / "offsets").read_bytes())
+def flip_a_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
     content[43] ^= 1
-    (tmp_path / "out.npz.partial" / "offsets").write_bytes(content)
-    with pytest.raises(ValueError, match=r"offsets: .*expected numbers that grow from 0"):
+    path.write_bytes(content)
+
+
+def make_a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "spoil", "message"),
+    [
+        *((file, cut_short, r"is cut short; delete the folder .*out\.npz\.partial to start") for file in PARTS[1:]),
+        ("offsets", flip_a_bit, ".*expected numbers that grow from 0"),
+        *((file, make_a_pipe, "there is no such file; delete the folder .* to start over") for file in PARTS),
+    ],
+)
+def test_a_part_that_is_damaged_is_refused_and_a_pipe_not_waited_for(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, spoil: Callable[[Path], None], message: str
+):
+    output = tmp_path / "out.npz"
+    killed_while_embedding(text, output, monkeypatch, block=3)
+    spoil(tmp_path / "out.npz.partial" / file)
+    with pytest.raises((ValueError, FileNotFoundError), match=f"{file}: {message}"):
         embed_file(ELMO, text, output, layers="all", resume=True)
     assert not output.exists()
 
@@ -215,39 +219,43 @@ def test_a_job_that_cannot_even_start_on_a_full_disk_leaves_nothing(text: Path, 
     assert os.listdir(tmp_path) == ["text.txt"]
 
 
-@pytest.mark.parametrize("name", ["journal.jsonl", "vectors", "offsets"])
-def test_a_pipe_in_the_place_of_a_part_is_not_waited_for(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-):
-    output = tmp_path / "out.npz"
-    killed_while_embedding(text, output, monkeypatch, block=3)
-    (tmp_path / "out.npz.partial" / name).unlink()
-    os.mkfifo(tmp_path / "out.npz.partial" / name)
-    with pytest.raises(FileNotFoundError, match=rf"{name}: there is no such file; delete the folder .* to start over"):
-        embed_file(ELMO, text, output, layers="all", resume=True)
-
-
 SCRIPT = """
-import os, signal, sys
+import sys
 sys.path[:0] = {paths!r}
 import test_embed_file as tests
 from elmokit.vectors.jobs import embed_file, partial
 
 embed_file.BLOCK_LINES = 4
 append = partial.PartialVectors.append
-def append_and_die(self, block, arrays):
+def append_and_then(self, block, arrays):
     append(self, block, arrays)
-    if self.num_lines >= 8:
-        os.kill(os.getpid(), signal.SIGKILL)
-partial.PartialVectors.append = append_and_die
+    tests.{then}(self.num_lines, tests.Path({output!r}))
+partial.PartialVectors.append = append_and_then
 embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
 """
 
 
+def job_of(text: Path, output: Path, then: Callable[[int, Path], None]) -> str:
+    """A script that embeds, and calls a function of this file after each block."""
+    return SCRIPT.format(paths=TESTS, text=str(text), output=str(output), then=then.__name__)
+
+
+def die_after_two_blocks(num_lines: int, output: Path) -> None:
+    if num_lines >= 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait_after_the_first(num_lines: int, output: Path) -> None:
+    """Until `working` is removed."""
+    if num_lines == 4:
+        output.with_name("working").touch()
+        while output.with_name("working").exists():
+            time.sleep(0.01)
+
+
 def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, forks: Any, tmp_path: Path):
     output = tmp_path / "out.npz"
-    script = SCRIPT.format(paths=TESTS, text=str(text), output=str(output))
-    done = forks.run_script(script)
+    done = forks.run_script(job_of(text, output, die_after_two_blocks))
     assert done.returncode == -signal.SIGKILL, done.stderr
     embed_file(ELMO, text, output, resume=True)
     embed_file(ELMO, text, tmp_path / "whole.npz")
@@ -277,38 +285,18 @@ def test_a_job_killed_at_its_start_and_again_while_that_is_removed_can_be_run_ag
     assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
 
 
-WAITING = """
-import sys
-sys.path[:0] = {paths!r}
-import test_embed_file as tests
-from elmokit.vectors.jobs import embed_file, partial
-
-embed_file.BLOCK_LINES = 4
-append = partial.PartialVectors.append
-def append_and_wait(self, block, arrays):
-    append(self, block, arrays)
-    if self.num_lines == 4:
-        print("working", flush=True)
-        sys.stdin.readline()
-partial.PartialVectors.append = append_and_wait
-embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
-"""
-
-
 def test_a_second_process_with_the_same_output_is_refused_and_does_not_disturb_the_first(
-    text: Path, tmp_path: Path, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    text: Path, tmp_path: Path, forks: Any, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ):
-    output = tmp_path / "out.h5"
-    script = WAITING.format(paths=TESTS, text=str(text), output=str(output))
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as first:
-        assert first.stdout is not None and first.stdout.readline() == "working\n"
-        for more in ([], ["--resume"]):
-            assert main(["embed", str(text), "-o", str(output), "--model", str(tiny_bilms[0]), *more]) == 2
-            assert f"error: {output} is in use by another process" in capsys.readouterr().err
-        first.communicate("go on\n")
-    assert first.returncode == 0
+    output, working = tmp_path / "out.h5", tmp_path / "working"
+    first = forks.start_script(job_of(text, output, wait_after_the_first))
+    while not working.exists():
+        time.sleep(0.01)
+    for more in ([], ["--resume"]):
+        assert main(["embed", str(text), "-o", str(output), "--model", str(tiny_bilms[0]), *more]) == 2
+        assert f"error: {output} is in use by another process" in capsys.readouterr().err
+    working.unlink()
+    assert forks.wait(first) == 0
     embed_file(ELMO, text, tmp_path / "whole.h5")
     assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt", "whole.h5"]
@@ -372,19 +360,10 @@ def test_a_text_of_the_output_s_name_is_not_taken_for_its_sentences(tmp_path: Pa
     assert not Path(f"{output}.tokens.txt").exists()
 
 
-def test_the_tokens_of_a_job_that_was_resumed_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_tokens_of_a_job_that_was_resumed_are_all_there(tmp_path: Path):
     (tmp_path / "raw.txt").write_text("".join(f"Line {number}.\n" for number in range(10)))
-    append, blocks = PartialVectors.append, iter(range(2))
-
-    def fail(self: PartialVectors, *arguments: Any, **others: Any) -> None:
-        if next(blocks, None) is None:
-            raise KeyboardInterrupt
-        append(self, *arguments, **others)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(PartialVectors, "append", fail)
-        with pytest.raises(KeyboardInterrupt):
-            embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
+    with interrupted(after=2):
+        embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
     assert not (tmp_path / "out.npz.tokens.txt").exists()
     embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
     assert (tmp_path / "out.npz.tokens.txt").read_text() == "".join(f"Line {number} .\n" for number in range(10))
@@ -424,7 +403,9 @@ def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path
     with pytest.raises(ValueError, match=r"8 lines of an interrupted job; add --resume, or resume=True, to continue"):
         embed_file(ELMO, text, output, layers="all")
     with pytest.raises(ValueError, match="a different model"):
-        embed_file(random_elmo(seed=6), text, output, layers="all", resume=True)
+        embed_file(Elmo(random_bilm(seed=6)), text, output, layers="all", resume=True)
+    with pytest.raises(ValueError, match="the interrupted job had a different precision"):
+        embed_file(Elmo(ELMO.bilm, precision="bfloat16"), text, output, layers="all", resume=True)
     with pytest.raises(ValueError, match=r"a different layers \('all', now 'top'\)"):
         embed_file(ELMO, text, output, layers="top", resume=True)
     with pytest.raises(ValueError, match="a different raw_text"):
@@ -485,40 +466,13 @@ def test_a_full_disk_leaves_nothing_unless_it_is_to_be_resumed(
         assert os.listdir(tmp_path) == ["text.txt"]
 
 
-FULL = """
-import resource, sys
-import numpy as np
-from pathlib import Path
-from elmokit.vectors.files import format_to_write
-from elmokit.vectors.reader import FlatVectors
-
-before = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
-path = Path({path!r})
-try:
-    format_to_write(path).write(path, FlatVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {{}}))
-except OSError as error:
-    sys.exit(error.errno)
-finally:
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)  # or coverage cannot write what it saw
-"""
-
-
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(forks: Any, tmp_path: Path, ending: str):
-    script = FULL.format(path=str(tmp_path / f"out{ending}"))
-    done = forks.run_script(script)
-    assert (done.returncode, done.stderr) == (errno.EFBIG, "")
+def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(tmp_path: Path, ending: str):
+    path = tmp_path / f"out{ending}"
+    vectors = FlatVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {})
+    with files_of_at_most(50_000), pytest.raises(OSError, match="File too large"):
+        format_to_write(path).write(path, vectors)
     assert os.listdir(tmp_path) == []
-
-
-def test_a_disk_that_is_too_small_is_noticed_before_the_work(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(embed.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
-    with pytest.raises(OSError, match=r"out\.h5: needs .* while it is written"):
-        embed_file(ELMO, text, tmp_path / "out.h5")
-    assert os.listdir(tmp_path) == ["text.txt"]
 
 
 def test_a_failed_writer_keeps_the_older_output(text: Path, tmp_path: Path):
@@ -540,11 +494,3 @@ def test_the_file_says_what_made_it(text: Path, tmp_path: Path):
     with safe_open(tmp_path / "out.safetensors", "numpy") as file:
         assert file.metadata() == expected
     assert json.loads(str(np.load(tmp_path / "out.npz")["about"])) == expected
-
-
-def test_a_job_is_not_resumed_in_another_precision(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    output = tmp_path / "out.npz"
-    killed_while_embedding(text, output, monkeypatch, block=1)
-    other = Elmo(ELMO.bilm, precision="bfloat16")
-    with pytest.raises(ValueError, match="the interrupted job had a different precision"):
-        embed_file(other, text, output, layers="all", resume=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +13,12 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import Layers
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.jobs import embed_file, proteins
-from elmokit.vectors.jobs.partial import PartialVectors
 from elmokit.vectors.jobs.proteins import ProteinVectors, embed_fasta, protein_vectors, read_fasta
+from toy_jobs import interrupted
 
 MODEL = Path(__file__).parents[2] / "fixtures" / "formats" / "checkpoints" / "char"
-TEXT = ">sp|P1|ONE some words\nMKV\nlaa*\n\n>second protein\nM K\n>third\n" + "A" * 30 + "\n"
-SEQUENCES = [("P1", "MKVLAA"), ("second", "MK"), ("third", "A" * 30)]
+TEXT = ">sp|P1|ONE some words\nMKV\nlaa*\n\n>second protein\nM K\n"
+SEQUENCES = [("P1", "MKVLAA"), ("second", "MK")]
 
 
 @pytest.fixture(scope="module")
@@ -94,95 +93,69 @@ def test_proteins_that_are_encoded_apart_have_the_same_vectors(
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Path:
-    path = tmp_path / "proteins.fasta"
-    path.write_text(">sp|P1|ONE\nMKV\nlaa\n>second\nMK\n")
-    return path
+def expected(elmo: Elmo, fasta: Path) -> list[ProteinVectors]:
+    return list(protein_vectors(elmo, fasta))
 
 
-@pytest.fixture
-def expected(elmo: Elmo, two: Path) -> list[ProteinVectors]:
-    return list(protein_vectors(elmo, two))
-
-
-@pytest.mark.parametrize("ending", [".h5", ".npz", ".npy", ".safetensors", ".parquet"])
-def test_a_vector_for_each_residue_is_the_sum_of_its_layers(
-    elmo: Elmo, two: Path, expected: list[ProteinVectors], ending: str
-):
-    output = two.with_suffix(ending)
-    done = embed_fasta(elmo, two, output)
+def test_a_vector_for_each_residue_is_the_sum_of_its_layers(elmo: Elmo, fasta: Path, expected: list[ProteinVectors]):
+    output = fasta.with_suffix(".h5")
+    done = embed_fasta(elmo, fasta, output)
     assert (done.num_lines, done.num_tokens) == (2, 8)
     for array, protein in zip(load_vectors(output), expected, strict=True):
         assert np.allclose(array, protein.residues, atol=1e-6)
-    assert output.with_name(f"proteins{ending}.names.txt").read_text() == "P1\nsecond\n"
-    assert sorted(path.name for path in two.parent.iterdir() if ".partial" in path.name) == []
+    assert output.with_name("proteins.h5.names.txt").read_text() == "P1\nsecond\n"
+    assert not list(fasta.parent.glob("*.partial*"))
 
 
-def test_a_vector_for_each_protein_is_the_mean_of_its_residues(elmo: Elmo, two: Path, expected: list[ProteinVectors]):
-    embed_fasta(elmo, two, two.with_suffix(".npz"), per_protein=True)
-    vectors = load_vectors(two.with_suffix(".npz"))
+def test_a_vector_for_each_protein_is_the_mean_of_its_residues(elmo: Elmo, fasta: Path, expected: list[ProteinVectors]):
+    embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=True)
+    vectors = load_vectors(fasta.with_suffix(".npz"))
     assert [array.shape for array in vectors] == [(1, elmo.dim)] * 2
     for array, protein in zip(vectors, expected, strict=True):
         assert np.allclose(array[0], protein.protein, atol=1e-6)
 
 
 @pytest.mark.parametrize(("layers", "shape"), [("all", (3, 6)), ("top", (6,)), ("average", (6,)), (0, (6,))])
-def test_other_layers_can_be_asked_for(elmo: Elmo, two: Path, layers: Layers, shape: tuple[int, ...]):
-    embed_fasta(elmo, two, two.with_suffix(".npy"), layers=layers)
-    array = load_vectors(two.with_suffix(".npy"))[0]
+def test_other_layers_can_be_asked_for(elmo: Elmo, fasta: Path, layers: Layers, shape: tuple[int, ...]):
+    embed_fasta(elmo, fasta, fasta.with_suffix(".npy"), layers=layers)
+    array = load_vectors(fasta.with_suffix(".npy"))[0]
     assert array.shape == (*shape, elmo.dim)
     assert np.allclose(array, elmo.encode([list("MKVLAA")], layers=layers)[0], atol=1e-6)
 
 
-def test_the_tokens_of_an_earlier_job_do_not_stay(elmo: Elmo, two: Path):
-    output = two.with_suffix(".npz")
-    (two.parent / "proteins.npz.tokens.txt").write_text("of an earlier job\n")
-    embed_fasta(elmo, two, output)
-    assert not (two.parent / "proteins.npz.tokens.txt").exists()
-
-
-def test_what_is_not_fasta_leaves_nothing(elmo: Elmo, two: Path):
+def test_what_is_not_fasta_leaves_nothing(elmo: Elmo, fasta: Path):
     for text, message in (("MKV\n", "line 1: a sequence without a header"), ("", "has no proteins; expected FASTA")):
-        two.write_text(text)
+        fasta.write_text(text)
         with pytest.raises(ValueError, match=message):
-            embed_fasta(elmo, two, two.with_suffix(".npz"))
-    assert [path.name for path in two.parent.iterdir()] == ["proteins.fasta"]
+            embed_fasta(elmo, fasta, fasta.with_suffix(".npz"))
+    assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
 @pytest.mark.parametrize("per_protein", [False, True])
 def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
-    elmo: Elmo, two: Path, monkeypatch: pytest.MonkeyPatch, per_protein: bool
+    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch, per_protein: bool
 ):
     monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 5)
-    whole, output = two.with_name("whole.npz"), two.with_name("out.npz")
-    embed_fasta(elmo, two, whole, per_protein=per_protein)
-    append, blocks = PartialVectors.append, iter(range(1))
-
-    def die(self: PartialVectors, *arguments: Any, **others: Any) -> None:
-        if next(blocks, None) is None:
-            raise KeyboardInterrupt
-        append(self, *arguments, **others)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(PartialVectors, "append", die)
-        with pytest.raises(KeyboardInterrupt):
-            embed_fasta(elmo, two, output, per_protein=per_protein)
+    whole, output = fasta.with_name("whole.npz"), fasta.with_name("out.npz")
+    embed_fasta(elmo, fasta, whole, per_protein=per_protein)
+    with interrupted(after=1):
+        embed_fasta(elmo, fasta, output, per_protein=per_protein)
     with pytest.raises(ValueError, match="add --resume, or resume=True, to continue it"):
-        embed_fasta(elmo, two, output, per_protein=per_protein)
+        embed_fasta(elmo, fasta, output, per_protein=per_protein)
     with pytest.raises(ValueError, match="the interrupted job had a different per_protein"):
-        embed_fasta(elmo, two, output, per_protein=not per_protein, resume=True)
-    text = two.read_text()
-    two.write_text(text.replace("MKV", "MKL"))
+        embed_fasta(elmo, fasta, output, per_protein=not per_protein, resume=True)
+    text = fasta.read_text()
+    fasta.write_text(text.replace("MKV", "MKL"))
     with pytest.raises(ValueError, match="the first 1 proteins are not those that the interrupted job embedded"):
-        embed_fasta(elmo, two, output, per_protein=per_protein, resume=True)
-    two.write_text(text)
-    embed_fasta(elmo, two, output, per_protein=per_protein, resume=True)
+        embed_fasta(elmo, fasta, output, per_protein=per_protein, resume=True)
+    fasta.write_text(text)
+    embed_fasta(elmo, fasta, output, per_protein=per_protein, resume=True)
     assert output.read_bytes() == whole.read_bytes()
     assert output.with_name(f"{output.name}.names.txt").read_text() == "P1\nsecond\n"
 
 
 def test_the_bytes_of_proteins_that_are_encoded_together_do_not_depend_on_what_was_encoded_before(
-    elmo: Elmo, two: Path, monkeypatch: pytest.MonkeyPatch
+    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch
 ):
     done: list[str] = []
     encode = elmo.encode
@@ -190,23 +163,23 @@ def test_the_bytes_of_proteins_that_are_encoded_together_do_not_depend_on_what_w
     monkeypatch.setattr(Elmo, "same_in_any_batch", False)
     monkeypatch.setattr(elmo, "forget_tokens", lambda: done.append("forget"))
     monkeypatch.setattr(elmo, "encode", lambda *given, **options: done.append("encode") or encode(*given, **options))
-    embed_fasta(elmo, two, two.with_suffix(".npz"))
+    embed_fasta(elmo, fasta, fasta.with_suffix(".npz"))
     assert done == ["forget", "encode"] * 2
 
 
 @pytest.mark.parametrize(("per_protein", "size"), [(False, "768 bytes"), (True, "192 bytes")])
 def test_a_disk_that_is_too_small_is_noticed_before_the_work(
-    elmo: Elmo, two: Path, monkeypatch: pytest.MonkeyPatch, per_protein: bool, size: str
+    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch, per_protein: bool, size: str
 ):
     monkeypatch.setattr(embed_file.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 100}))
     with pytest.raises(OSError, match=rf"proteins\.npz: needs {size} while it is written"):
-        embed_fasta(elmo, two, two.with_suffix(".npz"), per_protein=per_protein)
-    assert [path.name for path in two.parent.iterdir()] == ["proteins.fasta"]
+        embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=per_protein)
+    assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
-def test_the_verb_embeds_fasta(two: Path, expected: list[ProteinVectors], capsys: pytest.CaptureFixture[str]):
-    output = two.with_suffix(".npz")
-    arguments = ["embed", str(two), "-o", str(output), "--model", str(MODEL), "--fasta", "--per-protein"]
+def test_the_verb_embeds_fasta(fasta: Path, expected: list[ProteinVectors], capsys: pytest.CaptureFixture[str]):
+    output = fasta.with_suffix(".npz")
+    arguments = ["embed", str(fasta), "-o", str(output), "--model", str(MODEL), "--fasta", "--per-protein"]
     assert main([*arguments, "--device", "cpu"]) == 0
     assert capsys.readouterr().out.startswith(f"{output}: 2 proteins, 2 vectors, ")
     assert np.allclose(load_vectors(output)[1][0], expected[1].protein, atol=1e-6)

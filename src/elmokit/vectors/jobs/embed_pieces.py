@@ -18,7 +18,7 @@ import numpy as np
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import first_token
-from elmokit.vectors.arrow_groups import ParquetGroups, pyarrow_module
+from elmokit.vectors.arrow_groups import parquet_groups, parquet_writer, pyarrow_module
 from elmokit.vectors.arrow_layout import read_parquet, record_batches, table_schema
 from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
 from elmokit.vectors.jobs.sources import ColumnSource
@@ -78,7 +78,7 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
     return [
         Piece(file, group, output_folder / f"{file.stem}-{group:05}.parquet")
         for file in files
-        for group, num_rows in enumerate(ParquetGroups(file).sizes)
+        for group, num_rows in enumerate(parquet_groups(file).sizes)
         if num_rows  # pyarrow writes an empty row group for an empty table
     ]
 
@@ -112,7 +112,7 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
             vectors = _flat(arrays, about, Texts(block, settings.raw_text))
             for batch in record_batches(vectors, table_schema(vectors)):
                 table = _joined(others.slice(num_sentences, batch.num_rows), batch)
-                writer = writer or _writer(unfinished, table.schema)
+                writer = writer or parquet_writer(unfinished, table.schema)
                 writer.write_table(table)
                 num_sentences += batch.num_rows
             num_tokens += len(vectors.vectors)
@@ -143,10 +143,6 @@ def _joined(others: Any, batch: Any) -> Any:
     fields = [*(others.schema.field(name) for name in kept), *batch.schema]
     arrow = pyarrow_module("pyarrow")
     return arrow.table(columns, schema=arrow.schema(fields, metadata=batch.schema.metadata))
-
-
-def _writer(path: Path, schema: Any) -> Any:
-    return pyarrow_module("pyarrow.parquet").ParquetWriter(path, schema, compression="NONE", use_dictionary=False)
 
 
 def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
