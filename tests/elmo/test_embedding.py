@@ -276,7 +276,7 @@ def test_the_default_device_of_the_program_changes_nothing():
 
 def test_refuses_layers_that_it_does_not_have():
     for choice, message in (
-        (3, "layers is 3; the model has layers 0 to 2"),
+        (3, r"layers is 3; this model has layers 0 \(token representation\) to 2"),
         ("best", "layers is 'best'; expected mix"),
         ([0.5, 0.5], r"layers is \[0.5, 0.5\]; expected 3 finite weights"),
     ):

@@ -46,7 +46,7 @@ def loopback_is_up() -> bool:
 def pretrain_together(*arguments: object) -> None:
     """In two processes of their own, on one thread each."""
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "elmokit", "pretrain"]
-    environment = unmeasured_environment() | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    environment = unmeasured_environment() | {"OMP_NUM_THREADS": "1"}
     command = [sys.executable, *launcher, *map(str, arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -55,12 +55,11 @@ def pretrain_together(*arguments: object) -> None:
 def resume_together(run: Path, forks: Any) -> tuple[list[int], str]:
     """In two forks, as torchrun starts processes; their exit codes, and what the second says on stderr."""
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "CUDA_VISIBLE_DEVICES": ""}
-    said = run.with_name("stderr")
-    command = ("pretrain", "--resume", run)
-    processes = [forks.start(*command, stderr=said, RANK=rank, LOCAL_RANK=rank, **group) for rank in "01"]
-    return [forks.wait(process) for process in processes], said.read_text()
+        group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    said = [run.with_name(f"stderr-{rank}") for rank in range(2)]
+    command = ("pretrain", "--resume", run, "--device", "cpu")
+    processes = [forks.start(*command, stderr=path, RANK=path.name[-1], **group) for path in said]
+    return [forks.wait(process) for process in processes], said[1].read_text()
 
 
 def losses(run: Path) -> list[tuple[int, list[float]]]:
@@ -76,13 +75,15 @@ def assert_same_losses(run: Path, other: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 @pytest.mark.skipif(not loopback_is_up(), reason="torchrun needs the loopback interface, which is down")
 def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path, forks: Any) -> None:
     generator = torch.Generator().manual_seed(3)
     lengths = torch.randint(2, 12, (80,), generator=generator).tolist()
     picks = [torch.randint(len(WORDS), (length,), generator=generator).tolist() for length in lengths]
     shard, vocabulary = write_text(tmp_path, "".join(" ".join(WORDS[word] for word in line) + "\n" for line in picks))
-    begin = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--set", *SETTINGS]
+    begin = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--device", "cpu"]
+    begin += ["--set", *SETTINGS]
     alone, together = tmp_path / "alone", tmp_path / "together"
     assert main(["pretrain", *map(str, begin), "--run-dir", str(alone)]) == 0
     pretrain_together(*begin, "--run-dir", together)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from elmokit.corpus.manifest import MANIFEST_JSON_NAME, MANIFEST_NAME
@@ -30,6 +30,7 @@ class CorpusPosition:
     sentence: int = 0
 
 
+@dataclass(eq=False)
 class SentenceStream:
     """Sentences (lists of tokens), endless or for `num_epochs`; `shuffle=False` keeps the order of the files.
 
@@ -39,35 +40,24 @@ class SentenceStream:
     them is the manifest of a corpus, or is not text.
     """
 
-    def __init__(
-        self,
-        shards: Sequence[Path],
-        *,
-        seed: int = 0,
-        purpose: str = "",
-        shuffle: bool = True,
-        raw_text: bool = False,
-        column: str | None = None,
-        is_shard: bool = True,
-        warn: bool = False,
-        num_epochs: int | None = None,
-        position: CorpusPosition | None = None,
-    ) -> None:
-        if not shards:
+    shards: Sequence[Path]
+    _: KW_ONLY
+    seed: int = 0
+    purpose: str = ""
+    shuffle: bool = True
+    raw_text: bool = False
+    column: str | None = None
+    is_shard: bool = True
+    warn: bool = False
+    num_epochs: int | None = None
+    position: CorpusPosition = CorpusPosition()
+
+    def __post_init__(self) -> None:
+        if not self.shards:
             raise ValueError("no shards were given; expected at least one text file with one sentence per line")
-        for path in shards:
+        for path in self.shards:
             if path.name in (MANIFEST_NAME, MANIFEST_JSON_NAME):
                 raise ValueError(f"{path} is about a corpus, not a part of it; give its shards: {path.parent}/train-*")
-        self.shards = list(shards)
-        self.seed = seed
-        self.purpose = purpose
-        self.shuffle = shuffle
-        self.raw_text = raw_text
-        self.column = column
-        self.is_shard = is_shard
-        self.warn = warn
-        self.num_epochs = num_epochs
-        self.position = position or CorpusPosition()
         self._sentences = self._read()
 
     def __iter__(self) -> Iterator[list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 import torch
 
-from elmokit.elmo.encoded_sentence import EncodedSentence
 from elmokit.elmo.layer_choice import (
     DEFAULT_LAYERS,
     Layers,
@@ -50,7 +50,7 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Float, Float32
 
     from elmokit.formats.weights import StoredBiLM
     from elmokit.layers.sampled_softmax import Softmax
@@ -58,6 +58,24 @@ if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedSentence:
+    """What `Elmo.encode_sentences` returns for each sentence: token i has `offsets[i]` and `vectors[..., i, :]`."""
+
+    text: str | None
+    """The sentence as it was given; None if it was given as a list of tokens."""
+    tokens: list[str]
+    offsets: list[tuple[int, int]] | None
+    """Start and end of each token in `text`, in characters; None without a text."""
+    vectors: Float32[np.ndarray, "*L T E"]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        return f"EncodedSentence({self.tokens!r}, vectors {self.vectors.shape})"
 
 
 class EncodeOptions(TypedDict, total=False):

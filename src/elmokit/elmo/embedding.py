@@ -245,10 +245,8 @@ class _Shared:
 
 
 def _checked_choice(layers: LayerChoice, *, num_layers: int) -> LayerChoice:
-    if not isinstance(layers, int | str):
+    if not isinstance(layers, str):
         return cast("LayerChoice", as_layers(layers, top=num_layers - 1))
-    if isinstance(layers, int) and not 0 <= layers < num_layers:
-        raise ValueError(f"layers is {layers}; the model has layers 0 to {num_layers - 1}")
-    if not isinstance(layers, int) and layers not in ("mix", "top", "average"):
+    if layers not in ("mix", "top", "average"):
         raise ValueError(f"layers is {layers!r}; expected mix, top, average, a number, or a weight for each layer")
     return layers

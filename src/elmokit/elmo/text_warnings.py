@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -36,14 +37,15 @@ _MAX_SHOWN = 40
 _NAMES = {"CJK": "Chinese characters"}
 
 
+@dataclass
 class TextWarnings:
     """Warns of each thing at most once."""
 
-    def __init__(self, *, spelling: Spelling, vocabulary: Vocabulary | None, name: str) -> None:
-        self._spelling = spelling
-        self._vocabulary = vocabulary
-        self._name = name
-        self._warned: set[str] = set()
+    spelling: Spelling
+    vocabulary: Vocabulary | None
+    name: str
+    warned: set[str] = field(default_factory=set[str])
+    """The things that it has warned of."""
 
     def check(self, sentences: Sequence[Sequence[str]]) -> None:
         """Look at sentences that are about to be encoded."""
@@ -54,50 +56,50 @@ class TextWarnings:
             self._escaped_marks,
             _not_single_tokens,
         ):
-            if look.__name__ not in self._warned and (text := look(sentences)) is not None:
-                self._warned.add(look.__name__)
+            if look.__name__ not in self.warned and (text := look(sentences)) is not None:
+                self.warned.add(look.__name__)
                 warn_caller(f"{text} (this warning is shown once)")
 
     def _cut_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
         """A limit of 48 bytes is only 16 Korean syllables."""
-        num_cut = sum(map(self._spelling.num_cut, sentences))
+        num_cut = sum(map(self.spelling.num_cut, sentences))
         if not num_cut:
             return None
         return (
-            f"{num_cut:,} of {sum(map(len, sentences)):,} tokens are longer than the {self._spelling.limit} that this "
+            f"{num_cut:,} of {sum(map(len, sentences)):,} tokens are longer than the {self.spelling.limit} that this "
             "model reads; the rest of each is ignored"
         )
 
     def _unread_script(self, sentences: Sequence[Sequence[str]]) -> str | None:
-        script = unread_script(self._vocabulary, sentences)
+        script = unread_script(self.vocabulary, sentences)
         if script is None:
             return None
         shown = _NAMES.get(script, script.title())
         return (
-            f"most of this text is written in {shown}, of which {self._name} has read almost nothing; {advice(script)}"
+            f"most of this text is written in {shown}, of which {self.name} has read almost nothing; {advice(script)}"
         )
 
     def _decomposed_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
         """`tokenize` gives NFC; macOS and some corpora have NFD, whose bytes are those of other words."""
-        if self._vocabulary is None:
+        if self.vocabulary is None:
             return None
         number = num_decomposed(token for tokens in sentences for token in tokens)
-        if not number or num_decomposed(self._vocabulary.tokens[:NUM_FREQUENT_TOKENS]):
+        if not number or num_decomposed(self.vocabulary.tokens[:NUM_FREQUENT_TOKENS]):
             return None
         return (
             f"{number:,} of {sum(map(len, sentences)):,} tokens are not in Unicode NFC, such as syllables in NFD, and "
-            f"{self._name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
+            f"{self.name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
         )
 
     def _escaped_marks(self, sentences: Sequence[Sequence[str]]) -> str | None:
         """`-LRB-` of the Penn Treebank, where the vocabulary has `(`."""
-        if self._vocabulary is None:
+        if self.vocabulary is None:
             return None
         for token in (token for tokens in sentences for token in tokens):
             mark = TREEBANK_MARKS.get(token)
-            if mark is not None and mark in self._vocabulary and token not in self._vocabulary:
+            if mark is not None and mark in self.vocabulary and token not in self.vocabulary:
                 return (
-                    f"the text has marks as the Penn Treebank writes them, such as {token}, where {self._name} has "
+                    f"the text has marks as the Penn Treebank writes them, such as {token}, where {self.name} has "
                     f"read {mark}; replace them"
                 )
         return None

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.digests import file_digest
-from elmokit.vectors.padded import padded_layers
+from elmokit.model.vector_source import VectorSource, padded_layers
 
 if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Float, Float32
     from torch import Tensor
-
-    from elmokit.model.vector_source import VectorSource
 
     Sentences = Sequence[Sequence[str]]
     Encode = Callable[[Sentences], Sequence[Float32[np.ndarray, "L T E"]]]

@@ -17,7 +17,7 @@ from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
-from elmokit.vectors.type_averages import TypeSums, layers_of_types
+from elmokit.vectors.jobs.types import TypeSums, layers_of_types
 
 if TYPE_CHECKING:
     from jaxtyping import Float32

@@ -74,7 +74,7 @@ def new_packers(
 
     own: the streams of this process.
     """
-    start = PackerState(CorpusPosition(), ([],) * config.batch_size)
+    start = PackerState(CorpusPosition(), (list[str](),) * config.batch_size)
     packers: list[Packer] = []
     for index, purpose in enumerate(("forward", "backward")[: config.bilm.num_directions]):
         state = states[index] if states else start

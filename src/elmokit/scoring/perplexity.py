@@ -269,7 +269,7 @@ def _carried(
 ) -> Iterator[tuple[int, Float[Tensor, "B D"], Int[Tensor, " B"]]]:
     """(direction, top activations, targets) of parallel rows, one token per step, whose states are never reset."""
     packers = [
-        Packer(sentences(), vocabulary, rows=[[]] * CARRIED_ROWS, bptt_steps=1, backward=index == 1)
+        Packer(sentences(), vocabulary, rows=[list[str]()] * CARRIED_ROWS, bptt_steps=1, backward=index == 1)
         for index in range(len(packed.lstms))
     ]
     states = packed.zero_state(CARRIED_ROWS)

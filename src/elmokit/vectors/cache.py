@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folder
+from elmokit.model.vector_source import padded_layers
 from elmokit.system.batches import batched
 from elmokit.system.messages import first_token
 from elmokit.system.progress_bar import progress_bar
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cache_limit, make_room
 from elmokit.vectors.npy import read_npy, write_sentences
-from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float16

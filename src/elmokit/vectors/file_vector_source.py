@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.digests import file_digest
+from elmokit.model.vector_source import padded_layers
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
     from jaxtyping import Float

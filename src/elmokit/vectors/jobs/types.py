@@ -1,14 +1,18 @@
-"""A file of sentences -> a text file with one vector for each word: its average (`elmokit embed --types`)."""
+"""A file of sentences -> a text file with one vector for each word: its average (`elmokit embed --types`).
+
+Such vectors are static, out of a biLM (Bommasani et al., 2020).
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.elmo.layer_choice import DEFAULT_LAYERS
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
 from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
@@ -16,9 +20,11 @@ from elmokit.system.progress_bar import progress_bar
 from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
 from elmokit.vectors.jobs.sources import open_source, read_once
 from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
-from elmokit.vectors.type_averages import TypeSums, layers_of_types
 
 if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float32
+
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
 
@@ -84,3 +90,39 @@ def embed_types(
             vectors = ((word, sums.counts[word], sums.average(word)) for word in words)
             _WRITERS[output.suffix](file, vectors, num_words=len(words), dim=elmo.dim)
         return EmbeddedTypes(len(words), sentences.num_tokens)
+
+
+@dataclass
+class TypeSums:
+    """Sums of the vectors of words over their occurrences; the memory grows with the number of different words."""
+
+    wanted: Collection[str] | None = None
+    """The words that are added; None adds all."""
+    counts: Counter[str] = field(default_factory=Counter[str])
+    """Number of occurrences."""
+    _sums: dict[str, Float32[np.ndarray, " E"]] = field(default_factory=dict[str, "Float32[np.ndarray, ' E']"])
+
+    def add(self, sentence: Sequence[str], array: Float32[np.ndarray, "T E"]) -> None:
+        """Add the vectors of the tokens of a sentence."""
+        for token, vector in zip(sentence, array, strict=True):
+            if self.wanted is not None and token not in self.wanted:
+                continue
+            if token in self._sums:
+                self._sums[token] += vector
+            else:
+                self._sums[token] = vector.copy()
+            self.counts[token] += 1
+
+    def average(self, word: str) -> Float32[np.ndarray, " E"]:
+        """The average of a word that has occurred."""
+        return self._sums[word] / self.counts[word]
+
+
+def layers_of_types(layers: Layers, *, top: int) -> Layers:
+    """Layers as `as_layers` gives them. Raises ValueError for "all", too."""
+    layers = as_layers(layers, top=top)
+    if layers == "all":
+        raise ValueError(
+            "layers is 'all'; a word has one vector, of 'top', 'average', the number of a layer, or a weight for each"
+        )
+    return layers
