@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.digests import file_digest
+from elmokit.system.batches import batched
 from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
@@ -89,6 +90,4 @@ def of_equal_length(sentences: Sentences, *, most: int) -> list[list[int]]:
     for number, sentence in enumerate(sentences):
         if sentence:
             groups[len(sentence)].append(number)
-    return [
-        numbers[start : start + most] for _, numbers in sorted(groups.items()) for start in range(0, len(numbers), most)
-    ]
+    return [batch for _, numbers in sorted(groups.items()) for batch in batched(numbers, size=most)]
