@@ -38,3 +38,15 @@ def test_the_pages_of_explore_are_removed_when_its_terminal_is_closed(
     monkeypatch.setattr(webbrowser, "open", close_terminal)
     assert main(["explore"]) == 0
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_browser_the_address_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr("elmokit.web.explore.site.write_site", lambda folder, **_: folder)
+    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", interrupt)
+    assert main(["explore", "--no-browser"]) == 0
+    assert capsys.readouterr().out.startswith("http://127.0.0.1:") and not opened
