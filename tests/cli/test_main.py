@@ -375,6 +375,7 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
         ("embed TEXT -o OUT.vec --types --resume", "--resume cannot be combined with --types"),
         ("embed TEXT -o OUT.npy --min-count 2", "--min-count needs --types"),
         ("embed TEXT -o OUT.npy --with static:TEXT --batch-size 2", "--batch-size cannot be combined with --with"),
+        ("embed TEXT -o OUT.npy --with static:TEXT --layers 0", "--layers cannot be combined with --with"),
         ("perplexity mini-en TEXT --top-min-count 2", "--top-min-count needs --top N"),
         ("prepare TEXT -o OUT --exclude-words 5", "--exclude-words needs --exclude FILE"),
         ("surprisal MODEL TEXT -o OUT.tsv --nats", "--nats needs --conditional"),

@@ -194,7 +194,8 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
 def _refuse(arguments: argparse.Namespace, *options: str, beside: str) -> None:
     """Raise ValueError for options that were given, but say nothing next to another one."""
     places = {option: "system" if option == "--with" else option[2:].replace("-", "_") for option in options}
-    found = [option for option, place in places.items() if getattr(arguments, place) not in (None, False, "float32")]
+    values = {option: getattr(arguments, place) for option, place in places.items()}
+    found = [option for option, value in values.items() if value not in (None, "float32") and value is not False]
     if found:
         raise ValueError(f"{', '.join(found)} cannot be combined with {beside}")
 
