@@ -1,9 +1,9 @@
 """Make a bundled model from a run: float16 weights, an int8 softmax, perplexities of held-out text, sense rates, card.
 
-    python experiments/bundle.py mini-ko RUN HELDOUT_FOLDER RESULTS_FOLDER [--earlier RUN ...] [--homonyms FOLDER]
+PYTHONPATH=. python experiments/bundle.py mini-ko RUN HELDOUT RESULTS_FOLDER [--earlier RUN ...] [--homonyms FOLDER]
 
 This measures the bundled weights, not those of the run, and writes `results.json` and `runs.jsonl` (settings
-and log of the run, and of earlier runs that it continues) into the results folder. HELDOUT_FOLDER contains
+and log of the run, and of earlier runs that it continues) into the results folder. HELDOUT contains
 `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl, test.jsonl) are for Korean.
 """
 
@@ -22,13 +22,14 @@ import torch
 
 import elmokit
 from elmokit import Elmo
-from elmokit.analysis.homonyms import MEASUREMENTS, as_record, measure_homonyms, of_one_form, read_homonyms
+from elmokit.analysis.homonyms import MEASUREMENTS
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
 from elmokit.formats.convert import convert
 from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.scoring.perplexity import Perplexity, join_texts, read_scorer, text_losses
 from elmokit.system.markdown import markdown_table
+from paper.homonyms import as_record, measure_homonyms, of_one_form, read_homonyms
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
 MAX_FILE_BYTES = 16_000_000

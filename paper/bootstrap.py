@@ -16,7 +16,6 @@ from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.metrics.roles import score_roles
 from elmokit.metrics.score import Score, percentage
 from elmokit.metrics.spans import score_spans
-from elmokit.metrics.statistics import Counts, paired_bootstrap
 from elmokit.system.batches import batched
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
@@ -25,6 +24,7 @@ from elmokit.tasks.reading import read_files
 from elmokit.tasks.saved import TrainedTask, load_task
 from elmokit.tasks.task_model import LabelPrediction
 from elmokit.tasks.task_runs import TaskRun
+from paper.differences import Counts, paired_bootstrap
 from paper.plan import DATASETS
 from paper.results import append_result, read_results
 from paper.runs import Tested

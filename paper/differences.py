@@ -1,15 +1,28 @@
-"""A difference between two systems, and its interval: over seeds, over test items, or over both together."""
+"""A difference between two systems, and its interval: over seeds, over test items, or over both together.
+
+Over items by the paired bootstrap of Efron and Tibshirani (1993), used for language systems by Koehn (2004): test items
+are drawn with replacement, the same ones for both systems, and the interval holds the middle of the differences.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 import statistics
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import numpy as np
 
 from elmokit.metrics.statistics import CONFIDENCE, Interval
 from elmokit.system.python import require
+
+Counts = tuple[float, ...]
+"""What one test item adds to the sums that a score is computed from, such as correct, predicted and gold spans."""
+
+RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,38 @@ def _quantiles(level: float, degrees: int) -> tuple[float, float]:
     """How many standard errors a two-sided interval spans to each side: Student's, and the normal ones."""
     scipy = require("scipy.stats", extra="comparators", purpose="an interval")
     return float(scipy.t.ppf((1 + level) / 2, degrees)), float(scipy.norm.ppf((1 + level) / 2))
+
+
+def paired_bootstrap(
+    first: Sequence[Sequence[Counts]],
+    second: Sequence[Sequence[Counts]],
+    *,
+    score: Callable[[Counts], float],
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """The gain of the second system over the first, with the 95 % interval of a percentile bootstrap over items.
+
+    first, second: the counts of every test item, for each run of a system (one per seed); all runs have the same items.
+    score: turns the sums of the counts into a score; that of a system is the mean over its runs.
+    Raises ValueError for no items, and for runs with different numbers of items.
+    """
+    runs = [*first, *second]
+    sizes = {len(items) for items in runs}
+    if not first or not second or len(sizes) != 1 or sizes == {0}:
+        raise ValueError(f"runs with {sorted(sizes)} test items; expected the same items, at least one, for all runs")
+    rows = Counter(tuple(number for item in items for number in item) for items in zip(*runs, strict=True))
+    starts = [0, *accumulate(len(items[0]) for items in runs)]
+
+    def gain(sums: Sequence[float]) -> float:
+        scores = [score(tuple(sums[start:end])) for start, end in zip(starts, starts[1:], strict=False)]
+        return statistics.fmean(scores[len(first) :]) - statistics.fmean(scores[: len(first)])
+
+    distinct, times = np.array(list(rows), float), np.array(list(rows.values()))
+    drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=resamples)
+    gains = [gain(sums) for sums in (drawn @ distinct).tolist()]
+    low, high = np.quantile(gains, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    return Interval(gain((times @ distinct).tolist()), low, high)
 
 
 def over_seeds(differences: Sequence[float]) -> Difference | None:

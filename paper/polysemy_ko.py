@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from elmokit.analysis.homonyms import of_one_form, read_examples, read_homonyms
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
 from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder
+from paper.homonyms import of_one_form, read_examples, read_homonyms
 from paper.printed import POLYSEMY_KO
 from paper.probes.targets import mixes, sentence_vectors
 from paper.reproduction import OurRow, Reproduction, Request

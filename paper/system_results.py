@@ -14,7 +14,8 @@ import torch
 
 from elmokit.files.json_fields import Fields
 from elmokit.formats.names import with_fingerprint
-from elmokit.metrics.statistics import Interval, Statistic, paired_bootstrap
+from elmokit.metrics.statistics import Interval, Statistic
+from paper.differences import paired_bootstrap
 from paper.printed import PaperTable
 from paper.reproduction import OurRow, OurTable, Reproduction, Request, distinct_rows
 from paper.results import RESULTS_NAME, append_result, read_interval, read_results

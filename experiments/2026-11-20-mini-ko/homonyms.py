@@ -1,6 +1,6 @@
 """How often a Korean model tells the senses of homonym_ko apart, overall and by word, compared with baselines.
 
-    python experiments/2026-11-20-mini-ko/homonyms.py MODEL FOLDER
+    PYTHONPATH=. python experiments/2026-11-20-mini-ko/homonyms.py MODEL FOLDER
 
 FOLDER contains train.jsonl and test.jsonl of the task. Their senses were assigned by collocation patterns, which
 favours the bag of context words. Forms differ by particle, and particles give some senses away, even to a static
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit import Elmo
-from elmokit.analysis.homonyms import as_record, measure_homonyms, of_one_form, read_homonyms
 from elmokit.analysis.polysemes import senses_of, words_of
+from paper.homonyms import as_record, measure_homonyms, of_one_form, read_homonyms
 
 if TYPE_CHECKING:
     from elmokit.analysis.polysemy import Rate

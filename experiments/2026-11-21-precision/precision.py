@@ -1,6 +1,6 @@
 """Effect of bfloat16 and int8 on two tasks: senses by nearest neighbour, and a linear part-of-speech tagger.
 
-    python experiments/2026-11-21-precision/precision.py .data/tasks/pos_ud_ewt .data/tasks/ko/homonym_ko > FILE
+PYTHONPATH=. python experiments/2026-11-21-precision/precision.py .data/tasks/pos_ud_ewt .data/ko/tasks/homonym_ko >FILE
 
 Words with two senses: the bundled list, and the Korean homonyms if their folder is given. The tagger: a linear softmax
 over UPOS on one layer of the bundled English model, Adam 0.01, 6 epochs of 512 tokens per step, seed 0, trained and
@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from elmokit.analysis.homonyms import measure_homonyms, read_homonyms
 from elmokit.analysis.polysemes import read_polysemes
 from elmokit.analysis.polysemy import SenseRates, measure_senses
 from elmokit.elmo.elmo import Elmo
+from paper.homonyms import measure_homonyms, read_homonyms
 
 PRECISIONS = ("float32", "bfloat16", "int8")
 

@@ -19,10 +19,10 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.lines import read_lines
-from elmokit.metrics.statistics import paired_bootstrap
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.saved import load_task
 from paper.bootstrap import ITEM_COUNTS
+from paper.differences import paired_bootstrap
 from paper.results import append_result
 from paper.runs import make_setup, read_evidence
 from paper.table1 import ARTICLES, headlines
@@ -30,8 +30,8 @@ from paper.table1 import ARTICLES, headlines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from elmokit.metrics.statistics import Counts
     from elmokit.tasks.question_answering.reader import Question
+    from paper.differences import Counts
     from paper.runs import ArmRuns
 
 TASK = "question-answering"

@@ -1,11 +1,14 @@
-"""The command as a process of its own, interrupted while it is still importing and reading its arguments."""
+"""The command: interrupted while it still imports and reads its arguments, and with streams and names of any kind."""
 
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from elmokit.cli.command import command
 
 INTERRUPTED_AT = """
 import runpy, signal, sys
@@ -32,47 +35,63 @@ def test_the_module_is_the_command():
     assert done.returncode == 0 and done.stdout.startswith("elmokit ")
 
 
-def test_a_name_that_is_not_utf_8_is_printed_as_it_is(tmp_path: Path):
-    (tmp_path / "shard").write_text("one two\n")
-    output = bytes(tmp_path) + b"/\xff.txt"
-    command = [sys.executable, "-m", "elmokit", "vocabulary", tmp_path / "shard", "-o", output]
-    environment = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}  # as with most people's locale
-    done = subprocess.run(command, capture_output=True, check=False, env=environment)
-    assert (done.returncode, done.stderr) == (0, b"") and output in done.stdout
-
-
-def test_a_current_folder_that_is_gone_is_said(tmp_path: Path):
-    line = f"mkdir gone; cd gone; rmdir ../gone; {sys.executable} -m elmokit inspect mini-en"
-    done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_a_current_folder_that_is_gone_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert command() == 2
     said = "elmokit: error: the current folder: No such file or directory; change to another one\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
-
-
-@pytest.mark.parametrize("encoding", ["ascii:surrogateescape", "ascii:strict", "cp1252:strict", "cp949:strict"])
-def test_what_the_encoding_of_the_output_does_not_have_is_escaped(tmp_path: Path, encoding: str):
-    (tmp_path / "shard").write_text("one two\n")
-    output = tmp_path / "눈œ.txt"
-    command = [sys.executable, "-m", "elmokit", "vocabulary", tmp_path / "shard", "-o", output]
-    environment = os.environ | {"PYTHONIOENCODING": encoding}
-    done = subprocess.run(command, capture_output=True, check=False, env=environment)
-    codec, _, _ = encoding.partition(":")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert "눈œ.txt".encode(codec, errors="backslashreplace") in done.stdout
+    assert capsys.readouterr() == ("", said)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "error"),
+    ("name", "encoding", "errors"),
     [
-        ("inspect mini-en >&-", 0, ""),
-        ("inspect none >&-", 2, "elmokit: error: no model 'none'"),
-        ("inspect mini-en 2>&-", 0, ""),
-        ("inspect none 2>&-", 2, ""),
-        ("vocabulary - -o OUT <&-", 2, "elmokit: error: the shards contain no sentence: standard input"),
+        (b"\xff.txt", "utf-8", "strict"),  # as with most people's locale: printed as it is
+        *(("눈œ.txt".encode(), "ascii", errors) for errors in ("surrogateescape", "strict")),
+        *(("눈œ.txt".encode(), encoding, "strict") for encoding in ("cp1252", "cp949")),
     ],
 )
-def test_closed_streams_are_empty_or_lead_nowhere(arguments: str, code: int, error: str, tmp_path: Path):
-    line = f"{sys.executable} -m elmokit {arguments}".replace("OUT", str(tmp_path / "out.txt"))
-    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
-    assert done.returncode == code
-    assert done.stderr.startswith(error) and done.stderr.count("\n") == bool(error)
-    assert not done.stdout or "mini-en" in done.stdout
+def test_what_the_encoding_of_the_output_does_not_have_is_escaped(
+    name: bytes, encoding: str, errors: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "shard").write_text("one two\n")
+    output = bytes(tmp_path) + b"/" + name
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "argv", ["elmokit", "vocabulary", str(tmp_path / "shard"), "-o", os.fsdecode(output)])
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding=encoding, errors=errors))
+    expected = output if encoding == "utf-8" else output.decode().encode(encoding, "backslashreplace")
+    assert command() == 0
+    assert expected in printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "code", "error"),
+    [
+        ("inspect MODEL", "stdout", 0, ""),
+        ("inspect none", "stdout", 2, "elmokit: error: no model 'none'"),
+        ("inspect MODEL", "stderr", 0, ""),
+        ("inspect none", "stderr", 2, ""),
+        ("vocabulary - -o OUT", "stdin", 2, "elmokit: error: the shards contain no sentence: standard input"),
+    ],
+)
+def test_closed_streams_are_empty_or_lead_nowhere(
+    arguments: str,
+    closed: str,
+    code: int,
+    error: str,
+    tiny_bilms: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    words = arguments.replace("OUT", str(tmp_path / "out.txt")).replace("MODEL", str(tiny_bilms[0])).split()
+    monkeypatch.setattr(sys, "argv", ["elmokit", *words])
+    monkeypatch.setattr(sys, closed, None)
+    assert command() == code
+    getattr(sys, closed).close()
+    shown = capsys.readouterr()
+    assert shown.err.startswith(error) and shown.err.count("\n") == bool(error)
+    assert bool(shown.out) == (arguments == "inspect MODEL" and closed == "stderr")

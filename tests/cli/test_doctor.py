@@ -11,6 +11,12 @@ from elmokit.cli import doctor
 from elmokit.cli.main import main
 
 
+@pytest.fixture(autouse=True)
+def no_models(monkeypatch: pytest.MonkeyPatch):
+    """Reading them takes long, and a test of the command does it."""
+    monkeypatch.setattr(doctor, "bundled_models", dict)
+
+
 def found(topic: str) -> list[doctor.Finding]:
     return [finding for finding in doctor.examine() if finding.topic == topic]
 

@@ -29,8 +29,8 @@ def text(tmp_path: Path) -> Path:
         ("convert MODEL OUT/new --to bilm_tf", "new"),
         ("vocabulary TEXT -o OUT/vocab.txt", "vocab.txt"),
         ("prepare TEXT -o OUT/corpus", "corpus"),
-        ("demo --html OUT/demo.html", "demo.html"),
-        ("pretrain TEXT --vocabulary VOCABULARY --run OUT/run --recipe tiny", "run"),
+        ("demo --html OUT/demo.html --model MODEL", "demo.html"),
+        ("pretrain TEXT --vocabulary VOCABULARY --run OUT/run --recipe tiny --set precision=float32", "run"),
     ],
 )
 @pytest.mark.parametrize("num_bytes", [100, 1000])
@@ -57,7 +57,9 @@ def test_a_full_disk_is_one_line_that_names_the_output(
     assert {path.name for path in out.rglob("*") if path.is_file()} <= {".starting"}  # which says that a run began here
 
 
-def test_standard_output_that_cannot_be_written_is_named(capsys: pytest.CaptureFixture[str]):
+def test_standard_output_that_cannot_be_written_is_named(
+    tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+):
     with Path("/dev/full").open("w") as full, redirect_stdout(full):
-        assert main(["doctor"]) == 2
+        assert main(["inspect", str(tiny_bilms[0])]) == 2
     assert capsys.readouterr().err.endswith("elmokit: error: standard output: No space left on device\n")

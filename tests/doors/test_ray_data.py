@@ -121,7 +121,7 @@ def test_files_that_cannot_be_written_are_tried_again_after_a_pause_and_then_nam
     monkeypatch.setattr(time, "sleep", pauses.append)
     pieces = list_pieces(corpus, tmp_path / "out")
     embedder = PieceEmbedder(pieces, PieceSettings(), model, "float32", TWO)
-    assert embedder({"number": 0})["tokens"] == 2 and len(tried) == 4
+    assert embedder({"number": 0})["num_tokens"] == 2 and len(tried) == 4
     refused = embedder({"number": 1})
     assert refused["of_files"] and refused["refused"] == "the file system does not answer" and len(tried) == 8
     assert pauses == 2 * [2.0, 4.0, 8.0]

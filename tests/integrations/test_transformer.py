@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.integrations.transformer import open_first, open_mean
+from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
 from unpadded import unpadded
 
 transformers: Any = pytest.importorskip("transformers")
@@ -51,17 +51,17 @@ def states(folder: Path, pieces: list[str]) -> torch.Tensor:
 
 def test_a_word_is_its_first_piece_or_the_mean_of_its_pieces(folder: Path):
     own = states(folder, ["the", "un", "##believ", "##able", "cat"])
-    first, mean = open_first(str(folder)), open_mean(str(folder))
+    first, mean = HF_FIRST.open(str(folder), None), HF_MEAN.open(str(folder), None)
     assert (first.num_layers, first.dim) == (3, 8)
     np.testing.assert_allclose(unpadded(first, [SENTENCE])[0], own[:, [1, 2, 5]], atol=1e-6)
     expected = torch.stack([own[:, 1], own[:, 2:5].mean(dim=1), own[:, 5]], dim=1)
     np.testing.assert_allclose(unpadded(mean, [SENTENCE])[0], expected, atol=1e-6)
     assert first.fingerprint() != mean.fingerprint()
-    assert first.fingerprint() == open_first(str(folder)).fingerprint()
+    assert first.fingerprint() == HF_FIRST.open(str(folder), None).fingerprint()
 
 
 def test_padding_and_other_sentences_change_nothing(folder: Path):
-    layers = open_mean(str(folder))
+    layers = HF_MEAN.open(str(folder), None)
     alone = unpadded(layers, [SENTENCE])[0]
     among = unpadded(layers, [["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
     np.testing.assert_allclose(among[1], alone, atol=1e-6)
@@ -73,13 +73,13 @@ def test_weights_of_16_bits_are_computed_with_as_float32(folder: Path, tmp_path:
     for name, dtype in (("half", torch.bfloat16), ("whole", torch.float32)):  # of the same values
         shutil.copytree(folder, tmp_path / name)
         model.to(dtype).save_pretrained(tmp_path / name)
-    half, whole = (open_mean(str(tmp_path / name)) for name in ("half", "whole"))
+    half, whole = (HF_MEAN.open(str(tmp_path / name), None) for name in ("half", "whole"))
     np.testing.assert_allclose(unpadded(half, [SENTENCE])[0], unpadded(whole, [SENTENCE])[0], atol=1e-6)
     assert half.fingerprint() == whole.fingerprint()
 
 
 def test_a_sentence_that_is_too_long_is_read_in_parts(folder: Path):
-    layers = open_first(str(folder))
+    layers = HF_FIRST.open(str(folder), None)
     long = ["cat", "the", "unbelievable", "sat", "the", "unbelievable", "sat"]  # 7 pieces, then 4
     both = unpadded(layers, [long])[0]
     np.testing.assert_allclose(both[:, :5], unpadded(layers, [long[:5]])[0], atol=1e-6)
@@ -87,25 +87,25 @@ def test_a_sentence_that_is_too_long_is_read_in_parts(folder: Path):
 
 
 def test_a_word_without_pieces_is_zero(folder: Path):
-    array = unpadded(open_first(str(folder)), [["the", "\x01", "cat"]])[0]
+    array = unpadded(HF_FIRST.open(str(folder), None), [["the", "\x01", "cat"]])[0]
     assert not array[:, 1].any()
     np.testing.assert_allclose(array[:, [0, 2]], states(folder, ["the", "cat"])[:, [1, 2]], atol=1e-6)
 
 
 def test_a_word_with_too_many_pieces_is_refused(folder: Path):
     with pytest.raises(ValueError, match="'unbelievable.*' has 9 pieces; the model reads 7 at once"):
-        unpadded(open_first(str(folder)), [["un" + "believable" * 4]])
+        unpadded(HF_FIRST.open(str(folder), None), [["un" + "believable" * 4]])
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path):
     with pytest.raises((ValueError, OSError)):
-        open_first(str(tmp_path))
+        HF_FIRST.open(str(tmp_path), None)
 
 
 def test_without_transformers_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ValueError, match=r"opening a transformer needs transformers: pip install 'elmokit\[hf\]'"):
-        open_first("bert-base-cased")
+        HF_FIRST.open("bert-base-cased", None)
 
 
 def save_tokenizer_of(folder: Path, target: Path, **settings: object) -> None:
@@ -124,7 +124,7 @@ def test_a_tokenizer_that_cannot_pad_or_pads_on_the_left_changes_nothing(
 ):
     save_gpt2(tmp_path)
     save_tokenizer_of(folder, tmp_path, **settings)
-    layers = open_mean(str(tmp_path))
+    layers = HF_MEAN.open(str(tmp_path), None)
     alone, among = unpadded(layers, [["cat"]])[0], unpadded(layers, [["cat"], SENTENCE])[0]
     np.testing.assert_allclose(among, alone, atol=1e-6)
 
@@ -138,7 +138,7 @@ def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Pat
     )
     getattr(transformers, f"{name}Model")(config).save_pretrained(tmp_path)
     save_tokenizer_of(folder, tmp_path, model_max_length=100)
-    layers = open_first(str(tmp_path))
+    layers = HF_FIRST.open(str(tmp_path), None)
     words = ["cat"] * 7  # with the special pieces 9, but the model has positions for 8
     both = unpadded(layers, [words])[0]
     np.testing.assert_allclose(both[:, 6:], unpadded(layers, [words[6:]])[0], atol=1e-6)
@@ -163,7 +163,9 @@ def test_words_are_read_as_in_a_text(tmp_path: Path, name: str):
     with torch.no_grad():
         whole = torch.tensor([[*begins, *ids[0].tolist()]])
         states = torch.cat(network(input_ids=whole, output_hidden_states=True).hidden_states)[:, len(begins) :]
-    np.testing.assert_allclose(unpadded(open_first(str(tmp_path)), [words])[0], states[:, first_of_each], atol=1e-6)
+    np.testing.assert_allclose(
+        unpadded(HF_FIRST.open(str(tmp_path), None), [words])[0], states[:, first_of_each], atol=1e-6
+    )
 
 
 def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: Path):
@@ -175,13 +177,13 @@ def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: P
     ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", "the", "cat", "[SEP]")]])
     with torch.no_grad():
         expected = torch.cat(model.encoder(input_ids=ids, output_hidden_states=True).hidden_states)[:, 1:3]
-    np.testing.assert_allclose(unpadded(open_first(str(tmp_path)), [["the", "cat"]])[0], expected, atol=1e-6)
+    np.testing.assert_allclose(unpadded(HF_FIRST.open(str(tmp_path), None), [["the", "cat"]])[0], expected, atol=1e-6)
 
 
 def test_a_causal_model_gives_each_word_its_left_context(folder: Path, tmp_path: Path):
     save_gpt2(tmp_path)
     save_tokenizer_of(folder, tmp_path)
-    layers = open_mean(str(tmp_path))
+    layers = HF_MEAN.open(str(tmp_path), None)
     assert (layers.num_layers, layers.dim) == (3, 8)
     whole, other = unpadded(layers, [["the", "unbelievable", "cat"], ["the", "unbelievable", "sat"]])
     np.testing.assert_allclose(whole[:, :2], other[:, :2], atol=1e-6)

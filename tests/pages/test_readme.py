@@ -7,14 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import torch
 
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models
-from elmokit.formats.native import write_native
 from elmokit.formats.published import find_published
-from elmokit.formats.read import to_stored
-from elmokit.model.bilm import BiLM
-from elmokit.model.config import BiLMConfig
 from page_code import blocks, commands, promised
 
 ROOT = Path(__file__).parents[2]
@@ -23,17 +17,6 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CPU_TORCH = ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/cpu"]
 
 
-@pytest.fixture
-def default_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bundled model; where it is not there, a random one with vectors of the same width."""
-    if DEFAULT_MODEL not in bundled_models():
-        torch.manual_seed(1)
-        bilm = BiLM(BiLMConfig(filters=((1, 8), (3, 8)), character_dim=4, projection_dim=128, lstm_dim=128))
-        write_native(tmp_path / DEFAULT_MODEL, to_stored(bilm))
-        monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {DEFAULT_MODEL: tmp_path / DEFAULT_MODEL})
-
-
-@pytest.mark.usefixtures("default_model")
 def test_the_python_runs_and_prints_what_its_comments_say(capsys: pytest.CaptureFixture[str]):
     code, of_published = blocks(README)
     exec(code, {})

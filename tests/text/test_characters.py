@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmokit.text.character_numbers import NUM_CHARACTERS
-from elmokit.text.characters import (
-    batch_character_ids,
-    character_ids,
-    encode_token,
-    num_truncated,
-)
+from elmokit.text.characters import batch_character_ids, character_ids, num_truncated
 
 TEXT = st.text(st.characters(), max_size=40)  # any code point, lone surrogates too
 TOKENS = st.lists(TEXT, max_size=6)
@@ -25,54 +20,30 @@ def transcribed(token: str, size: int) -> list[int]:
     return ids + [260] * (size - len(ids))
 
 
-def test_spells_a_korean_word_in_utf8_bytes():
-    assert encode_token("밥", max_characters_per_token=7) == [258, 235, 176, 165, 259, 260, 260]
-    assert character_ids(["밥"], max_characters_per_token=7).tolist() == [[259, 236, 177, 166, 260, 261, 261]]
+@pytest.mark.parametrize(
+    ("token", "size", "ids"),
+    [
+        ("밥", 7, [258, 235, 176, 165, 259, 260, 260]),
+        ("", 5, [258, 259, 260, 260, 260]),
+        ("<S>", 5, [258, 256, 259, 260, 260]),  # sentence boundaries are words of one special character
+        ("</S>", 5, [258, 257, 259, 260, 260]),
+        ("<UNK>", 8, [258, *b"<UNK>", 259, 260]),  # everything else is spelled
+        ("<s>", 5, [258, *b"<s>", 259]),
+        *(("x" * length, 50, [258, *b"x" * 48, 259]) for length in (48, 49, 1_000_000)),
+        ("a" + "밥" * 16, 50, [258, *("a" + "밥" * 16).encode()[:48], 259]),  # cut inside a character
+        ("a밥", 5, [258, 97, 235, 176, 259]),
+        ("a\ud800b\udfff", 4, [258, *b"ab", 259]),  # without lone surrogates
+        ("\u1107\u1161\u11b8", 11, [258, *"\u1107\u1161\u11b8".encode(), 259]),  # 밥, not normalised
+        ("a\0", 6, [258, 97, 0, 259, 260, 260]),
+    ],
+)
+def test_a_token_is_its_bytes_between_word_boundaries(token: str, size: int, ids: list[int]):
+    assert transcribed(token, size) == ids
+    assert character_ids([token], max_characters_per_token=size).tolist() == [[number + 1 for number in ids]]
 
 
 def test_has_fifty_ids_a_token_unless_told_otherwise():
-    assert encode_token("밥") == [258, 235, 176, 165, 259] + [260] * 45
     assert character_ids(["a", "b"]).shape == (2, 50)
-
-
-def test_the_empty_token_is_the_two_word_boundaries():
-    assert encode_token("", max_characters_per_token=5) == [258, 259, 260, 260, 260]
-
-
-def test_sentence_boundaries_are_words_of_one_special_character():
-    assert encode_token("<S>", max_characters_per_token=5) == [258, 256, 259, 260, 260]
-    assert encode_token("</S>", max_characters_per_token=5) == [258, 257, 259, 260, 260]
-
-
-def test_everything_else_is_spelled_even_when_it_looks_special():
-    assert encode_token("<UNK>", max_characters_per_token=8) == [258, *b"<UNK>", 259, 260]
-    assert encode_token("<s>", max_characters_per_token=5) == [258, *b"<s>", 259]
-
-
-def test_keeps_48_bytes_and_both_boundaries():
-    assert encode_token("x" * 48) == [258, *b"x" * 48, 259]
-    assert encode_token("x" * 49) == encode_token("x" * 48)
-
-
-def test_cuts_in_bytes_even_inside_a_character():
-    assert encode_token("a" + "밥" * 16) == [258, *("a" + "밥" * 16).encode()[:48], 259]
-    assert encode_token("a밥", max_characters_per_token=5) == [258, 97, 235, 176, 259]
-
-
-def test_drops_lone_surrogates():
-    assert encode_token("a\ud800b\udfff") == encode_token("ab")
-
-
-def test_does_not_normalise():
-    assert encode_token("밥") != encode_token("\u1107\u1161\u11b8")
-
-
-def test_nul_is_a_byte_like_any_other():
-    assert encode_token("a\0", max_characters_per_token=6) == [258, 97, 0, 259, 260, 260]
-
-
-def test_a_token_of_a_megabyte_is_cut_like_any_other():
-    assert encode_token("x" * 1_000_000) == encode_token("x" * 48)
 
 
 def test_no_tokens_are_an_empty_array():
@@ -82,11 +53,6 @@ def test_no_tokens_are_an_empty_array():
 def test_ids_are_32_bit_integers():
     assert character_ids(["a"]).dtype == np.int32
     assert batch_character_ids([["a"]]).dtype == np.int32
-
-
-@given(TEXT, st.integers(3, 60))
-def test_equals_the_transcribed_rule(token: str, size: int):
-    assert encode_token(token, max_characters_per_token=size) == transcribed(token, size)
 
 
 @given(TOKENS, st.integers(3, 60))
@@ -122,7 +88,7 @@ def test_counts_the_tokens_that_lose_bytes():
     assert num_truncated(["abc", "abcd"], max_characters_per_token=5) == 1
 
 
-def test_a_string_in_place_of_tokens_is_refused():
+def test_what_is_no_list_of_strings_is_refused():
     with pytest.raises(ValueError, match="expected a list of tokens, got the string 'hello'"):
         character_ids("hello")
     with pytest.raises(ValueError, match="sentence 1 is the string 'hello'"):
@@ -130,8 +96,6 @@ def test_a_string_in_place_of_tokens_is_refused():
     with pytest.raises(ValueError, match="got the string 'hello'; expected a list of sentences"):
         batch_character_ids("hello")
 
-
-def test_a_token_that_is_no_string_is_named():
     with pytest.raises(ValueError, match="token 1 is nan; expected a string"):
         character_ids(["a", float("nan")])
 

@@ -20,16 +20,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "vocabulary.txt"
 
 
-def test_ids_are_positions():
-    vocabulary = Vocabulary([*SPECIALS, "the", "The"])
-    assert [vocabulary.id(token) for token in ("<S>", "</S>", "<UNK>", "the", "The")] == [0, 1, 2, 3, 4]
-    assert (vocabulary.begin_id, vocabulary.end_id, vocabulary.unknown_id) == (0, 1, 2)
-    assert len(vocabulary) == 5
-
-
-def test_specials_may_stand_anywhere():
-    vocabulary = Vocabulary(["the", "<UNK>", "</S>", "<S>"])
+def test_ids_are_positions_and_specials_may_stand_anywhere():
+    vocabulary = Vocabulary(["the", "<UNK>", "</S>", "<S>", "The"])
+    assert [vocabulary.id(token) for token in ("the", "<UNK>", "</S>", "<S>", "The")] == [0, 1, 2, 3, 4]
     assert (vocabulary.begin_id, vocabulary.end_id, vocabulary.unknown_id) == (3, 2, 1)
+    assert len(vocabulary) == 5 and "The" in vocabulary and "THE" not in vocabulary and 3 not in vocabulary
 
 
 def test_unknown_tokens_have_the_id_of_unk():
@@ -37,15 +32,7 @@ def test_unknown_tokens_have_the_id_of_unk():
     assert vocabulary.id("THE") == vocabulary.unknown_id
     ids = vocabulary.ids(["the", "", "THE", "<S>"])
     assert ids.tolist() == [3, 2, 2, 0]
-    assert ids.dtype == np.int64
-    assert vocabulary.ids([]).dtype == np.int64
-
-
-def test_knows_its_tokens():
-    vocabulary = Vocabulary([*SPECIALS, "the"])
-    assert "the" in vocabulary
-    assert "The" not in vocabulary
-    assert 3 not in vocabulary
+    assert ids.dtype == vocabulary.ids([]).dtype == np.int64
 
 
 @pytest.mark.parametrize("missing", SPECIALS)
@@ -55,7 +42,9 @@ def test_a_missing_special_is_named_with_the_file(path: Path, missing: str):
         Vocabulary.read(path)
 
 
-def test_an_empty_file_lacks_all_specials(path: Path):
+def test_a_file_that_is_empty_or_missing_is_an_error(path: Path):
+    with pytest.raises(FileNotFoundError, match=r"vocabulary\.txt: there is no such file"):
+        Vocabulary.read(path)
     path.touch()
     with pytest.raises(ValueError, match=r"vocabulary of 0 tokens lacks <S> and </S> and <UNK>"):
         Vocabulary.read(path)
@@ -86,11 +75,6 @@ def test_nothing_is_read_after_a_bad_line(path: Path, bad: str):
 
     with pytest.MonkeyPatch.context() as patched, pytest.raises(ValueError, match="line 5"):
         patched.setattr(vocabulary, "read_lines", lines)
-        Vocabulary.read(path)
-
-
-def test_a_missing_file_is_an_error(path: Path):
-    with pytest.raises(FileNotFoundError, match=r"vocabulary\.txt: there is no such file"):
         Vocabulary.read(path)
 
 

@@ -317,18 +317,3 @@ def test_names_that_no_file_can_have_are_not_found(
         assert get(served, f"/{name}").status == 404
     assert get(served, "/").status == 200
     assert capsys.readouterr().err == ""
-
-
-def test_the_verb_serves_until_it_is_interrupted(
-    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", interrupt)
-    assert main(["explore", "--model", str(model)]) == 0
-    assert opened and opened[0] in capsys.readouterr().out
-    assert main(["explore", "--model", str(model), "--no-browser"]) == 0 and len(opened) == 1

@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,27 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
+def elmo() -> Elmo:
+    return Elmo("mini-en")
+
+
+@pytest.fixture
+def new_page(browser: Any, sites: dict[str, str]) -> Iterator[Callable[..., Page]]:
+    """Makes pages that are not opened yet, which complain of nothing until the test ends."""
+    pages: list[Page] = []
+
+    def make(site: str = "mini-en", **viewport: int) -> Page:
+        page = browser.new_page(**({"viewport": viewport} if viewport else {}))
+        pages.append(Page(page, sites.get(site, site)))
+        return pages[-1]
+
+    yield make
+    assert [page.complaints for page in pages] == [[] for _ in pages]
+    for page in pages:
+        page.page.close()
+
+
+@pytest.fixture(scope="module")
 def opened(browser: Any, sites: dict[str, str]) -> Iterator[Page]:
     page = Page(browser.new_page(viewport={"width": 1280, "height": 900}), sites["mini-en"])
     page.open()
@@ -152,17 +173,16 @@ READ = """async ([sentences]) => {
 
 
 @pytest.mark.parametrize(("name", "texts"), [("mini-en", ENGLISH), ("mini-ko", KOREAN)])
-def test_all_layers_are_those_of_python(browser: Any, sites: dict[str, str], name: str, texts: list[str]):
-    page = browser.new_page()
-    page.goto(sites[name])
+def test_all_layers_are_those_of_python(new_page: Callable[..., Page], name: str, texts: list[str]):
+    page = new_page(name)
+    page.page.goto(page.site)
     sentences = [text.split() for text in texts]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the token that is too long
         expected = Elmo(name).encode(sentences, layers="all")
-    found = page.evaluate(READ, [sentences])
+    found = page.run(READ, [sentences])
     for layers, exact, tokens in zip(found, expected, sentences, strict=True):
         np.testing.assert_allclose(np.array(layers).reshape(3, len(tokens), -1), exact, atol=1e-4)
-    page.close()
 
 
 def test_text_is_tokenised_as_in_python(english: Page):
@@ -199,11 +219,11 @@ def test_a_concordance_is_sorted_by_what_stands_left_or_right(english: Page):
     assert english.page.locator("#panel th[aria-sort]").inner_text().startswith("right context")
 
 
-def test_similarities_are_cosines_of_the_mixed_vectors(english: Page):
+def test_similarities_are_cosines_of_the_mixed_vectors(english: Page, elmo: Elmo):
     english.type("a bank\nthe bank")
     english.show("similarity")
     cells = [row[1:] for row in english.rows("#panel details tbody tr")]
-    vectors = np.concatenate(Elmo("mini-en").encode(["a bank", "the bank"], layers="top"))
+    vectors = np.concatenate(elmo.encode(["a bank", "the bank"], layers="top"))
     np.testing.assert_allclose(np.array(cells, float), Elmo.similarity(vectors, vectors), atol=0.006)
 
 
@@ -374,9 +394,9 @@ def test_a_mark_shows_its_sentence_and_a_sentence_is_added_to_the_text(english: 
     assert english.page.input_value("#text").endswith("\nHe pulled the canoe up the bank and tied it to a tree .")
 
 
-def test_the_rate_beside_the_sliders_is_the_one_that_python_measures(english: Page):
+def test_the_rate_beside_the_sliders_is_the_one_that_python_measures(english: Page, elmo: Elmo):
     uses = read_polysemes(LISTS["en"])
-    vectors = occurrence_vectors(Elmo("mini-en").encode([use.tokens for use in uses], layers="all"), uses)
+    vectors = occurrence_vectors(elmo.encode([use.tokens for use in uses], layers="all"), uses)
     weights = "(sliders) => sliders.map((slider) => [Number(slider.dataset.layer), Number(slider.value)])"
 
     def check() -> float:
@@ -443,12 +463,12 @@ def test_layers_are_mapped_next_to_each_other(english: Page):
 PAIR = ["The keys to the cabinet are here .", "The keys to the old cabinet is here ."]
 
 
-def test_two_sentences_are_compared_word_by_word(english: Page):
+def test_two_sentences_are_compared_word_by_word(english: Page, elmo: Elmo):
     script = "async ([one, other]) => (await import('/scripts/surprisal.js')).aligned([...one], [...other])"
     assert english.run(script, ["abd", "acbe"]) == [[0, 0], [None, 1], [1, 2], [2, 3]]
     english.open(f"#v=expectations&c=2&i=5&t={quote(chr(10).join(PAIR))}")
     english.load_softmax()
-    first, second = Elmo("mini-en").surprisal([sentence.split() for sentence in PAIR])
+    first, second = elmo.surprisal([sentence.split() for sentence in PAIR])
     columns = english.rows("#panel details tbody tr")
     assert [row[:2] for row in columns][4:7] == [["", "old"], ["cabinet", "cabinet"], ["are", "is"]]
     np.testing.assert_allclose(
@@ -547,10 +567,10 @@ def test_a_word_without_other_contexts_is_said_to_have_none(english: Page, langu
     assert english.page.locator("#panel table").count() == 0
 
 
-def test_what_the_language_models_expect_is_what_python_computes(english: Page):
+def test_what_the_language_models_expect_is_what_python_computes(english: Page, elmo: Elmo):
     english.show("expectations")
     english.load_softmax()
-    (expected,) = Elmo("mini-en").surprisal([["We", "sat", "on", "the", "grassy", "bank", "of", "the", "river", "."]])
+    (expected,) = elmo.surprisal([["We", "sat", "on", "the", "grassy", "bank", "of", "the", "river", "."]])
     rows = english.rows("#panel details tbody tr")
     assert [row[0] for row in rows] == expected.tokens
     forward, backward = ([float(row[column]) for row in rows] for column in (1, 2))
@@ -597,7 +617,7 @@ def test_hostile_text_is_text(english: Page):
     english.type(HOSTILE)
     for tab in ("similarity", "contexts", "map", "characters"):
         english.show(tab)
-    assert ["<script", "alert(1)</script", ""][0].strip("<") in english.page.inner_text("#tokens")
+    assert "script" in english.page.inner_text("#tokens")
     assert english.page.locator("#tokens script, #panel script, #panel img").count() == 0
 
 
@@ -658,8 +678,8 @@ def test_a_word_is_chosen_by_the_keyboard_and_keeps_the_focus(english: Page):
     ]
 
 
-def test_a_view_that_takes_the_place_of_the_focused_control_gets_the_focus(browser: Any, sites: dict[str, str]):
-    page = Page(browser.new_page(), sites["mini-en"])
+def test_a_view_that_takes_the_place_of_the_focused_control_gets_the_focus(new_page: Callable[..., Page]):
+    page = new_page()
     page.open("#v=tour")
     focused = "() => document.activeElement.id"
     page.page.focus("#panel button:has-text('play')")
@@ -673,12 +693,10 @@ def test_a_view_that_takes_the_place_of_the_focused_control_gets_the_focus(brows
     page.page.keyboard.press("Enter")
     page.page.wait_for_selector("#panel table", state="attached", timeout=60_000)
     assert page.run(focused) == "panel"
-    assert page.complaints == []
-    page.page.close()
 
 
-def test_other_views_can_be_looked_at_while_the_softmax_is_loading(browser: Any, sites: dict[str, str]):
-    page = Page(browser.new_page(), sites["mini-en"])
+def test_other_views_can_be_looked_at_while_the_softmax_is_loading(new_page: Callable[..., Page]):
+    page = new_page()
     held: list[Any] = []
     page.page.route("**/softmax-*", lambda route: held.append(route))
     page.open("#v=expectations")
@@ -689,8 +707,6 @@ def test_other_views_can_be_looked_at_while_the_softmax_is_loading(browser: Any,
     page.page.wait_for_selector("#progress", state="hidden", timeout=60_000)
     page.show("expectations")
     page.page.wait_for_selector("#panel table", state="attached", timeout=60_000)
-    assert page.complaints == []
-    page.page.close()
 
 
 NAMELESS = """() => {
@@ -741,7 +757,7 @@ def test_every_view_has_names_for_screen_readers_and_text_that_stands_out(englis
 
 
 def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    new_page: Callable[..., Page], elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(sys.modules, "umap", first_two_columns())
     lines = [f"number {number} is a sycamore by the house .\t4\tplant\n" for number in range(21)]
@@ -755,7 +771,7 @@ def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
     site = write_site(tmp_path / "site", model="mini-en", corpora=corpora, umap=True)
     with serve(site.parent) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = Page(browser.new_page(), address(server))
+        page = new_page(address(server))
         page.open("#t=a+sycamore+by+the+river&i=1&v=contexts")
         assert page.page.locator("#panel .legend li").all_inner_texts() == ["plant 12"]  # no bundled sentence has one
         assert page.page.locator("#panel table").first.locator("th").all_text_contents()[-1] == "file"
@@ -776,7 +792,6 @@ def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
         page.settle()
         assert page.page.inner_text("#panel").startswith("UMAP was not computed for “river”")
         page.open("#t=a+mouse&i=1&v=map&p=corpora&f=3&g=4")
-        elmo = Elmo("mini-en")
         old, new = (np.stack([elmo.encode([use.split()])[0][2] for use in of]).astype(float) for of in uses)
         found = [float(text) for text in page.page.locator("#panel dd").all_inner_texts()]
         distances = measure_distances(old, new, resamples=1, randomness=np.random.default_rng(0))
@@ -784,8 +799,6 @@ def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
         np.testing.assert_allclose(found, expected, atol=0.001)
         titles = page.page.locator("#panel svg text.title").all_text_contents()
         assert titles == ["old.txt (3)", "new.txt (3)"] and page.page.locator("#panel svg .ghost").count() == 6
-        assert page.complaints == []
-        page.page.close()
         server.shutdown()
 
 
@@ -853,8 +866,8 @@ def test_a_picture_that_the_browser_cannot_make_is_an_error_that_is_shown(englis
     assert re.search(message, english.page.inner_text("#error"))
 
 
-def test_the_page_speaks_korean_and_fits_a_telephone(browser: Any, sites: dict[str, str]):
-    page = Page(browser.new_page(viewport={"width": 360, "height": 700}), sites["mini-ko"])
+def test_the_page_speaks_korean_and_fits_a_telephone(new_page: Callable[..., Page]):
+    page = new_page("mini-ko", width=360, height=700)
     page.open()
     assert page.run("() => document.documentElement.lang") == "ko" and "문맥" in page.page.inner_text("#tabs")
     assert page.run("() => document.documentElement.scrollWidth") <= 360
@@ -862,8 +875,6 @@ def test_the_page_speaks_korean_and_fits_a_telephone(browser: Any, sites: dict[s
     page.page.click("#language")
     page.settle()
     assert page.run("() => document.documentElement.lang") == "en"
-    assert page.complaints == []
-    page.page.close()
 
 
 HANGUL_THAT_IS_NOT_MARKED = """() => {
@@ -877,8 +888,8 @@ HANGUL_THAT_IS_NOT_MARKED = """() => {
 }"""
 
 
-def test_korean_words_are_marked_as_korean_on_a_page_in_english(browser: Any, sites: dict[str, str]):
-    page = Page(browser.new_page(), sites["mini-ko"])
+def test_korean_words_are_marked_as_korean_on_a_page_in_english(new_page: Callable[..., Page]):
+    page = new_page("mini-ko")
     page.open("#l=en")
     assert page.page.locator("#text:lang(ko)").count() == 1
     for tab in ("similarity", "contexts", "map", "expectations", "characters", "tour"):
@@ -897,12 +908,10 @@ def test_korean_words_are_marked_as_korean_on_a_page_in_english(browser: Any, si
     page.settle()
     assert page.page.locator("#language :lang(ko)").inner_text() == "한국어"
     assert page.page.locator("#language :lang(en)").inner_text() == "English"
-    assert page.complaints == []
-    page.page.close()
 
 
-def test_words_can_be_chosen_before_the_model_is_there(browser: Any, sites: dict[str, str]):
-    page = Page(browser.new_page(), sites["mini-en"])
+def test_words_can_be_chosen_before_the_model_is_there(new_page: Callable[..., Page]):
+    page = new_page()
     held: list[Any] = []
     page.page.route("**/model.safetensors", lambda route: held.append(route))
     with page.page.expect_request("**/model.safetensors"):
@@ -914,8 +923,6 @@ def test_words_can_be_chosen_before_the_model_is_there(browser: Any, sites: dict
     page.page.wait_for_selector("body[data-ready]", timeout=60_000)
     page.settle()
     assert "no other occurrence of “river”" in page.page.inner_text("#panel") and page.page.is_hidden("#progress")
-    assert page.complaints == []
-    page.page.close()
 
 
 BUDGET = """() => new Promise((resolve) => {
@@ -937,33 +944,29 @@ BUDGET = """() => new Promise((resolve) => {
 })"""
 
 
-def test_the_page_without_the_model_keeps_a_budget(browser: Any, sites: dict[str, str]):
+def test_the_page_without_the_model_keeps_a_budget(new_page: Callable[..., Page]):
     """What Lighthouse asks of a page: size, requests, first paint, elements, and how far things jump."""
-    page = browser.new_page(viewport={"width": 412, "height": 823})
+    page = new_page(width=412, height=823)
     sizes: dict[str, int] = {}
-    page.on("response", lambda response: sizes.update({response.url: len(response.body())}))
-    page.goto(sites["mini-en"])
-    page.wait_for_selector("body[data-ready]", timeout=60_000)
-    found = page.evaluate(BUDGET)
-    page.close()
+    page.page.on("response", lambda response: sizes.update({response.url: len(response.body())}))
+    page.open()
+    found = page.run(BUDGET)
     own = sum(size for url, size in sizes.items() if not re.search(r"/model/|/corpus|/rates", url))
     assert 60_000 < own < 120_000 and any(url.endswith("bilm.js") for url in sizes), sizes
     assert found["requests"] <= 20, found
     assert found["shift"] < 0.1 and found["elements"] < 800 and found["paint"] < 10_000, found
 
 
-def test_a_damaged_model_is_an_error_that_is_shown(browser: Any, tmp_path: Path):
-    site = write_site(tmp_path / "site", model="mini-en").parent
-    weights = site / "model" / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1000])
-    with serve(site) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = browser.new_page()
-        page.goto(address(server))
-        page.wait_for_selector("#error:not(:empty)", timeout=60_000)
-        assert "does not fit into the file of weights" in page.inner_text("#error")
-        page.close()
-        server.shutdown()
+def test_a_damaged_model_is_an_error_that_is_shown(new_page: Callable[..., Page]):
+    def cut(route: Any) -> None:
+        whole = route.fetch()
+        route.fulfill(response=whole, body=whole.body()[:-1000])
+
+    page = new_page()
+    page.page.route("**/model.safetensors", cut)
+    page.page.goto(page.site)
+    page.page.wait_for_selector("#error:not(:empty)", timeout=60_000)
+    assert "does not fit into the file of weights" in page.page.inner_text("#error")
 
 
 def test_an_address_of_nonsense_is_the_first_page(english: Page):

@@ -80,6 +80,11 @@ def words_of(occurrences: list[Occurrence]) -> list[str]:
     return list(dict.fromkeys(occurrence.word for occurrence in occurrences))
 
 
+def members_of(word: str, occurrences: list[Occurrence]) -> list[int]:
+    """Indices of the occurrences of the word."""
+    return [index for index, occurrence in enumerate(occurrences) if occurrence.word == word]
+
+
 def senses_of(word: str, occurrences: list[Occurrence]) -> list[str]:
     """Each sense of the word once, in the order of the list."""
     return list(dict.fromkeys(occurrence.sense for occurrence in occurrences if occurrence.word == word))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.analysis.neighbours import Contexts, StaticWords, most_frequent_words
-from elmokit.analysis.polysemes import senses_of, words_of
-from elmokit.analysis.polysemy import cosines, measure_senses
+from elmokit.analysis.polysemes import members_of, senses_of, words_of
+from elmokit.analysis.polysemy import cosines, measure_senses, occurrence_vectors
 
 if TYPE_CHECKING:
     from elmokit.analysis.homonyms import Recorded
@@ -92,10 +92,6 @@ class SenseStudy:
         """The rates of the layer that the planes and close-ups show."""
         return self.measured[-2]
 
-    def members(self, word: str) -> list[int]:
-        """Indices of the occurrences of a word."""
-        return _members(word, self.occurrences)
-
     def contrasts(self) -> dict[str, list[int]]:
         """For each contrast of parts of speech, the indices of the occurrences of its words."""
         groups: dict[str, list[int]] = {}
@@ -115,10 +111,8 @@ def study_senses(
     """Run a model over the list. `model` is its name on the page, `recorded` its rates on other data, if any."""
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     encoded = elmo.encode(sentences, layers="all")
-    top = [array[-1] for array in encoded]
-    targets = np.stack([array[occurrence.index] for array, occurrence in zip(top, occurrences, strict=True)])
-    targets = targets.astype(np.float64)
-    contexts = Contexts(top, sentences)
+    targets = occurrence_vectors(encoded, occurrences)[-1]
+    contexts = Contexts([array[-1] for array in encoded], sentences)
     words = words_of(occurrences)
     if elmo.vocabulary is None:
         candidates = sorted({token for sentence in sentences for token in sentence})
@@ -139,7 +133,7 @@ def study_senses(
 
 
 def _plane(word: str, occurrences: list[Occurrence], targets: Floats) -> Plane:
-    members = _members(word, occurrences)
+    members = members_of(word, occurrences)
     points, share = principal_plane(targets[members])
     return Plane(word, occurrences[members[0]].contrast, senses_of(word, occurrences), members, points, share)
 
@@ -148,7 +142,7 @@ def _close_up(
     word: str, occurrences: list[Occurrence], targets: Floats, contexts: Contexts, static: StaticWords
 ) -> CloseUp:
     senses = senses_of(word, occurrences)
-    members = _members(word, occurrences)
+    members = members_of(word, occurrences)
     by_sense = [[index for index in members if occurrences[index].sense == sense] for sense in senses]
     first = [group[: max(NUM_SHOWN // len(senses), 1)] for group in by_sense]
     shown = [index for group in first for index in group]
@@ -170,10 +164,6 @@ def _nearest(occurrence: int, occurrences: list[Occurrence], contexts: Contexts)
         same_word=contexts.nearest(occurrence, index, among="same word", number=NUM_NEIGHBOURS),
         other_words=contexts.nearest(occurrence, index, among="other words", number=NUM_NEIGHBOURS),
     )
-
-
-def _members(word: str, occurrences: list[Occurrence]) -> list[int]:
-    return [index for index, occurrence in enumerate(occurrences) if occurrence.word == word]
 
 
 def principal_plane(vectors: Floats) -> tuple[Floats, float]:

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.cli.vectors import layer_choice
-from elmokit.cli.verb import add_column
-
-if TYPE_CHECKING:
-    import argparse
-
-    from elmokit.cli.verb import Verb
-
+from elmokit.cli.verb import add_model, add_text, given, open_output
 
 _CONTEXT = 50  # columns on each side of a word
 
@@ -29,20 +21,12 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
         help="words to measure, one per line, other forms of it after a space; - for stdin (default: the words that "
         "are most frequent in both corpora)",
     )
-    parser.add_argument(
-        "--model", metavar="M", help="name of a bundled model, a model folder, or an options.json (default: mini-en)"
-    )
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    add_model(parser, has_default=True)
     parser.add_argument("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
-    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
-    add_column(parser)
+    add_text(parser)
     parser.add_argument("--ignore-case", action="store_true", help="count Plane as a use of plane")
     parser.add_argument(
-        "--max-uses",
-        type=int,
-        metavar="N",
-        help="uses compared per corpus, drawn at random (default: 200)",
+        "--max-uses", type=int, metavar="N", help="uses compared per corpus, drawn at random (default: 200)"
     )
     parser.add_argument(
         "--min-uses", type=int, metavar="N", help="leave out words with fewer uses in a corpus (default: 5)"
@@ -67,7 +51,7 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
 def _change(arguments: argparse.Namespace) -> None:
     """Measure how much the use of words differs between two corpora (semantic change)."""
     from elmokit.analysis.semantic_change.uses import open_corpus
-    from elmokit.files.atomic import atomic_write, check_is_not_input
+    from elmokit.files.atomic import check_is_not_input
     from elmokit.files.lines import read_lines
     from elmokit.formats.names import DEFAULT_MODEL, resolve_model
 
@@ -90,24 +74,20 @@ def _change(arguments: argparse.Namespace) -> None:
     from elmokit.text.corpora.tables import as_tsv
 
     names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
-    given = {name: getattr(arguments, name) for name in names}
     settings = ChangeSettings(
         ignore_case=arguments.ignore_case,
         stop_words=stop_words,
         raw_text=arguments.tokenize,
         column=arguments.column,
-        **{name: value for name, value in given.items() if value is not None},
+        **given(arguments, *names),
     )
-    with (
-        atomic_write(arguments.output) if arguments.output else nullcontext() as table,
-        atomic_write(arguments.json) if arguments.json else nullcontext() as everything,
-    ):
+    with open_output(arguments.output, None) as table, open_output(arguments.json, None) as everything:
         elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
         result = semantic_change(elmo, arguments.first, arguments.second, words, settings)
         if table:
-            table.write_text(as_tsv(change_rows(result)), encoding="utf-8")
+            table.write(as_tsv(change_rows(result)))
         if everything:
-            everything.write_text(change_json(result), encoding="utf-8")
+            everything.write(change_json(result))
     print(change_text(result))
 
 
@@ -121,8 +101,7 @@ def _add_neighbours(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where to look: one sentence per line (plain, .gz or .xz), or a folder of such files",
     )
-    parser.add_argument("--tokenize", action="store_true", help="split the lines of the corpus into tokens first")
-    add_column(parser)
+    add_text(parser)
     parser.add_argument("--number", type=int, default=10, metavar="N", help="how many (default: %(default)s)")
     parser.add_argument(
         "--among",
@@ -131,9 +110,7 @@ def _add_neighbours(parser: argparse.ArgumentParser) -> None:
         help="occurrences of which words (default: %(default)s)",
     )
     parser.add_argument("--layers", type=layer_choice, default="top", help="top, average, a number, or weights")
-    parser.add_argument("--model", metavar="M", help="name of a model, a model folder, or an options.json")
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    add_model(parser, has_default=True)
 
 
 def _neighbours(arguments: argparse.Namespace) -> None:
@@ -166,4 +143,4 @@ def _neighbours(arguments: argparse.Namespace) -> None:
         print(f"{one.similarity:.3f}  {space}{left} [{printable(one.token)}] {right}")
 
 
-VERBS: Sequence[Verb] = (("change", _add_change, _change), ("neighbours", _add_neighbours, _neighbours))
+VERBS = (("change", _add_change, _change), ("neighbours", _add_neighbours, _neighbours))

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from elmokit.analysis.semantic_change.distances import Distance, Distances
+from elmokit.analysis.semantic_change.distances import Distance
 from elmokit.system.markdown import aligned_table
 from elmokit.system.messages import printable
 
@@ -64,7 +64,7 @@ def change_rows(result: SemanticChange) -> Iterator[list[str]]:
         numbers = (change.first.total, change.second.total, change.first.compared, change.second.compared)
         yield [
             *(change.layer, change.word, *map(str, numbers)),
-            *(f"{getattr(_of(change.distances, name), part):z.6f}" for name in _MEASURES for part in _PARTS),
+            *(f"{getattr(getattr(change.distances, name), part):z.6f}" for name in _MEASURES for part in _PARTS),
         ]
 
 
@@ -87,7 +87,7 @@ def _forms_without_uses(result: SemanticChange) -> list[str]:
 def _table(changes: Sequence[WordChange]) -> str:
     rows = [["word", "uses", "uses", "excess", "95 %", "p", "q", "PRT", "95 %", "APD", "95 %"]]
     for change in changes:
-        excess, prt, apd = (_of(change.distances, name) for name in _MEASURES)
+        excess, prt, apd = change.distances.excess, change.distances.prt, change.distances.apd
         rows.append(
             [
                 *(change.word, f"{change.first.total:,}", f"{change.second.total:,}"),
@@ -113,7 +113,3 @@ def _excerpt(context: MovedContext) -> str:
 
 def _interval(distance: Distance) -> str:
     return f"[{distance.low:z.3f}, {distance.high:z.3f}]"
-
-
-def _of(distances: Distances, name: str) -> Distance:
-    return getattr(distances, name)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import add_column
-
-if TYPE_CHECKING:
-    from elmokit.cli.verb import Verb
+from elmokit.cli.verb import add_column, given
 
 
 def _add_prepare(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +78,6 @@ def _prepare(arguments: argparse.Namespace) -> None:
     if arguments.exclude_words is not None and not arguments.exclude:
         raise ValueError("--exclude-words needs --exclude FILE")
     names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
-    given = {name: getattr(arguments, name) for name in names}
     how = Preparation(
         language=arguments.language,
         unit=arguments.unit,
@@ -93,7 +87,7 @@ def _prepare(arguments: argparse.Namespace) -> None:
         join_hyphens=arguments.join_hyphens,
         seed=arguments.seed,
         exclude=tuple(arguments.exclude),
-        **{name: value for name, value in given.items() if value is not None},
+        **given(arguments, *names),
     )
     manifest = prepare(arguments.raw, arguments.output, how)
     for warning in manifest.warnings():
@@ -137,7 +131,4 @@ def _share(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share; expected one such as 0.5% or 0.005") from None
 
 
-VERBS: Sequence[Verb] = (
-    ("prepare", _add_prepare, _prepare),
-    ("vocabulary", _add_vocabulary, _vocabulary),
-)
+VERBS = (("prepare", _add_prepare, _prepare), ("vocabulary", _add_vocabulary, _vocabulary))

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
-from elmokit.cli import analysis, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
+from elmokit.cli import analysis, corpus, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import Verb, continues_by
 from elmokit.system.messages import did_you_mean, printable
@@ -22,7 +22,7 @@ _MAX_SHOWN = 2000  # characters of a message
 VERBS: tuple[Verb, ...] = (
     *(*web.VERBS, *vectors.VERBS, *models.VERBS),
     *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS, *analysis.VERBS),
-    *(*tasks.VERBS, *report.VERBS, *installation.VERBS),
+    *(*tasks.VERBS, *report.VERBS),
 )
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import argparse
-
-    from elmokit.cli.verb import Verb
+from elmokit.cli.verb import MODEL, add_weights
 
 ABOUT_BUNDLED = {
     "mini-en": ("English", "open texts, 38.7 M tokens", "Apache-2.0"),
@@ -20,9 +16,9 @@ ABOUT_BUNDLED = {
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="name of a bundled model, a model folder, or an options.json")
+    parser.add_argument("source", metavar="SOURCE", help=MODEL)
     parser.add_argument("target", type=Path, metavar="TARGET", help="output folder (must not exist)")
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    add_weights(parser)
     parser.add_argument(
         "--to",
         default="native",
@@ -70,7 +66,7 @@ def _convert(arguments: argparse.Namespace) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="name of a bundled model, a model folder, or an options.json")
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument(
         "-o",
         "--output",
@@ -79,7 +75,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.onnx",
         help="output file; large weights go into FILE.onnx.data",
     )
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    add_weights(parser)
 
 
 def _export(arguments: argparse.Namespace) -> None:
@@ -98,7 +94,7 @@ def _export(arguments: argparse.Namespace) -> None:
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="name of a bundled model, a model folder, or a model file")
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    add_weights(parser)
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
@@ -173,7 +169,7 @@ def _table_of_models() -> str:
     return aligned_table([[*row, *[""] * (len(rows[0]) - len(row))] for row in rows], num_names=len(rows[0]))
 
 
-VERBS: Sequence[Verb] = (
+VERBS = (
     ("models", _add_models, _models),
     ("convert", _add_convert, _convert),
     ("export", _add_export, _export),

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from elmokit.cli.verb import Verb
+from elmokit.cli.verb import add_device, add_model
 
 
 def _add_pretrain(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +48,7 @@ def _add_pretrain(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --resume: train again from the first step if no checkpoint can be read",
     )
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    add_device(parser)
     parser.set_defaults(when_interrupted=_how_to_continue)
 
 
@@ -100,7 +97,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
 
 
 def _add_finetune(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="name of a bundled model, a model folder, or an options.json")
+    add_model(parser)
     parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence per line")
     parser.add_argument(
         *("--run", "--run-dir"),
@@ -127,8 +124,6 @@ def _add_finetune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="override settings of the training"
     )
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.add_argument("--resume", action=_ResumedByPretrain, metavar="DIR", help=argparse.SUPPRESS)
     parser.set_defaults(when_interrupted=_how_to_continue)
 
@@ -185,7 +180,4 @@ def _texts(arguments: argparse.Namespace) -> list[Path]:
     return [path for path in (*arguments.shards, arguments.vocabulary, *(arguments.held_out or ())) if path]
 
 
-VERBS: Sequence[Verb] = (
-    ("pretrain", _add_pretrain, _pretrain),
-    ("finetune", _add_finetune, _finetune),
-)
+VERBS = (("pretrain", _add_pretrain, _pretrain), ("finetune", _add_finetune, _finetune))

@@ -1,15 +1,9 @@
-"""Verbs that turn results into pages."""
+"""Verbs that report: on runs, and on this installation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import argparse
-
-    from elmokit.cli.verb import Verb
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
@@ -39,4 +33,17 @@ def _report(arguments: argparse.Namespace) -> None:
         print(path)
 
 
-VERBS: Sequence[Verb] = (("report", _add_report, _report),)
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    del parser
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    """Check this installation: versions, processor, GPU, threads, bundled models."""
+    from elmokit.cli.doctor import report
+
+    text, healthy = report()
+    print(text)
+    return 0 if healthy else 1
+
+
+VERBS = (("report", _add_report, _report), ("doctor", _add_doctor, _doctor))

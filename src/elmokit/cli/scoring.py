@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import add_column
+from elmokit.cli.verb import add_model, add_text, open_output
 
 if TYPE_CHECKING:
-    import argparse
-
-    from elmokit.cli.verb import Verb
     from elmokit.elmo.surprisal import SurprisalModel
     from elmokit.scoring.minimal_pairs import PairScore
 
@@ -22,7 +18,7 @@ _LM_ZOO = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
 
 
 def _add_perplexity(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="name of a bundled model, a model folder, or an options.json")
+    add_model(parser)
     parser.add_argument(
         "files",
         nargs="+",
@@ -30,10 +26,7 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="text, one sentence per line; several files get one row each, and one row for all",
     )
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
-    add_column(parser)
+    add_text(parser)
     parser.add_argument(
         "--carry-state",
         action="store_true",
@@ -64,9 +57,7 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
 
 def _perplexity(arguments: argparse.Namespace) -> None:
     """Measure the perplexity of a model on text, in both directions, with the full softmax."""
-    from contextlib import nullcontext
-
-    from elmokit.files.atomic import atomic_write, check_is_not_input, check_names
+    from elmokit.files.atomic import check_is_not_input, check_names
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import check_is_not_a_model, resolve_model
 
@@ -82,7 +73,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     from elmokit.cli.scoring_tables import perplexity_text
     from elmokit.scoring.breakdown import measure_files
 
-    with atomic_write(arguments.json) if arguments.json else nullcontext() as unfinished:
+    with open_output(arguments.json, None) as file:
         table = measure_files(
             arguments.model,
             arguments.files,
@@ -94,8 +85,8 @@ def _perplexity(arguments: argparse.Namespace) -> None:
             weights=arguments.weights,
             device=arguments.device,
         )
-        if unfinished:
-            unfinished.write_text(table.to_json(), encoding="utf-8")
+        if file:
+            file.write(table.to_json())
     if arguments.bands and not table.ids_are_ranks:
         print(
             "elmokit: warning: the model's vocabulary does not seem to be sorted by falling frequency, so the places "
@@ -106,13 +97,10 @@ def _perplexity(arguments: argparse.Namespace) -> None:
 
 
 def _add_surprisal(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="name of a bundled model, a model folder, or an options.json")
+    add_model(parser)
     parser.add_argument("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT.tsv", help="output file (default: stdout)")
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
-    add_column(parser)
+    add_text(parser)
     parser.add_argument(
         "--direction",
         choices=("forward", "backward", "both"),
@@ -213,7 +201,7 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
         boundaries=arguments.boundaries,
         surprisal=SurprisalSettings(arguments.direction, details, arguments.carry_state),
     )
-    with _output(arguments.output) as file, progress_bar(unit="sentence", show=_show(arguments)) as bar:
+    with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="sentence", show=_show(arguments)) as bar:
         for lines in surprisal_table(model, arguments.file, settings):
             file.write(as_tsv(lines))
             if is_read_once(arguments.file):
@@ -232,7 +220,7 @@ def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> N
     from elmokit.formats.names import model_name
     from elmokit.scoring import lm_zoo
 
-    with _output(arguments.output) as file:
+    with open_output(arguments.output, sys.stdout) as file:
         if arguments.format == "lm-zoo":
             file.writelines(lm_zoo.get_surprisals(model, arguments.file))
         elif arguments.format == "lm-zoo-tokenize":
@@ -252,7 +240,7 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
 
     pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
     scores: list[PairScore] = []
-    with _output(arguments.output) as file, progress_bar(unit="pair", total=len(pairs)) as bar:
+    with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="pair", total=len(pairs)) as bar:
         for score in score_pairs(model, pairs):
             scores.append(score)
             bar.update()
@@ -268,22 +256,10 @@ def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> 
 
     pairs = read_prefixes(arguments.file, raw_text=arguments.tokenize)
     results = model.read_conditional(pairs, arguments.direction)
-    with _output(arguments.output) as file, progress_bar(unit="pair", show=_show(arguments)) as bar:
+    with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="pair", show=_show(arguments)) as bar:
         for row in conditional_rows(results, "nats" if arguments.nats else "bits"):
             file.write(as_tsv([row]))
             bar.update()
-
-
-@contextmanager
-def _output(path: Path | None) -> Generator[IO[str]]:
-    """The file, complete or not at all, or stdout."""
-    from elmokit.files.atomic import atomic_write
-
-    if path is None:
-        yield sys.stdout
-        return
-    with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-        yield file
 
 
 def _show(arguments: argparse.Namespace) -> bool | None:
@@ -291,7 +267,4 @@ def _show(arguments: argparse.Namespace) -> bool | None:
     return None if arguments.output or not sys.stdout.isatty() else False
 
 
-VERBS: Sequence[Verb] = (
-    ("perplexity", _add_perplexity, _perplexity),
-    ("surprisal", _add_surprisal, _surprisal),
-)
+VERBS = (("perplexity", _add_perplexity, _perplexity), ("surprisal", _add_surprisal, _surprisal))

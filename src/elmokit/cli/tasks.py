@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import argparse
+from elmokit.cli.verb import add_device, open_output
 
-    from elmokit.cli.verb import Verb
+if TYPE_CHECKING:
     from elmokit.tasks.config import Splits, TaskConfig
 
 
@@ -64,7 +64,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         help="folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)",
     )
     parser.add_argument("--no-cache", action="store_true", help="compute the activations again and do not keep them")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    add_device(parser)
     parser.set_defaults(when_interrupted=_how_to_continue)
 
 
@@ -252,23 +252,19 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
 
 def _predict(arguments: argparse.Namespace) -> None:
     """Run a trained task model on a file."""
-    from contextlib import nullcontext
-
-    from elmokit.files.atomic import atomic_write, check_is_not_input
+    from elmokit.files.atomic import check_is_not_input
     from elmokit.tasks.run_folder import read_record
 
     read_record(arguments.run_dir)
     _check_data(Path(arguments.input))
     check_is_not_input(arguments.output, arguments.input, arguments.input.rpartition("#")[0])  # or part of a file
 
-    with atomic_write(arguments.output) if arguments.output else nullcontext() as unfinished:
+    with open_output(arguments.output, sys.stdout) as file:
         from elmokit.tasks.saved import load_task
 
         trained = load_task(arguments.run_dir, elmo_model=arguments.model, device=arguments.device)
-        predictions = trained.predict_file(arguments.input, kind=arguments.input_kind, form=arguments.format)
-        with unfinished.open("w", encoding="utf-8") if unfinished else nullcontext(sys.stdout) as file:
-            for prediction in predictions:
-                print(prediction, file=file)
+        for prediction in trained.predict_file(arguments.input, kind=arguments.input_kind, form=arguments.format):
+            print(prediction, file=file)
 
 
 def _check_train(arguments: argparse.Namespace) -> None:
@@ -306,10 +302,10 @@ def _add_trained(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="M", help="new location of the biLM, if it has moved (it must be the same model)"
     )
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    add_device(parser)
 
 
-VERBS: Sequence[Verb] = (
+VERBS = (
     ("train", _add_train, _train),
     ("evaluate", _add_evaluate, _evaluate),
     ("predict", _add_predict, _predict),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import continues_by
+from elmokit.cli.verb import add_model, continues_by, given
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
 if TYPE_CHECKING:
-    import argparse
-
-    from elmokit.cli.verb import Verb
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
     from elmokit.vectors.cache_folder import CachedModel
@@ -44,11 +42,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         help="column of a Parquet, Arrow, JSON lines, TSV or CSV INPUT: text, or lists of tokens (default in Parquet "
         "and Arrow: tokens or text); form of CoNLL-U",
     )
-    parser.add_argument(
-        "--model", metavar="M", help="name of a bundled model, a model folder, or an options.json (default: mini-en)"
-    )
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    add_model(parser, has_default=True)
     parser.add_argument(
         "--layers",
         type=layer_choice,
@@ -129,17 +123,13 @@ def _embed(arguments: argparse.Namespace) -> None:
 
 
 def _embed_types(arguments: argparse.Namespace) -> None:
-    given = {"--fasta": arguments.fasta, "--with": arguments.system, "--resume": arguments.resume}
-    if refused := [name for name, value in given.items() if value]:
-        raise ValueError(f"{', '.join(refused)} cannot be combined with --types")
+    _refuse(arguments, "--fasta", "--with", "--resume", beside="--types")
     arguments.when_interrupted = continues_by("")
     elmo = _open_elmo(arguments)
 
     from elmokit.system.messages import plural
     from elmokit.vectors.jobs.types import embed_types
 
-    names = ("layers", "batch_size", "min_count")
-    chosen = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     done = embed_types(
         elmo,
         arguments.input,
@@ -147,18 +137,14 @@ def _embed_types(arguments: argparse.Namespace) -> None:
         raw_text=arguments.tokenize,
         split_sentences=arguments.split_sentences,
         column=arguments.column,
-        **chosen,
+        **given(arguments, "layers", "batch_size", "min_count"),
     )
     size = arguments.output.stat().st_size / 1e6
     print(f"{arguments.output}: {plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}, {size:,.1f} MB")
 
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
-    given = {"--with": arguments.system, "--tokenize": arguments.tokenize}
-    given |= {"--split-sentences": arguments.split_sentences}
-    given |= {"--column": arguments.column, "--batch-size": arguments.batch_size is not None}
-    if refused := [name for name, value in given.items() if value]:
-        raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
+    _refuse(arguments, "--with", "--tokenize", "--split-sentences", "--column", "--batch-size", beside="--fasta")
     elmo = _open_elmo(arguments)
 
     from elmokit.vectors.jobs.proteins import embed_fasta
@@ -177,18 +163,8 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     from elmokit.integrations.embed_with import embed_with
 
     arguments.when_interrupted = continues_by("")  # there is no --resume with --with
-    names = {
-        "--model": "model",
-        "--weights": "weights",
-        "--device": "device",
-        "--layers": "layers",
-        "--batch-size": "batch_size",
-    }
-    given = [option for option, name in names.items() if getattr(arguments, name) is not None]
-    given += ["--precision"] * (arguments.precision != "float32") + ["--resume"] * arguments.resume
-    given += ["--split-sentences"] * arguments.split_sentences
-    if given:
-        raise ValueError(f"{', '.join(given)} cannot be combined with --with, which writes all layers of the system")
+    options = ("--model", "--weights", "--device", "--layers", "--batch-size", "--precision", "--resume")
+    _refuse(arguments, *options, "--split-sentences", beside="--with, which writes all layers of the system")
     system, colon, model = arguments.system.partition(":")
     if not colon:
         raise ValueError(f"--with {arguments.system}: expected SYSTEM:MODEL, such as static:vectors.bin")
@@ -207,12 +183,21 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
         arguments.input,
         arguments.output,
         layers=arguments.layers,
-        batch_size=128 if arguments.batch_size is None else arguments.batch_size,
         raw_text=arguments.tokenize,
         split_sentences=arguments.split_sentences,
         column=arguments.column,
         resume=arguments.resume,
+        **given(arguments, "batch_size"),
     )
+
+
+def _refuse(arguments: argparse.Namespace, *options: str, beside: str) -> None:
+    """Raise ValueError for options that were given, but say nothing next to another one."""
+    places = {option: "system" if option == "--with" else option[2:].replace("-", "_") for option in options}
+    values = {option: getattr(arguments, place) for option, place in places.items()}
+    found = [option for option, value in values.items() if value not in (None, "float32") and value is not False]
+    if found:
+        raise ValueError(f"{', '.join(found)} cannot be combined with {beside}")
 
 
 def _open_elmo(arguments: argparse.Namespace) -> Elmo:
@@ -291,4 +276,4 @@ def _show_cache(folder: Path, models: Sequence[CachedModel]) -> None:
         )
 
 
-VERBS: Sequence[Verb] = (("embed", _add_embed, _embed), ("cache", _add_cache, _cache))
+VERBS = (("embed", _add_embed, _embed), ("cache", _add_cache, _cache))

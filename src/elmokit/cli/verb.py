@@ -1,24 +1,70 @@
-"""What a verb is to the command line."""
+"""What a verb is to the command line, and what several verbs have in common."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+T = TypeVar("T")
 
 Verb = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], "int | None"]]
 """Its name, what adds its arguments, and what runs it: the docstring is its help, the result the exit code (None: 0).
 
 The functions import the library when they run.
 """
+MODEL = "name of a bundled model, a model folder, or an options.json"
+
+
+def add_model(parser: argparse.ArgumentParser, *, has_default: bool = False) -> None:
+    """Add `MODEL`, or `--model` if there is a default, and what goes with it: weights and device."""
+    if has_default:
+        parser.add_argument("--model", metavar="M", help=f"{MODEL} (default: mini-en)")
+    else:
+        parser.add_argument("model", metavar="MODEL", help=MODEL)
+    add_weights(parser)
+    add_device(parser)
+
+
+def add_weights(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+
+
+def add_text(parser: argparse.ArgumentParser) -> None:
+    """Add how text is read: `--tokenize` and `--column`."""
+    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
+    add_column(parser)
 
 
 def add_column(parser: argparse.ArgumentParser) -> None:
-    """Add `--column`, of the verbs that read text."""
     parser.add_argument(
         "--column",
         metavar="NAME",
         help="read a column, not lines: a field of JSON lines, a column of a TSV or CSV file, or form of CoNLL-U",
     )
+
+
+def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The arguments that were given, of those whose defaults are the library's."""
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+@contextmanager
+def open_output(path: Path | None, otherwise: T) -> Generator[IO[str] | T]:
+    """The file, which will be complete or not there at all; without a path, `otherwise`."""
+    from elmokit.files.atomic import atomic_write
+
+    if path is None:
+        yield otherwise
+        return
+    with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+        yield file
 
 
 def continues_by(advice: str) -> Callable[[argparse.Namespace], str]:

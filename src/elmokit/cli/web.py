@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.cli.verb import add_column
-
-if TYPE_CHECKING:
-    import argparse
-
-    from elmokit.cli.verb import Verb
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
@@ -72,10 +67,9 @@ def _explore(arguments: argparse.Namespace) -> None:
     from elmokit.web.explore.site import write_site
 
     def write(folder: Path) -> Path:
-        model = arguments.model or DEFAULT_MODEL
         return write_site(
             folder,
-            model=model,
+            model=arguments.model or DEFAULT_MODEL,
             corpora=arguments.corpus,
             raw_text=arguments.tokenize,
             column=arguments.column,
@@ -118,4 +112,4 @@ def _open(server: ThreadingHTTPServer, *, in_browser: bool) -> None:
         server.serve_forever()
 
 
-VERBS: Sequence[Verb] = (("demo", _add_demo, _demo), ("explore", _add_explore, _explore))
+VERBS = (("demo", _add_demo, _demo), ("explore", _add_explore, _explore))

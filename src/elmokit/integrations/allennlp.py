@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypedDict
 import torch
 from torch import Tensor, nn
 
+from elmokit.formats.read import read_bilm
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
-from elmokit.integrations.allennlp_embedder import ElmoEmbedder
-from elmokit.integrations.allennlp_files import load_files
+from elmokit.integrations.allennlp_embedder import ElmoEmbedder, checked_options
 from elmokit.model.bilm import BiLM
 from elmokit.text.characters import batch_character_ids
 
@@ -83,8 +83,9 @@ class Elmo(nn.Module):
                 f"module is of type {type(module).__name__}; expected a BiLM, such as elmokit.Elmo(...).bilm; "
                 "modules that return activations and a mask, as in AllenNLP, are not run"
             )
-        bilm = load_files(options_file, weight_file).requires_grad_(requires_grad) if module is None else module
-        self._elmo_lstm = AllenNLPBiLM(bilm, vocab_to_cache=vocab_to_cache, stateful=stateful)
+        if module is None:
+            module = read_bilm(checked_options(options_file, weight_file), weight_file)[0].requires_grad_(requires_grad)
+        self._elmo_lstm = AllenNLPBiLM(module, vocab_to_cache=vocab_to_cache, stateful=stateful)
         self._keep_sentence_boundaries = keep_sentence_boundaries
         self._dropout = nn.Dropout(p=dropout)
         self._num_mixes = num_output_representations

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.formats.published import find_published
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
-from elmokit.integrations.allennlp_files import check_files
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import batch_character_ids, check_sentences
@@ -46,11 +46,9 @@ class ElmoEmbedder:
         *,
         stateful: bool = False,
     ) -> None:
-        check_files(options_file, weight_file)
-        assert options_file is not None
         self.cuda_device = cuda_device
         device = "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
-        self._elmo = Elmo(options_file, weights=weight_file, device=device)
+        self._elmo = Elmo(checked_options(options_file, weight_file), weights=weight_file, device=device)
         self._reader = AllenNLPBiLM(self._elmo.bilm, stateful=True) if stateful else None
 
     def reset_states(self) -> None:
@@ -133,6 +131,19 @@ class ElmoEmbedder:
             for key, layers in zip(keys, arrays, strict=True):
                 yield key, _in_format(layers, output_format)
                 bar.update()
+
+
+def checked_options(options_file: str | Path | None, weight_file: str | Path | None) -> str | Path:
+    """The options. Raises ValueError for no files, and for addresses that are not those of a published model."""
+    if options_file is None:
+        raise ValueError(
+            "no options_file was given; pass 'original', the name of the model that AllenNLP would take, which is "
+            "downloaded at its first use, or another name, or the paths of options and weights"
+        )
+    for file in (options_file, weight_file):
+        if "://" in str(file) and find_published(str(options_file)) is None:
+            raise ValueError(f"{file} is a URL, which elmokit does not download; download it, and pass the path")
+    return options_file
 
 
 def _sentence_keys(sentences: list[str]) -> list[str]:

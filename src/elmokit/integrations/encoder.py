@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.digests import file_digest
 from elmokit.model.vector_source import VectorSource, padded_layers
+from elmokit.system.batches import batched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,6 +88,4 @@ def of_equal_length(sentences: Sentences, *, most: int) -> list[list[int]]:
     for number, sentence in enumerate(sentences):
         if sentence:
             groups[len(sentence)].append(number)
-    return [
-        numbers[start : start + most] for _, numbers in sorted(groups.items()) for start in range(0, len(numbers), most)
-    ]
+    return [batch for _, numbers in sorted(groups.items()) for batch in batched(numbers, size=most)]

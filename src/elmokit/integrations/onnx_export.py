@@ -29,6 +29,7 @@ from elmokit.files.locks import lock, remove_stale_lock
 from elmokit.formats.config_json import fields_of
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
+from elmokit.model.bilm import gather_steps, reversal
 from elmokit.system.python import require
 from elmokit.text.characters import batch_character_ids
 from elmokit.version import __version__
@@ -123,10 +124,9 @@ class ExportableBiLM(nn.Module):
         tokens = torch.where(mask[:, :, None], self._encode_tokens(character_ids), 0.0).transpose(0, 1)
         layers = [[tokens, *self._read(self.bilm.forward_lstm, tokens)]]
         if self.bilm.backward_lstm is not None:
-            lengths, steps = mask.sum(dim=1), torch.arange(mask.shape[1])[:, None]
-            reverse = torch.where(steps < lengths, lengths - 1 - steps, steps)
-            reversed_outputs = self._read(self.bilm.backward_lstm, _gather(tokens, reverse))
-            layers.append([tokens, *(_gather(output, reverse) for output in reversed_outputs)])
+            reverse = reversal(mask.sum(dim=1), mask.shape[1])
+            reversed_outputs = self._read(self.bilm.backward_lstm, gather_steps(tokens, reverse))
+            layers.append([tokens, *(gather_steps(output, reverse) for output in reversed_outputs)])
         joined = torch.stack([torch.cat(pair, dim=2) for pair in zip(*layers, strict=True)]).transpose(1, 2)
         return torch.where(mask[:, :, None], joined, 0.0), mask
 
@@ -182,10 +182,6 @@ def torch_scan() -> Scan:
             f"torch {torch.__version__} has no torch._higher_order_ops.scan, which the ONNX export needs: "
             "install a version that has it, such as torch 2.13"
         ) from None
-
-
-def _gather(steps: Float[Tensor, "T B D"], index: Int[Tensor, "T B"]) -> Float[Tensor, "T B D"]:
-    return steps.gather(0, index[:, :, None].expand(-1, -1, steps.shape[2]))
 
 
 def _clip(values: Tensor, limit: float | None) -> Tensor:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,9 +118,9 @@ def embed_parquet(
             raise (OSError if row["of_files"] else ValueError)(row["refused"])
     return BulkResult(
         num_files=len(done),
-        num_sentences=sum(row["sentences"] for row in done),
-        num_tokens=sum(row["tokens"] for row in done),
-        num_tokens_before=sum(row["tokens"] for row in done if row["was_there"]),
+        num_sentences=sum(row["num_sentences"] for row in done),
+        num_tokens=sum(row["num_tokens"] for row in done),
+        num_tokens_before=sum(row["num_tokens"] for row in done if row["was_there"]),
         seconds=time.monotonic() - start,
     )
 
@@ -140,15 +140,9 @@ class PieceEmbedder:
         try:
             done = self._embed(self._pieces[int(row["number"])])
         except (ValueError, OSError) as error:
-            of_files = isinstance(error, OSError)
-            return {"sentences": 0, "tokens": 0, "was_there": False, "refused": str(error), "of_files": of_files}
-        return {
-            "sentences": done.num_sentences,
-            "tokens": done.num_tokens,
-            "was_there": done.was_there,
-            "refused": "",
-            "of_files": False,
-        }
+            nothing = EmbeddedPiece(0, 0, was_there=False)
+            return asdict(nothing) | {"refused": str(error), "of_files": isinstance(error, OSError)}
+        return asdict(done) | {"refused": "", "of_files": False}
 
     def _embed(self, piece: Piece) -> EmbeddedPiece:
         pause = FIRST_PAUSE

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -138,24 +138,15 @@ class TransformerEncoder:
         return pooled.numpy()
 
 
-def open_first(model: str, word_vectors: Path | None = None) -> SystemLayers:
-    """All layers of a model; a word's vector is that of its first piece."""
-    del word_vectors
-    return _open(model, "first")
+def open_transformer(model: str, word_vectors: Path | None = None, *, pieces: Pieces) -> SystemLayers:
+    """All layers of a folder of `save_pretrained`, or of a model of the Hub, by its name, that was downloaded before.
 
-
-def open_mean(model: str, word_vectors: Path | None = None) -> SystemLayers:
-    """All layers of a model; a word's vector is the mean of those of its pieces."""
-    del word_vectors
-    return _open(model, "mean")
-
-
-def _open(model: str, pieces: Pieces) -> SystemLayers:
-    """Read a folder of `save_pretrained`, or a model of the Hub, by its name, that has been downloaded before.
+    pieces: whether a word's vector is that of its first piece or the mean of those of its pieces.
 
     Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is not a
     model.
     """
+    del word_vectors
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
@@ -198,5 +189,5 @@ def _batches(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
 
 
 _OPENS = "a folder of `save_pretrained`, or the name of a model of the Hub that has been downloaded"
-HF_FIRST = Comparator(name="hf-first", opens=_OPENS, open=open_first)
-HF_MEAN = Comparator(name="hf-mean", opens=_OPENS, open=open_mean)
+HF_FIRST = Comparator(name="hf-first", opens=_OPENS, open=partial(open_transformer, pieces="first"))
+HF_MEAN = Comparator(name="hf-mean", opens=_OPENS, open=partial(open_transformer, pieces="mean"))

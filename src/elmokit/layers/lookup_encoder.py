@@ -5,42 +5,40 @@ Che et al. (2018), ELMoForManyLangs; with words alone and without a projection, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from elmokit.layers.char_encoder import CharEncoder
-
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
+
+    from elmokit.layers.char_encoder import CharEncoder
+    from elmokit.layers.packed.char_encoder import PackedCharEncoder
 
 
 class LookupEncoder(nn.Module):
     """Rows of ids (N,W) -> token representations (N,D): the word's id if there are words, then those of characters.
 
-    num_words: rows of the table of words, with row 0 for the padding token; 0 without words.
+    words: the table of words, with row 0 for the padding token; None without words.
     characters: the encoder of characters, without a projection; None without characters.
-    projects: whether the vectors of word and characters, one after the other, are projected.
+    projection: of the vectors of word and characters, one after the other; None without one.
     """
 
     def __init__(
         self,
         *,
-        num_words: int,
-        word_dim: int,
-        characters: CharEncoder | None,
+        words: nn.Embedding | None,
+        characters: CharEncoder | PackedCharEncoder | None,
+        projection: Callable[[Tensor], Tensor] | None,
         output_dim: int,
-        projects: bool,
     ) -> None:
         super().__init__()
         self.output_dim = output_dim
-        self.words = nn.Embedding(num_words, word_dim, padding_idx=0) if num_words else None
+        self.words = words
         self.characters = characters
-        width = (word_dim if num_words else 0) + (characters.output_dim if characters is not None else 0)
-        self.projection = nn.Linear(width, output_dim) if projects else None
-        if not projects and width != output_dim:
-            raise ValueError(f"vectors of {width} without a projection; expected {output_dim}")
+        self.projection = projection
 
     @property
     def embedding(self) -> nn.Embedding:

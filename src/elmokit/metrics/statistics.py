@@ -1,25 +1,13 @@
-"""Scores of several runs, and intervals of differences: paired bootstrap over test items, or Student's t over seeds.
-
-The bootstrap is that of Efron and Tibshirani (1993), used for language systems by Koehn (2004): test items are drawn
-with replacement, the same ones for both systems, and the interval holds the middle of the differences.
-"""
+"""Scores of several runs, and Student's interval of the differences between runs of the same seed."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-
-import numpy as np
-
-Counts = tuple[float, ...]
-"""What one test item adds to the sums that a score is computed from, such as correct, predicted and gold spans."""
 
 CONFIDENCE = 0.95
-RESAMPLES = 1000
 _T_QUANTILES = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
     *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
@@ -58,38 +46,6 @@ class Interval:
     def __str__(self) -> str:
         """The difference and its bounds, such as `+1.54 [0.80, 2.31]`."""
         return f"{self.estimate:+.2f} [{self.low:.2f}, {self.high:.2f}]"
-
-
-def paired_bootstrap(
-    first: Sequence[Sequence[Counts]],
-    second: Sequence[Sequence[Counts]],
-    *,
-    score: Callable[[Counts], float],
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Interval:
-    """The gain of the second system over the first, with the 95 % interval of a percentile bootstrap over items.
-
-    first, second: the counts of every test item, for each run of a system (one per seed); all runs have the same items.
-    score: turns the sums of the counts into a score; that of a system is the mean over its runs.
-    Raises ValueError for no items, and for runs with different numbers of items.
-    """
-    runs = [*first, *second]
-    sizes = {len(items) for items in runs}
-    if not first or not second or len(sizes) != 1 or sizes == {0}:
-        raise ValueError(f"runs with {sorted(sizes)} test items; expected the same items, at least one, for all runs")
-    rows = Counter(tuple(number for item in items for number in item) for items in zip(*runs, strict=True))
-    starts = [0, *accumulate(len(items[0]) for items in runs)]
-
-    def gain(sums: Sequence[float]) -> float:
-        scores = [score(tuple(sums[start:end])) for start, end in zip(starts, starts[1:], strict=False)]
-        return statistics.fmean(scores[len(first) :]) - statistics.fmean(scores[: len(first)])
-
-    distinct, times = np.array(list(rows), float), np.array(list(rows.values()))
-    drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=resamples)
-    gains = [gain(sums) for sums in (drawn @ distinct).tolist()]
-    low, high = np.quantile(gains, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
-    return Interval(gain((times @ distinct).tolist()), low, high)
 
 
 def paired_t(differences: Sequence[float]) -> Interval | None:

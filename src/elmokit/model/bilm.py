@@ -102,13 +102,13 @@ class BiLM(nn.Module):
         layers = [[steps, *outputs]]
         last_backward: list[LSTMState] = []
         if self.backward_lstm is not None:
-            reverse = _reversal(lengths, num_steps).to(tokens.device)
+            reverse = reversal(lengths, num_steps).to(tokens.device)
             outputs, last_backward = self.backward_lstm(
-                _gather(steps, reverse),
+                gather_steps(steps, reverse),
                 None if state is None else _rows(state.backward, order),
                 batch_sizes=batch_sizes,
             )
-            layers.append([steps, *(_gather(output, reverse) for output in outputs)])
+            layers.append([steps, *(gather_steps(output, reverse) for output in outputs)])
         joined = torch.stack([torch.cat(pair, dim=2) for pair in zip(*layers, strict=True)])
         joined = joined.transpose(1, 2) * mask[:, :, None]
         return BiLMOutput(
@@ -140,11 +140,10 @@ def _char_encoder(config: BiLMConfig) -> CharEncoder | LookupEncoder:
             output_dim=config.num_filters,
         )
     return LookupEncoder(
-        num_words=lookup.num_word_rows,
-        word_dim=lookup.word_dim,
+        words=nn.Embedding(lookup.num_word_rows, lookup.word_dim, padding_idx=0) if lookup.num_words else None,
         characters=characters,
+        projection=nn.Linear(config.token_width, config.projection_dim) if lookup.projects else None,
         output_dim=config.projection_dim,
-        projects=lookup.projects,
     )
 
 
@@ -179,11 +178,12 @@ def _rows(state: Sequence[LSTMState], order: Int[Tensor, " B"]) -> tuple[LSTMSta
     return tuple(LSTMState(layer.cell[order], layer.output[order]) for layer in state)
 
 
-def _reversal(lengths: Int[Tensor, " B"], num_steps: int) -> Int[Tensor, "T B"]:
+def reversal(lengths: Int[Tensor, " B"], num_steps: int) -> Int[Tensor, "T B"]:
     """For each step and row, the position to read so that each sentence is reversed within its own length."""
     steps = torch.arange(num_steps, device=lengths.device)[:, None]
     return torch.where(steps < lengths, lengths - 1 - steps, steps)
 
 
-def _gather(steps: Float[Tensor, "T B D"], index: Int[Tensor, "T B"]) -> Float[Tensor, "T B D"]:
+def gather_steps(steps: Float[Tensor, "T B D"], index: Int[Tensor, "T B"]) -> Float[Tensor, "T B D"]:
+    """Row by row, the steps at these positions."""
     return steps.gather(0, index[:, :, None].expand(-1, -1, steps.shape[2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields
 
 from elmokit.system.messages import first_token
@@ -109,7 +110,7 @@ class BiLMConfig:
             )
         if self.projection_dim > self.lstm_dim:
             raise ValueError(f"projection_dim {self.projection_dim} is wider than lstm_dim {self.lstm_dim}")
-        width = self._token_width
+        width = self.token_width
         if self.lookup is not None and not self.lookup.projects and width != self.projection_dim:
             raise ValueError(f"projection_dim is {self.projection_dim}, but vectors of {width} are not projected")
         for name in ("cell_clip", "projection_clip"):
@@ -143,7 +144,7 @@ class BiLMConfig:
         return sum(number for _, number in self.filters)
 
     @property
-    def _token_width(self) -> int:
+    def token_width(self) -> int:
         """Width of a token's vector before the projection."""
         return self.num_filters + (0 if self.lookup is None else self.lookup.word_dim)
 
@@ -182,7 +183,7 @@ class BiLMConfig:
                 shapes |= self._character_shapes("char_encoder.characters", num_rows=self.lookup.num_symbol_rows)
             projects = self.lookup.projects
         if projects:
-            shapes["char_encoder.projection.weight"] = (self.projection_dim, self._token_width)
+            shapes["char_encoder.projection.weight"] = (self.projection_dim, self.token_width)
             shapes["char_encoder.projection.bias"] = (self.projection_dim,)
         return shapes
 
@@ -200,13 +201,7 @@ class BiLMConfig:
     @property
     def num_parameters(self) -> int:
         """Number of trainable parameters, without the softmax and the padding token's row, as counted in the paper."""
-        total = 0
-        for shape in self.tensor_shapes().values():
-            size = 1
-            for length in shape:
-                size *= length
-            total += size
-        return total - sum(self.padding_rows.values())
+        return sum(math.prod(shape) for shape in self.tensor_shapes().values()) - sum(self.padding_rows.values())
 
     @classmethod
     def field_names(cls) -> list[str]:

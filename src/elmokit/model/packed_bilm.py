@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.char_encoder import ACTIVATIONS
 from elmokit.layers.devices import for_inference, without_autocast
+from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
 from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent, weight_dtype
-from elmokit.layers.packed.lookup_encoder import PackedLookupEncoder
 from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
 from elmokit.layers.parallel import run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
@@ -186,7 +186,7 @@ def _fill_vectors(config: BiLMConfig) -> bool:
     return all(width % 32 == 0 for width in widths)
 
 
-def _token_encoder(config: BiLMConfig, take: Take, make_kernel: MakeKernel) -> PackedCharEncoder | PackedLookupEncoder:
+def _token_encoder(config: BiLMConfig, take: Take, make_kernel: MakeKernel) -> PackedCharEncoder | LookupEncoder:
     lookup = config.lookup
     projection = None
     if "char_encoder.projection.weight" in config.tensor_shapes():
@@ -199,8 +199,8 @@ def _token_encoder(config: BiLMConfig, take: Take, make_kernel: MakeKernel) -> P
     if lookup.num_symbols:
         prefix, padding_id = "char_encoder.characters", lookup.padding_id
         characters = _char_encoder(config, take, make_kernel, prefix=prefix, projection=None, padding_id=padding_id)
-    return PackedLookupEncoder(
-        words=take("char_encoder.words.weight") if lookup.num_words else None,
+    return LookupEncoder(
+        words=nn.Embedding.from_pretrained(take("char_encoder.words.weight")) if lookup.num_words else None,
         characters=characters,
         projection=projection,
         output_dim=config.projection_dim,

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from elmokit.layers.char_encoder import CharEncoder
     from elmokit.layers.lookup_encoder import LookupEncoder
     from elmokit.layers.packed.char_encoder import PackedCharEncoder
-    from elmokit.layers.packed.lookup_encoder import PackedLookupEncoder
     from elmokit.text.indexer import Spelling
 
-    Encoder = CharEncoder | PackedCharEncoder | LookupEncoder | PackedLookupEncoder
+    Encoder = CharEncoder | PackedCharEncoder | LookupEncoder
 
 MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
 CHUNK = 256  # tokens per call of the char encoder, to limit its memory

@@ -34,16 +34,11 @@ END_SENTENCE = "</S>"
 _SENTENCE_BOUNDARIES = {BEGIN_SENTENCE: BEGIN_SENTENCE_CHARACTER, END_SENTENCE: END_SENTENCE_CHARACTER}
 
 
-def encode_token(token: str, *, max_characters_per_token: int = 50) -> list[int]:
-    """Ids of one token as bilm-tf defines them, *before* the shift by one.
-
-    The token 밥 becomes 258, 235, 176, 165, 259, 260, 260, ...
-    """
-    return (character_ids([token], max_characters_per_token=max_characters_per_token)[0] - SHIFT).tolist()
-
-
 def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> NDArray[np.int32]:
-    """Shifted ids (N, C) of N tokens, with values 1..261; C is `max_characters_per_token`."""
+    """Shifted ids (N, C) of N tokens, with values 1..261; C is `max_characters_per_token`.
+
+    Before the shift by one they are those of bilm-tf: 258, 235, 176, 165, 259, 260, 260, ... for the token 밥.
+    """
     spellings = _spellings(tokens)
     room = _bytes_per_token(max_characters_per_token)
     lengths = np.fromiter(map(len, spellings), dtype=np.int64, count=len(spellings)).clip(max=room)

@@ -22,37 +22,30 @@ def test_knows_its_columns_and_lines():
     assert sentence.where == "x.conll, lines 2-3"
 
 
-def test_spaces_align_columns_and_other_white_space_is_part_of_a_cell():
-    (sentence,) = read("  a    1", "2\u00a01/2  2 ")
-    assert sentence.rows == [["a", "1"], ["2\u00a01/2", "2"]]
-
-
-def test_with_a_tab_cells_may_hold_spaces():
-    (sentence,) = read("New York\tB", "b \t O")
-    assert sentence.rows == [["New York", "B"], ["b", "O"]]
-
-
-def test_a_lone_tab_is_a_blank_line():
-    assert [sentence.rows for sentence in read("a\t1", "\t", "b\t2")] == [[["a", "1"]], [["b", "2"]]]
+@pytest.mark.parametrize(
+    ("lines", "sentences"),
+    [
+        (["  a    1", "2\u00a01/2  2 "], [[["a", "1"], ["2\u00a01/2", "2"]]]),  # spaces align columns, and no others do
+        (["New York\tB", "b \t O"], [[["New York", "B"], ["b", "O"]]]),  # with a tab, cells may hold spaces
+        (["a\t1", "\t", "b\t2"], [[["a", "1"]], [["b", "2"]]]),  # a lone tab is a blank line
+    ],
+)
+def test_cells_are_told_apart_by_spaces_or_tabs(lines: list[str], sentences: list[list[list[str]]]):
+    assert [sentence.rows for sentence in read(*lines)] == sentences
 
 
 def test_a_separator_counts_as_a_blank_line():
-    assert [sentence.rows for sentence in read("a 1", "--- x y", "b 2", separator="---")] == [
-        [["a", "1"]],
-        [["b", "2"]],
-    ]
+    first, second = read("a 1", "--- x y", "b 2", separator="---")
+    assert (first.rows, second.rows) == ([["a", "1"]], [["b", "2"]])
 
 
 def test_lines_may_be_counted_from_elsewhere():
     assert [sentence.first_line for sentence in read("", "a 1", first_line=11)] == [12]
 
 
-def test_ragged_columns_are_refused():
+def test_ragged_columns_and_empty_cells_are_refused():
     with pytest.raises(ValueError, match=r"x.conll, line 3: 3 columns, but 2 in the lines above: 'b' \.\.\."):
         read("", "a 1", "b 2 3")
-
-
-def test_an_empty_cell_is_refused():
     with pytest.raises(ValueError, match=r"x.conll, line 2: column 1 is empty in 'O'"):
         read("a\tO", "\tO")
 

@@ -105,7 +105,7 @@ def _scatter(plane: Plane, study: SenseStudy) -> Scatter:
     for number, name in enumerate(plane.senses):
         legend.append(Mark(number, left, 34, name))
         left += 34 + 7.5 * len(name)
-    rate = study.top.nearest_rate(study.members(plane.word))
+    rate = study.top.nearest_rate(plane.members)
     return Scatter(plane.word, f"{round(rate.correct, 1):g}/{rate.total}", legend, marks)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from elmokit.analysis.homonyms import WHAT_IT_IS
-from elmokit.analysis.polysemes import senses_of, words_of
+from elmokit.analysis.polysemes import members_of, senses_of, words_of
 from elmokit.analysis.polysemy import num_triples
 from elmokit.system.markdown import columns
 
@@ -138,12 +138,12 @@ def _describe_words(study: SenseStudy) -> Iterator[str]:
         yield f"  {contrast:22}{study.top.nearest_rate(members)}"
     yield ""
     words = words_of(study.occurrences)
-    guesses = [study.measured[0].nearest_rate(study.members(word)) for word in words]
+    guesses = [study.measured[0].nearest_rate(members_of(word, study.occurrences)) for word in words]
     chance = "; ".join(sorted({f"of {guess.total}, chance is {guess.correct:.2g}" for guess in guesses}))
     yield f"Word by word, for the top layer ({chance}):"
     line = " "
     for word in words:
-        rate = study.top.nearest_rate(study.members(word))
+        rate = study.top.nearest_rate(members_of(word, study.occurrences))
         part = f" {word} {rate.correct:.3g}"
         if columns(line + part) >= WIDTH:
             yield line

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, senses_of, words_of
+from elmokit.analysis.polysemes import LISTS, members_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, nearest_hits, occurrence_vectors
 from elmokit.files.lines import split_tokens
 from elmokit.system.batches import batched
@@ -112,11 +112,6 @@ def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool
     return pairs
 
 
-def language_of_model(elmo: Elmo) -> Language:
-    """The language of the list and of the page."""
-    return language_of(elmo.vocabulary)
-
-
 def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False) -> None:
     """Write `corpus.json` and `corpus.bin`: scales (L,N) in float32, and then int8 (L,N,2D), of the N tokens.
 
@@ -206,7 +201,7 @@ def _words(occurrences: list[Occurrence], hits: list[NDArray[np.float64]]) -> li
     """For each word of the list: senses, an example of each, and its rates."""
     words: list[dict[str, object]] = []
     for word in words_of(occurrences):
-        members = [number for number, occurrence in enumerate(occurrences) if occurrence.word == word]
+        members = members_of(word, occurrences)
         senses = senses_of(word, occurrences)
         examples = [next(occurrences[number] for number in members if occurrences[number].sense == s) for s in senses]
         rates = [float(of_layer[members].mean()) for of_layer in hits]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.analysis.polysemes import language_of
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS
 from elmokit.files.atomic import new_folder
@@ -19,7 +20,7 @@ from elmokit.formats.native import write_native
 from elmokit.formats.native_softmax import softmax_shards
 from elmokit.formats.recognise import read_stored
 from elmokit.text.scripts import script_counts
-from elmokit.web.explore.corpus import language_of_model, read_corpus, write_corpus
+from elmokit.web.explore.corpus import read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 from elmokit.web.explore.presets import presets
 from elmokit.web.templates import template_environment
@@ -79,11 +80,11 @@ def write_site(
     if umap:
         require_umap()
     elmo = Elmo(model, device="cpu")
-    corpus = read_corpus(corpora, language_of_model(elmo), raw_text=raw_text, column=column)
+    corpus = read_corpus(corpora, language_of(elmo.vocabulary), raw_text=raw_text, column=column)
     with new_folder(folder) as target:
         _write_model(target, stored)
         write_corpus(target, corpus, elmo, umap=umap)
-        _copy("scripts", ".js", target / "scripts")
+        _copy_scripts(target / "scripts")
         _write_page(
             target,
             elmo,
@@ -107,7 +108,7 @@ def _write_model(target: Path, stored: StoredBiLM) -> None:
 
 
 def _write_page(target: Path, elmo: Elmo, name: str, *, files: list[str], is_raw_text: bool, has_umap: bool) -> None:
-    language = language_of_model(elmo)
+    language = language_of(elmo.vocabulary)
     text, index = TEXTS[language]
     settings: dict[str, object] = {
         "model": name,
@@ -138,9 +139,9 @@ def _scripts(elmo: Elmo) -> list[str]:
     return [SCRIPTS[name] for name in read] if all(name in SCRIPTS for name in read) else []
 
 
-def _copy(folder: str, ending: str, target: Path) -> None:
+def _copy_scripts(target: Path) -> None:
     target.mkdir()
-    for file in (files("elmokit.web.explore") / folder).iterdir():
-        if file.name.endswith(ending):
+    for file in (files("elmokit.web.explore") / "scripts").iterdir():
+        if file.name.endswith(".js"):
             text = COMMENTS_AND_INDENTATION.sub("", file.read_text(encoding="utf-8"))
             (target / file.name).write_text(text, encoding="utf-8")

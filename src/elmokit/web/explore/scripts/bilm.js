@@ -15,7 +15,7 @@ export class BiLM {
   constructor(config, tensors, memory) {
     this.config = config;
     this.memory = memory;
-    this.charEncoder = new CharEncoder(config, tensors, memory);
+    this.tokenEncoder = new TokenEncoder(config, tensors, memory);
     const directions = config.bidirectional ? ["forward_lstm", "backward_lstm"] : ["forward_lstm"];
     this.lstms = directions.map((name) =>
       Array.from({ length: config.num_layers }, (_, index) => new LSTMLayer(config, tensors, memory, `${name}.layers.${index}`)),
@@ -34,7 +34,7 @@ export class BiLM {
   readBounded(tokens) {
     const bounded = [BEGIN_SENTENCE, ...tokens, END_SENTENCE];
     const width = this.config.projection_dim;
-    const vectors = this.charEncoder.encode(bounded);
+    const vectors = this.tokenEncoder.encode(bounded);
     const layers = Array.from({ length: this.numLayers }, () => new Float32Array(bounded.length * this.dim));
     this.lstms.forEach((stack, direction) => {
       const order = direction === 0 ? (step) => step : (step) => bounded.length - 1 - step;
@@ -77,7 +77,7 @@ const sigmoid = (value) => 1 / (1 + Math.exp(-value));
 const clipped = (value, most) => (value > most ? most : value < -most ? -most : value);
 
 /** Characters -> token representations: convolutions, maximum over the positions, highway layers, projection. */
-class CharEncoder {
+class TokenEncoder {
   constructor(config, tensors, memory) {
     const prefix = "char_encoder";
     const dim = config.character_dim;

@@ -109,13 +109,13 @@ export class Explorer {
   /** Words of the corpus with the nearest token representations, which do not depend on context. */
   similarWords({ token, number }) {
     const { corpus, bilm } = this;
-    const query = bilm.charEncoder.encodeToken(token);
+    const query = bilm.tokenEncoder.encodeToken(token);
     const layer0 = Float32Array.from({ length: this.dim }, (_, at) => query[at % query.length]); // both directions have it
     const weights = Array.from({ length: bilm.numLayers }, (_, layer) => (layer === 0 ? 1 : 0));
     const candidates = corpus.nearest(layer0, weights, CANDIDATES * number, (at) => corpus.isFirst[at] && corpus.token(at) !== token);
     return exactly(candidates, number, (at) => {
       const word = corpus.token(at);
-      return { ...corpus.place(at), token: word, cosine: cosine(query, bilm.charEncoder.encodeToken(word)) };
+      return { ...corpus.place(at), token: word, cosine: cosine(query, bilm.tokenEncoder.encodeToken(word)) };
     });
   }
 
@@ -205,9 +205,9 @@ export class Explorer {
 
   /** The groups of characters that the convolutions found in a word: how many filters, and the sum of what they give. */
   characters({ token, number }) {
-    const { config, charEncoder } = this.bilm;
+    const { config, tokenEncoder } = this.bilm;
     const ids = characterIds(token, config.max_characters_per_token);
-    const { values, positions } = charEncoder.filters(token);
+    const { values, positions } = tokenEncoder.filters(token);
     const groups = new Map();
     let first = 0;
     for (const [width, count] of config.filters) {
