@@ -24,7 +24,7 @@ def as_the_shell_reads(word: str) -> list[str]:
 @pytest.mark.filterwarnings("ignore:the vocabulary has")
 def test_the_way_from_raw_text_to_vectors_can_be_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("elmokit.pretraining.gradients._product_seconds", lambda dtype: 1.0)  # float32, at once
+    monkeypatch.setattr("elmokit.pretraining.before_training._product_seconds", lambda dtype: 1.0)  # float32, at once
     Path("raw").mkdir()
     for number in range(3):
         sentences = [f"The {animal} saw number {number} there.\n" for animal in ("cat", "dog", "horse", "cow", "hen")]

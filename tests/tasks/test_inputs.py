@@ -190,7 +190,7 @@ def test_a_bilm_that_is_trained_too_starts_with_the_same_vectors_and_gets_gradie
 
 
 def test_what_the_model_does_not_have_is_refused(bilm: str):
-    with pytest.raises(ValueError, match="layers is 3; the model has layers 0 to 2"):
+    with pytest.raises(ValueError, match="layers is 3; this model has layers 0 "):
         make(PLAIN, elmo=ElmoInput("input", bilm, layers="3"))
     with pytest.raises(ValueError, match="words and elmo must be given if, and only if, the config has them"):
         TokenInputs(PLAIN)
