@@ -72,7 +72,7 @@ def details(evidence: Evidence) -> list[OurTable]:
     rows: dict[str, tuple[str, ...]] = {}
     for curve in gain_curves(evidence):
         row = DATASETS[curve.task].row
-        rows[f"{row}: {measured_on([curve.baseline])}, no ELMo"] = ("", str(curve.baseline.score()), "", "")
+        rows[f"{row}: {measured_on([curve.baseline])}"] = ("", str(curve.baseline.score()), "", "")
         last: ArmRuns | None = None
         for point in curve.points:
             score, step = str(point.elmo.score()), gain_text(last, point.elmo) or ""
