@@ -30,7 +30,7 @@ from paper.plan import EARLIER, RANDOM, PlannedModel
 from paper.results import append_result, read_results
 
 RESULTS = "table7"
-CURVE_RESULTS, HELD_OUT = "perplexity", "en/heldout.txt"
+CURVE_RESULTS, HELD_OUT = "perplexity", "en/heldout.txt.xz"
 RANDOM_SEED = 0
 _PARTS = {"question-answering": ("contexts", "questions")}
 """The names of an example's sentences, in their order, where the paper measures them apart."""
@@ -64,7 +64,10 @@ def _check_out(planned: PlannedModel, folder: Path) -> None:
     command = ["git", "archive", f"--prefix={planned.name}/", f"{EARLIER[planned.kind]}:{bundled}"]
     archive = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
     if archive.returncode:
-        raise ValueError(f"{planned.name} comes from a commit of elmokit's repository: {archive.stderr.decode()}")
+        raise ValueError(
+            f"{planned.name} is in commit {EARLIER[planned.kind]} of elmokit's repository, which is not here "
+            f"({archive.stderr.decode().strip()}); run this in a full clone, such as after `git fetch --unshallow`"
+        )
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
 

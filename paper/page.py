@@ -43,11 +43,7 @@ FIGURES: Mapping[str, tuple[Callable[[Evidence], Sequence[Any]], Callable[[Any],
         "Development scores by updates, on the part of the set that is scored after each epoch",
     ),
     "figure1": (sample_curves, sample_figure, "Development scores by the number of training examples"),
-    "perplexity": (
-        gain_curves,
-        gains_figure,
-        "Gain by the perplexity of the biLM on held-out text",
-    ),
+    "perplexity": (gain_curves, gains_figure, "Gain by the perplexity of the biLM on held-out text"),
     "figure2": (learnt_mixes, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
 }
 """What a figure shows, how it is drawn, and its description."""

@@ -20,8 +20,8 @@ from elmokit.tasks.task_runs import read_task_run
 from elmokit.tasks.train import resume_task, train
 from paper.bootstrap import measure_test_items
 from paper.data_folders import WHERE_DATA_ARE
-from paper.models import make_model
-from paper.plan import PlannedRun, Setup, cheapest_first
+from paper.models import HELD_OUT, make_model
+from paper.plan import EARLIER, PlannedRun, Setup, cheapest_first
 from paper.reproduction import Reproduction
 from paper.runs import check_settings, read_evidence
 from paper.table1 import tested
@@ -78,7 +78,7 @@ def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[Planned
 
 
 def check_data(runs: Sequence[PlannedRun]) -> None:
-    """Raise FileNotFoundError that lists all data sets and word vectors of these runs that are not there."""
+    """Raise FileNotFoundError that lists the data sets, word vectors and held-out text that are missing."""
     missing: dict[str, None] = {}
     for data, task in {run.data: run.task for run in runs}.items():
         try:
@@ -88,6 +88,9 @@ def check_data(runs: Sequence[PlannedRun]) -> None:
     for words in {run.config.inputs.word_vectors for run in runs} - {""}:
         if not Path(words).is_file():
             missing[f"{words}: there is no such file; expected word vectors"] = None
+    for model in {run.model for run in runs if run.model is not None and run.model.kind in EARLIER}:
+        if not (held_out := model.data / HELD_OUT).is_file():
+            missing[f"{held_out}: there is no such file; expected held-out text"] = None
     if missing:
         raise FileNotFoundError("\n".join([*missing, WHERE_DATA_ARE]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +17,13 @@ from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.text.vocabulary import Vocabulary
 from paper import plan, table1, table7, train
 from paper.ablation import Ablation
+from paper.models import CURVE_RESULTS, HELD_OUT, make_model
 from paper.plan import FINETUNED, RANDOM, Arm, PlannedRun, Scale, Setup
 from paper.printed import TABLE_1
 from paper.reproduction import find_reproduction
 from paper.results import read_results
 from paper.runs import read_evidence
-from paper.train import Training, missing_runs, plan_runs, train_for, train_planned
+from paper.train import Training, check_data, missing_runs, plan_runs, train_for, train_planned
 
 WORDS = {"1": ["good", "fine", "glad"], "0": ["bad", "sad", "dull"]}
 OTHERS = ["the", "film", "was", "very"]
@@ -105,6 +107,29 @@ def test_what_tables_need_is_trained_once_and_measured(
     assert measured.text("data") == "sst" and measured.fields("before").number("mean") > 1
     (perplexities,) = table7.our_rows(evidence)
     assert perplexities.row == "SST" and all(cell is not None for cell in perplexities.cells)
+
+
+@pytest.mark.skipif(not (Path(__file__).parents[2] / ".git").exists(), reason="not a clone")
+def test_earlier_weights_come_out_of_the_history_and_are_measured(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setitem(plan.EARLIER, "mini-en-now", "HEAD")
+    (run,) = replace(setup, model="mini-en", data_dir=tmp_path).runs("sentiment", Arm("", SMALL, vectors="mini-en-now"))
+    with pytest.raises(FileNotFoundError, match=r"heldout\.txt\.xz: there is no such file; expected held-out text"):
+        check_data([run])
+    (tmp_path / "en").mkdir()
+    with lzma.open(tmp_path / HELD_OUT, "wt") as file:
+        file.write("he sat by the river .\n")
+    assert run.model is not None
+    made = make_model(run.model, tmp_path / "runs" / "models")
+    assert make_model(run.model, tmp_path / "runs" / "models") == made  # what is there is not measured again
+    assert Elmo(made).fingerprint() == Elmo("mini-en").fingerprint()
+    measured = read_results([tmp_path / "runs"], CURVE_RESULTS)
+    assert [one.text("model") for one in measured] == ["mini-en-now", "mini-en"]
+    assert measured[0].number("mean") == measured[1].number("mean") > 1
+    monkeypatch.setitem(plan.EARLIER, "mini-en-now", "0000000")
+    with pytest.raises(ValueError, match="is in commit 0000000 of elmokit's repository, which is not here .*; run"):
+        make_model(run.model, tmp_path / "other")
 
 
 def one_run(setup: Setup, *settings: str) -> PlannedRun:

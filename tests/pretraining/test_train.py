@@ -197,6 +197,12 @@ def test_held_out_text_that_is_gone_is_missed(shard: Path, tmp_path: Path) -> No
     resume_pretraining(run, ["num_steps=4"])
 
 
+def test_text_without_a_sentence_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the shards contain no sentence: "):
+        pretrain_toy(tmp_path / "run", text="\n\n")
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
 def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> None:
     run = pretrain_toy(tmp_path / "run", "num_steps=15", "keep_checkpoints=2")
     (run / "checkpoints" / "step-00000015" / "training.safetensors").write_bytes(b"x")

@@ -40,7 +40,7 @@ class LoadedBiLM:
     """
 
     def __init__(self, model: BiLM | StoredBiLM, *, precision: Precision, device: torch.device | None = None) -> None:
-        """A module, which stays where it is, or what is in files, which is for `device`."""
+        """model: a module, which stays on its device, or what was read from files, which is packed for `device`."""
         self.config = model.config
         self.precision: Precision = precision
         self._bilm: BiLM | None = None

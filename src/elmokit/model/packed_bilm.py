@@ -55,7 +55,7 @@ class PackedBiLM:
         device: torch.device | None = None,
         may_overwrite: bool = False,
     ) -> None:
-        """weights: tensors or arrays by name; each is asked for when it is packed.
+        """weights: tensors or arrays by name, as in `BiLM.state_dict()`; each is removed when it is packed.
 
         spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes.
         device: by default that of the weights.

@@ -115,8 +115,8 @@ def settled(
     if each_pass:
         steps = max(LEAST_BETWEEN_MEASUREMENTS, int(record.text.steps_per_pass(config)))
         config = replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
+    _warn_of_text(record.shards, vocabulary, config)  # first, because it refuses text without a sentence
     warn_of_settings(config, record.text, has_held_out=has_held_out)
-    _warn_of_text(record.shards, vocabulary, config)
     return replace(record, config=config)
 
 
@@ -172,7 +172,8 @@ def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_he
 def _warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, config: PretrainingConfig) -> None:
     """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
 
-    Also of one that is not sorted by frequency, if training takes ids for ranks.
+    Also of one that is not sorted by frequency, if training takes ids for ranks. Raises ValueError for shards without a
+    sentence.
     """
     stream = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
     tokens = [token for sentence in islice(stream, FIRST_SENTENCES) for token in sentence]

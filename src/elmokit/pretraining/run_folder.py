@@ -126,8 +126,7 @@ def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_i
 def check_can_be_recorded(run_dir: Path, record: RunRecord) -> None:
     """Raise ValueError for names that are not UTF-8, and for more names of shards than a config.json can have."""
     check_names(run_dir.name, *record.shards, record.started_from or "")
-    values = _values(record)
-    if len(config_text(values, format=BILM_FORMAT, version=VERSION)) > MAX_BYTES:
+    if len(config_text(_values(record), format=BILM_FORMAT, version=VERSION)) > MAX_BYTES:
         raise ValueError(
             f"the names of {plural(len(record.shards), 'shard')} would make {run_dir / CONFIG_NAME} larger than the "
             f"{readable_bytes(MAX_BYTES)} that are read; concatenate them into fewer files"
@@ -136,8 +135,7 @@ def check_can_be_recorded(run_dir: Path, record: RunRecord) -> None:
 
 def write_record(run_dir: Path, record: RunRecord) -> None:
     """Write the record as the run's config.json."""
-    values = _values(record)
-    write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
+    write_config(run_dir, _values(record), format=BILM_FORMAT, version=VERSION)
 
 
 def _values(record: RunRecord) -> dict[str, object]:

@@ -158,8 +158,7 @@ def bilm_perplexity(
     bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
 ) -> Perplexity:
     """Perplexity of a model in memory, in any mode; see `perplexity`."""
-    packed = _packed(bilm)
-    scored = SurprisalModel(packed, softmax, vocabulary)
+    scored = SurprisalModel(_packed(bilm), softmax, vocabulary)
     return text_losses(scored, shards, carry_state=carry_state).perplexity()
 
 
