@@ -92,7 +92,7 @@ def check_data(runs: Sequence[PlannedRun]) -> None:
         if not (held_out := model.data / HELD_OUT).is_file():
             missing[f"{held_out}: there is no such file; expected held-out text"] = None
     if missing:
-        raise FileNotFoundError("\n".join([*missing, WHERE_DATA_ARE]))
+        raise FileNotFoundError(". ".join([*missing, WHERE_DATA_ARE]))
 
 
 def train_for(training: Training) -> None:
