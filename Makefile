@@ -14,6 +14,9 @@ MIN_COVERAGE := 85
 # Idle threads that spin cost more than they give on few cores.
 export OMP_WAIT_POLICY := passive
 
+# Python compiles what it imports: a small part of the 36,000 modules of the three environments.
+INSTALL := python -m pip install --quiet --no-compile
+
 # The tests run in as many processes as there are cores, each with one thread.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
@@ -67,7 +70,7 @@ clean:  ## remove the virtual environment and all that was built
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	$(BIN)/$(INSTALL) --editable '.[dev]' --constraint constraints.txt
 	touch $@
 
 # The extra `docs` alone: mkdocstrings reads the source, so neither elmokit nor torch has to be installed.
@@ -75,10 +78,10 @@ $(DOCS_STAMP): pyproject.toml constraints-docs.txt
 	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
 	mkdir -p build
 	$(DOCS)/bin/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['docs'], sep='\n')" > build/docs-requirements.txt
-	$(DOCS)/bin/python -m pip install --quiet --requirement build/docs-requirements.txt --constraint constraints-docs.txt
+	$(DOCS)/bin/$(INSTALL) --requirement build/docs-requirements.txt --constraint constraints-docs.txt
 	touch $@
 
 $(DOORS_STAMP): pyproject.toml constraints-doors.txt
 	test -x $(DOORS)/bin/python || $(PYTHON) -m venv $(DOORS)
-	$(DOORS)/bin/python -m pip install --quiet --editable '.[doors]' --constraint constraints-doors.txt
+	$(DOORS)/bin/$(INSTALL) --editable '.[doors]' --constraint constraints-doors.txt
 	touch $@
