@@ -23,6 +23,7 @@ _USUAL_PARTS_OF_SPEECH = {"DT", "IN", "NN", "NNP", "VB", "DET", "ADP", "NOUN", "
 _QUOTED_CELL = re.compile(r"""(?:^|[,;|])"(?:[^"]|"")*"(?:[,;|](?!\s)|$)""")
 _SEQUENCE = re.compile(r"[A-Z*-]{3,}|[a-z*-]{30,}")
 _NAME_OF_COLUMN = re.compile(r"[A-Za-z_][\w .#-]*", re.ASCII)
+_USUAL_NAMES = {"text", "sentence", "sentences", "tokens", "review", "document"}
 _HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 
 
@@ -38,6 +39,7 @@ class Kind(Enum):
     FASTA = "FASTA"
     TABS = "a table of columns separated by tabs"
     COMMAS = "a table of columns separated by commas, semicolons or bars"
+    ONE_COLUMN = "a table of one column, with its name in the first line"
     UNNAMED = "a table of columns separated by commas, without a line of their names"
 
 
@@ -71,6 +73,8 @@ def kind_of(head: Sequence[str]) -> Kind | None:
         return Kind.COLUMNS
     if len(head) > 1 and re.match(r">\S", head[0]) and _SEQUENCE.fullmatch(head[1].strip()):
         return Kind.FASTA
+    if len(head) > 1 and head[0].strip(' "') in _USUAL_NAMES:
+        return Kind.ONE_COLUMN
     if _are_rows(head):
         return Kind.TABS if any(" " in line.strip() for line in head) else Kind.WORDS
     if delimiter_of(head):
