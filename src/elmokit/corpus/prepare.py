@@ -24,6 +24,7 @@ from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.manifest import (
     MANIFEST_JSON_NAME,
     MANIFEST_NAME,
+    TOO_LONG,
     Amount,
     CorpusFile,
     CorpusManifest,
@@ -38,18 +39,19 @@ from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.documents import read_raw_documents
+from elmokit.text.sentence_lines import DAMAGED
 from elmokit.text.tokenizer import split_sentences, tokenize
 from elmokit.version import __version__
 
 HELD_OUT_FILE = "heldout.txt.xz"
-TOO_SHORT, TOO_LONG, OTHER_SCRIPT = "too short", "too long", "in another script"
+TOO_SHORT, OTHER_SCRIPT = "too short", "in another script"
 EXCLUDED = "in excluded texts"
 DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(r"[가-힣]"), 0.6)}
 
-_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{\||\[\[")  # of HTML and XML, and of wikis
+_MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{DAMAGED}")  # of HTML and XML, and of wikis
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
 _HELD_OUT, _TO_TRAIN = 0, 1
 _HELD_OUT_KEY = struct.Struct(">BQ")  # _HELD_OUT, position: held-out sentences stay in their order
