@@ -34,7 +34,7 @@ from elmokit.corpus.manifest import (
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, script_share
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.digests import file_digest
-from elmokit.files.lines import is_read_once
+from elmokit.files.lines import check_inputs, is_read_once
 from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.broken_words import BrokenWords, find_broken_words
@@ -150,8 +150,10 @@ def prepare(
     """
     raw, folder = as_paths(raw), Path(folder)
     how = how or Preparation()
-    for path in (*raw, *map(Path, how.exclude)):
-        _check_is_file(path)
+    for path in (*raw, *how.exclude):
+        if is_read_once(path):  # once for its text, and once for its checksum in the manifest
+            raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
+    check_inputs(*raw, *how.exclude)
     check_names(*raw, *how.exclude)  # which the manifest lists
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
@@ -185,15 +187,6 @@ def prepare(
         write_text(staging / MANIFEST_NAME, manifest.markdown())
         write_text(staging / MANIFEST_JSON_NAME, manifest.to_json())
     return manifest
-
-
-def _check_is_file(path: Path) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a text file (.txt, .gz or .xz)")
-    if is_read_once(path):  # once for its text, and once for its checksum in the manifest
-        raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file; expected a text file (.txt, .gz or .xz)")
 
 
 class _Sentences:

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 Sentences = tuple[list[str], list[str]]
 """The good and the bad sentence of a pair, in tokens."""
 
-_NAME = re.compile(
-    r"\w*(?:good|bad|sentence|acceptable|grammatical|prefix|context|continuation|target)\w*", re.IGNORECASE
-)
+_NAME = re.compile(r"(?i)\w*(good|bad|sentence|acceptable|grammatical|prefix|context|continuation|target)\w*")
 BOTH = "both"
 TWO_SENTENCES = "two sentences separated by a tab: the good one, a tab, the bad one"
 

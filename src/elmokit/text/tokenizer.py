@@ -184,8 +184,7 @@ _MARKS = (
 )
 """Ends of sentences before a space: of most scripts, then of Arabic, Urdu, Indic scripts, Armenian, Ethiopic, Greek,
 Syriac, N'Ko, Tibetan, Burmese, Khmer, Mongolian, Ol Chiki."""
-_ETHIOPIC_STOP = r"\u1361\u1361|(?<=[\u1200-\u135f])::"
-"""What is typed for it: two word separators, or two colons."""
+_ETHIOPIC_STOP = r"\u1361\u1361|(?<=[\u1200-\u135f])::"  # typed as two word separators, or two colons
 _GREEK_QUESTION_MARK = r"(?<=[\u0370-\u03ff\u1f00-\u1fff][\u0370-\u03ff\u1f00-\u1fff\u0301]);"
 """Unicode has a character for it, which NFC replaces by a semicolon. A single letter may be that of a formula."""
 _SENTENCE_END = re.compile(
