@@ -362,6 +362,10 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
     assert [row.split("\t")[1] for row in (tmp_path / "c.tsv").read_text().splitlines()] == ["word", "bank"]
     assert run(*arguments, "--words", tmp_path / "stop.txt", "--stop-words", "en") == 2
     assert "--stop-words cannot be combined with --words" in capsys.readouterr().err
+    (tmp_path / "b.txt").rename(tmp_path / "caf\udce9.txt")
+    assert run("change", tmp_path / "a.txt", tmp_path / "caf\udce9.txt", "--json", tmp_path / "c.json") == 2
+    assert "its name is not UTF-8; rename" in capsys.readouterr().err
+    (tmp_path / "caf\udce9.txt").rename(tmp_path / "b.txt")
     assert run(*arguments, "--max-uses", "1") == 2
     assert "max_uses is 1; expected a whole number, at least 2" in capsys.readouterr().err
 

@@ -127,8 +127,16 @@ def test_a_small_held_out_part_is_warned_of(tmp_path: Path, capsys: pytest.Captu
     assert "elmokit: warning: only 6 tokens are held out; perplexities measured on" in said and "markup" not in said
 
 
-@pytest.mark.parametrize("markup", ["<doc id=1>", "</p>", "&quot;", "&#8211;", "{| class=wikitable", "[[File:a.png]]"])
+@pytest.mark.parametrize(
+    "markup", ["<doc id=1>", "</p>", "&quot;", "&#8211;", "{| class=wikitable", "[[a.png]]", "grÃ¶n"]
+)
 def test_markup_in_the_text_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str], markup: str) -> None:
     (tmp_path / "raw").write_text(f"AT&T; 3 < 5 > 2 and [1] are text.\n\nHere is {markup} among words.\n")
     assert main(["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "corpus"), "--held-out", "0"]) == 0
-    assert "elmokit: warning: there is markup (<doc ...>, &quot;, [[...]]) in 1 sentence," in capsys.readouterr().err
+    assert "elmokit: warning: there is markup (<doc ...>, &quot;, [[...]]), or " in capsys.readouterr().err
+
+
+def test_a_text_that_is_mostly_dropped_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "raw").write_text(f"{'no mark ' * 51}\n\nHere is a sentence.\n")
+    assert main(["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "corpus"), "--held-out", "0"]) == 0
+    assert "warning: 102 tokens, more than are left to train on, are dropped in sentences" in capsys.readouterr().err

@@ -336,6 +336,8 @@ def test_normalised_vectors_have_length_1_and_similarities_are_their_products():
     similarity = Elmo.similarity(ELMO.encode(SENTENCES, pooling="mean"), pooled[:2])
     np.testing.assert_allclose(similarity, pooled @ pooled[:2].T, atol=1e-6)
     assert Elmo.similarity(pooled[0], pooled[0]) == pytest.approx(1.0)
+    large = (pooled * 300).astype(np.float16)  # as in the files of save_vectors
+    assert Elmo.similarity(large[0], large[0]) == pytest.approx(1.0, abs=1e-6)
     with pytest.raises(ValueError, match=r"vectors of shapes \(1, 3\) and \(2, 4\); expected the same width"):
         Elmo.similarity(np.ones((1, 3)), np.ones((2, 4)))
 

@@ -113,6 +113,9 @@ def test_labels_that_the_model_does_not_know_are_reported(
     assert "data.tsv has the labels x, y, and the model knows a, b, c: none in common" in capsys.readouterr().err
     (tmp_path / "data.tsv").write_text("x\tcow ant\na\tant\n")
     trained.evaluate(tmp_path / "data.tsv")
+    assert "data.tsv has the labels x, and the model knows a, b, c: these cannot be right" in capsys.readouterr().err
+    (tmp_path / "data.tsv").write_text("a\tant\n")
+    trained.evaluate(tmp_path / "data.tsv")
     assert capsys.readouterr().err == ""
 
 

@@ -287,6 +287,9 @@ def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_c
     (tmp_path / "empty.tsv").write_text("?\tnothing\n")
     with pytest.raises(ValueError, match=r"no examples in .*empty.tsv"):
         run("run", data=Splits((tmp_path / "empty.tsv",), (toy_data / "dev.tsv",)))
+    (tmp_path / "same.tsv").write_text("a\tcow ant\na\tbear\n")
+    with pytest.raises(ValueError, match="all training examples have the label 'a'; expected at least two"):
+        run("run", data=Splits((tmp_path / "same.tsv",), (toy_data / "dev.tsv",)))
     with pytest.raises(ValueError, match="settings change the recipe of a task; with a config, change the config"):
         train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), settings=["seed=1"])
     with pytest.raises(ValueError, match="is not of toy: its model is a SentimentConfig; expected a ToyConfig"):

@@ -245,6 +245,8 @@ def test_refuses_what_it_cannot_show(model: Path, tmp_path: Path, capsys: pytest
         == 2
     )
     assert "empty.txt has no sentences; expected one per line" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="its name is not UTF-8; rename"):
+        write_site(tmp_path / "s", model=model, corpora=[tmp_path / "caf\udce9.txt"])
     monkeypatch.setattr("elmokit.web.explore.corpus.MAX_TOKENS", 3)
     (tmp_path / "long.txt").write_text("a b c d\n")
     with pytest.raises(ValueError, match="there are more than 3 tokens; give the explorer a part of them"):

@@ -51,7 +51,7 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
 def _change(arguments: argparse.Namespace) -> None:
     """Measure how much the use of words differs between two corpora (semantic change)."""
     from elmokit.analysis.semantic_change.uses import open_corpus
-    from elmokit.files.atomic import check_is_not_input
+    from elmokit.files.atomic import check_is_not_input, check_names
     from elmokit.files.lines import read_lines
     from elmokit.formats.names import DEFAULT_MODEL, resolve_model
 
@@ -66,6 +66,8 @@ def _change(arguments: argparse.Namespace) -> None:
     inputs = [file for path in (arguments.first, arguments.second) for file in open_corpus(path).files]
     for written in (arguments.output, arguments.json):
         check_is_not_input(written, *inputs, arguments.words, arguments.stop_words, arguments.model, arguments.weights)
+    if arguments.json:
+        check_names(*inputs)
     resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
 
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change

@@ -10,11 +10,12 @@ import hashlib
 import html
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from pathlib import Path
 from typing import cast
 
+from elmokit.corpus.raw_text import SentenceTokenizer
 from elmokit.files.json_fields import parse_json
 from elmokit.files.lines import read_lines, split_tokens, whole
 from elmokit.system.messages import FormatError
@@ -31,13 +32,11 @@ _SPACE = " \t\r\n\ufeff"
 _JSON_LIST = re.compile(rf'[{_SPACE}]*(?:\[[{_SPACE}]*)+(?:(?:[\d.+-]+|null|true|false)\s*,\s*)*["{{]')
 """The beginning of a list that holds text or objects; plain text may begin with `[1] Introduction`."""
 
-Tokenizer = Callable[[str], list[str]]
-
 
 class Exclusion:
     """All passages of N successive words of some files, and which file each is in."""
 
-    def __init__(self, files: Sequence[Path], *, num_words: int, tokenizer: Tokenizer) -> None:
+    def __init__(self, files: Sequence[Path], *, num_words: int, tokenizer: SentenceTokenizer) -> None:
         """Reads the files. Raises the errors of `read_lines`, and ValueError for a file without such a passage."""
         self._num_words = num_words
         self._file_of: dict[int, int] = {}
@@ -61,7 +60,7 @@ class Exclusion:
         return None
 
 
-def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
+def texts_of(path: Path, tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
     """The words of each text of a file: of each text in JSON, or of each block of lines between blank ones.
 
     A block is read line by line, with its markup and without it, and also column by column, since a file of columns has
@@ -86,7 +85,7 @@ def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
             yield from _texts_of_block(list(block), tokenizer)
 
 
-def _texts_of_block(block: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str]]:
+def _texts_of_block(block: Sequence[str], tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
     yield _words(token for line in block for token in tokenizer(line))
     if any(map(_MARKUP.search, block)):
         # nothing stands in the place of brackets around a word, and a space in that of other markup

@@ -11,6 +11,7 @@ from elmokit.system.markdown import markdown_table
 from elmokit.system.messages import plural
 
 MANIFEST_NAME, MANIFEST_JSON_NAME = "MANIFEST.md", "manifest.json"
+TOO_LONG = "too long"
 MIN_HELD_OUT_TOKENS = 5_000
 """A token's loss has a standard deviation of about 3.4 nats (`mini-en`, 3,791 tokens of news), so a perplexity measured
 on this many tokens has a standard error of about 5 %."""
@@ -81,7 +82,7 @@ class CorpusManifest:
     joined_words: int = 0
     """Those of them that were joined."""
     marked_up: int = 0
-    """Sentences with tags, entities or links of a wiki in them that passed the filters."""
+    """Sentences that passed the filters with tags, entities, links of a wiki or damaged letters in them."""
 
     @property
     def train(self) -> Amount:
@@ -98,8 +99,13 @@ class CorpusManifest:
             )
         if self.marked_up * 1000 > self.train.sentences:
             warnings.append(
-                f"there is markup (<doc ...>, &quot;, [[...]]) in {plural(self.marked_up, 'sentence')}, which models "
-                "learn as they do other text: remove it from the raw text first"
+                "there is markup (<doc ...>, &quot;, [[...]]), or what a wrong encoding made of letters (Ã¶), in "
+                f"{plural(self.marked_up, 'sentence')}, which models learn as other text: clean the raw text first"
+            )
+        if (too_long := self.dropped.get(TOO_LONG, Amount())).tokens > self.train.tokens:
+            warnings.append(
+                f"{too_long.tokens:,} tokens, more than are left to train on, are dropped in sentences that are too "
+                "long: if the text has sentences without a mark at their end, end each by a blank line"
             )
         if not self.options.get("nfc", True):
             warnings.append(

@@ -24,6 +24,7 @@ from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.manifest import (
     MANIFEST_JSON_NAME,
     MANIFEST_NAME,
+    TOO_LONG,
     Amount,
     CorpusFile,
     CorpusManifest,
@@ -33,23 +34,24 @@ from elmokit.corpus.manifest import (
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, script_share
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.digests import file_digest
-from elmokit.files.lines import is_read_once
+from elmokit.files.lines import check_inputs, is_read_once
 from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.documents import read_raw_documents
+from elmokit.text.sentence_lines import DAMAGED
 from elmokit.text.tokenizer import split_sentences, tokenize
 from elmokit.version import __version__
 
 HELD_OUT_FILE = "heldout.txt.xz"
-TOO_SHORT, TOO_LONG, OTHER_SCRIPT = "too short", "too long", "in another script"
+TOO_SHORT, OTHER_SCRIPT = "too short", "in another script"
 EXCLUDED = "in excluded texts"
 DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(r"[가-힣]"), 0.6)}
 
-_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{\||\[\[")  # of HTML and XML, and of wikis
+_MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{DAMAGED}")  # of HTML and XML, and of wikis
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
 _HELD_OUT, _TO_TRAIN = 0, 1
 _HELD_OUT_KEY = struct.Struct(">BQ")  # _HELD_OUT, position: held-out sentences stay in their order
@@ -148,8 +150,10 @@ def prepare(
     """
     raw, folder = as_paths(raw), Path(folder)
     how = how or Preparation()
-    for path in (*raw, *map(Path, how.exclude)):
-        _check_is_file(path)
+    for path in (*raw, *how.exclude):
+        if is_read_once(path):  # once for its text, and once for its checksum in the manifest
+            raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
+    check_inputs(*raw, *how.exclude)
     check_names(*raw, *how.exclude)  # which the manifest lists
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
@@ -183,15 +187,6 @@ def prepare(
         write_text(staging / MANIFEST_NAME, manifest.markdown())
         write_text(staging / MANIFEST_JSON_NAME, manifest.to_json())
     return manifest
-
-
-def _check_is_file(path: Path) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a text file (.txt, .gz or .xz)")
-    if is_read_once(path):  # once for its text, and once for its checksum in the manifest
-        raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file; expected a text file (.txt, .gz or .xz)")
 
 
 class _Sentences:

@@ -90,6 +90,7 @@ def pool(vectors: Array, pooling: Pooling) -> Array:
 
 
 def unit_vectors(vectors: Float[np.ndarray, "*N E"]) -> Float[np.ndarray, "*N E"]:
-    """The vectors scaled to length 1; a zero vector stays zero."""
+    """The vectors scaled to length 1, of float16 in float32; a zero vector stays zero."""
+    vectors = np.asarray(vectors, np.result_type(np.asarray(vectors), np.float32))
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1)

@@ -45,6 +45,7 @@ MAX_LINE_BYTES = 16 << 20
 MAX_WHOLE_BYTES = 64 << 20
 """Of a file that is in memory as a whole. The training set of SQuAD 1.1 has 30 MB."""
 _MAX_EXPANSION, _SMALL = 20, 1 << 20
+HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_UNICODE = {b"\xff\xfe\0\0": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\0\0\xfe\xff": "UTF-32"}
@@ -93,13 +94,21 @@ def read_lines(
 
 def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> tuple[Iterator[str], str]:
     """All lines of a file, which is read once, and the first of them that is not blank; empty if all are."""
-    lines = read_lines(path, max_line_bytes=max_line_bytes)
+    lines, head = with_head(read_lines(path, max_line_bytes=max_line_bytes), most=1)
+    return lines, head[0] if head else ""
+
+
+def with_head(lines: Iterator[str], *, most: int = HEAD_LINES) -> tuple[Iterator[str], list[str]]:
+    """All lines of a file, which is read once, and the first of them that are not blank."""
     read: list[str] = []
+    head: list[str] = []
     for line in lines:
         read.append(line)
         if line.strip():
-            return chain(read, lines), line
-    return iter(read), ""
+            head.append(line)
+        if len(head) == most or sum(map(len, head)) > _HEAD_CHARACTERS:
+            break
+    return chain(read, lines), head
 
 
 def largest_unpacked(path: str | os.PathLike[str], most: int = MAX_WHOLE_BYTES) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Sentences = tuple[list[str], list[str]]
 """The good and the bad sentence of a pair, in tokens."""
 
+_NAME = re.compile(r"(?i)\w*(good|bad|sentence|acceptable|grammatical|prefix|context|continuation|target)\w*")
 BOTH = "both"
 TWO_SENTENCES = "two sentences separated by a tab: the good one, a tab, the bad one"
 
@@ -40,7 +42,8 @@ def read_pairs(
     """Pairs of a file with one pair per line: the good sentence, a tab, the bad one. Blank lines are skipped.
 
     expected: what a line has, for messages.
-    Raises ValueError, naming the line, for a line that is not two sentences, and for a file without pairs.
+    Raises ValueError, naming the line, for a line that is not two sentences, and for one with the names of columns; and
+    for a file without pairs.
     """
     split = tokenize if raw_text else split_tokens
     is_empty = True
@@ -50,6 +53,8 @@ def read_pairs(
         halves = [split(half) for half in line.split("\t")]
         if len(halves) != 2 or not halves[1] or not (halves[0] or first_may_be_empty):
             raise ValueError(f"{shown_name(path)}, line {number}: expected {expected}")
+        if is_empty and all(map(_NAME.fullmatch, line.split("\t"))):
+            raise ValueError(f"{shown_name(path)}, line {number}: has the names of columns; remove it")
         is_empty = False
         yield halves[0], halves[1]
     if is_empty:

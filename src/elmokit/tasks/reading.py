@@ -118,12 +118,13 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
 
 
 def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterable[str], *, name: str) -> None:
-    """Report on stderr, which calls the examples `name`, if they have labels but none of those that the model knows."""
-    found, learnt = sorted(label_names(task.symbols(examples))), sorted(label_names(known))
-    if task.symbols_are_labels and found and learnt and not {*found} & {*learnt}:
+    """Report on stderr, which calls the examples `name`, labels that the model does not know."""
+    found, learnt = {*label_names(task.symbols(examples))}, {*label_names(known)}
+    if task.symbols_are_labels and learnt and (foreign := found - learnt):
+        right = "these cannot be right" if found & learnt else "none in common, so nothing can be right"
         print(
-            f"{name} has the labels {join_names(found)}, and the model knows {join_names(learnt)}: none in common, so "
-            "nothing can be right",
+            f"{name} has the labels {join_names(sorted(foreign))}, and the model knows {join_names(sorted(learnt))}: "
+            f"{right}",
             file=sys.stderr,
         )
 

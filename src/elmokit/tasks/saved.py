@@ -141,8 +141,7 @@ class TrainedTask:
                 yield from (None if example is None else (example, next(made)) for example in group)
 
     def _kind_of(self, path: Path) -> str:
-        suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz")]
-        suffix = suffixes[-1] if suffixes else ""
+        suffix = next((suffix for suffix in reversed(path.suffixes) if suffix not in (".gz", ".xz")), "")
         if str(path) == STDIN:
             return "text"
         if suffix == ".txt" and not self._is_of_known_data(path):

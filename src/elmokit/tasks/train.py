@@ -12,7 +12,7 @@ import torch
 
 from elmokit.layers.devices import find_device
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.system.messages import printable
+from elmokit.system.messages import first_token, printable
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
 from elmokit.tasks.config import Splits, with_settings
@@ -96,6 +96,8 @@ def train(
             _refuse_hangul(task, examples.train)
         config = chosen
         symbols = task.symbols(examples.train)
+        if task.symbols_are_labels and len(symbols) == 1:
+            raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
         report_foreign_labels(task, examples.dev, symbols, name="the development set")
         if test:
             _report_foreign_test_labels(task, examples, symbols)

@@ -178,12 +178,17 @@ def _korean_token() -> re.Pattern[str]:
 
 
 _EMPTY_LINES = re.compile(r"\n[^\S\n]*\n\s*")
-_MARKS = r".!?…\u061f\u06d4\u0964\u0965\u0589\u1362\u037e"
-"""Ends of sentences before a space: of most scripts, then of Arabic, Urdu, Indic scripts, Armenian, Ethiopic, Greek."""
+_MARKS = (
+    r".!?…\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u1368\u037e\u0700-\u0702\u07f9\u0f0d\u0f0e\u104b\u17d4\u17d5\u1803\u1809"
+    r"\u1c7e\u1c7f"
+)
+"""Ends of sentences before a space: of most scripts, then of Arabic, Urdu, Indic scripts, Armenian, Ethiopic, Greek,
+Syriac, N'Ko, Tibetan, Burmese, Khmer, Mongolian, Ol Chiki."""
+_ETHIOPIC_STOP = r"\u1361\u1361|(?<=[\u1200-\u135f])::"  # typed as two word separators, or two colons
 _GREEK_QUESTION_MARK = r"(?<=[\u0370-\u03ff\u1f00-\u1fff][\u0370-\u03ff\u1f00-\u1fff\u0301]);"
 """Unicode has a character for it, which NFC replaces by a semicolon. A single letter may be that of a formula."""
 _SENTENCE_END = re.compile(
-    rf"(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_GREEK_QUESTION_MARK})++)(?P<closing>[\"'”’»)\]}}」』]*+)(?=\s)"
+    rf"(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_GREEK_QUESTION_MARK}|{_ETHIOPIC_STOP})++)(?P<closing>[\"'”’»)\]}}」』]*+)(?=\s)"
     r"|[。！？｡]+[」』”’）\"')]*"
 )
 _LAST_WORD = re.compile(r"[^\s\"'“‘«(\[]*\Z")

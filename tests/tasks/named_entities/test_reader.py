@@ -87,6 +87,7 @@ def test_errors_of_klue_ner_name_the_line(write):
     ("text", "message"),
     [
         ("a O\nb\n", "data, line 2: 1 columns, but 2 in the lines above: 'b'"),
+        ("a B-X O\n\nb B-Y B-X\n", "data, line 3: 'B-X' is in column 3, and others .* in column 2"),  # GermEval
         ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b' ..."),
         ("a\nb\n", "data, line 1: 'a' has one column; expected a token and its tag"),
         ("a\tO\n\tB-PER\n", "data, line 2: column 1 is empty in"),

@@ -40,6 +40,13 @@ def test_cells_in_quotes_are_read_as_csv_has_them(lines: list[str]):
     assert read(*lines) == [("x.tsv, line 2", ['a "good" film, yes', "1"])]
 
 
+def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
+    lines = ["text\tprice\tlabel", "a b\t3,5\tx", '"a, b"\t1\ty', '"""a"" b"\t1\t']
+    assert [cells for _, cells in read(*lines)] == [["a b", "x"], ["a, b", "y"], ['"a" b', ""]]
+    assert [cells for _, cells in read(*lines, "c, d\t1\tz")][1] == ['"a, b"', "y"]
+    assert [cells for _, cells in read(*lines[:3], '"Yes"\t1\tz')][1] == ['"a, b"', "y"]
+
+
 def test_rows_of_csv_may_go_over_several_lines():
     assert read("", "text,label", '"a', 'b",1', "", "c,2") == [
         ("x.tsv, line 3", ["a\nb", "1"]),

@@ -50,7 +50,8 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
     KLUE-NER has one character per line: its text is tokenised, and a token gets the first entity that touches it, so
     that a name keeps its particle (a second entity within a token is lost).
     Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
-    not one, the first column numbers the words, or there is no sentence. Warns if all is one very long sentence.
+    not one, another column has the same labels (nested entities, or predictions), the first column numbers the words,
+    or there is no sentence. Warns if all is one very long sentence.
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
@@ -70,9 +71,11 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
 
 def _of_columns(sentences: Iterable[ColumnSentence], scheme: str) -> Iterator[TaggedSentence]:
     first: ColumnSentence | None = None
+    columns: dict[str, int] = {}
     for sentence in sentences:
         first = first or sentence
         _check_columns(sentence, first)
+        _check_labels(sentence, columns)
         written = sentence.column(-1)
         tags = tags_from_spans(_spans(written, sentence), num_tokens=len(sentence.rows), scheme=scheme)
         document = f"{sentence.name} {sentence.document}" if sentence.document else ""
@@ -108,6 +111,17 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence | TaggedCharacters) -> 
     except ValueError as error:
         advice = "; write the names that the numbers stand for" if all(map(str.isdigit, tags)) else ""
         raise ValueError(f"{sentence.where}, {error}{advice}") from None
+
+
+def _check_labels(sentence: ColumnSentence, columns: dict[str, int]) -> None:
+    """Refuse a label in two columns; `columns` has those of the labels so far. Chunks have other labels than names."""
+    for row, cells in enumerate(sentence.rows):
+        for column, tag in enumerate(cells[1:], start=2):
+            if tag[:2] in ("B-", "I-") and (other := columns.setdefault(tag[2:], column)) != column:
+                raise ValueError(
+                    f"{sentence.line(row)}: {first_token(tag)} is in column {column}, and others of its kind are in "
+                    f"column {other}; expected one column of these tags: remove the others, as by cut -f 1,2"
+                )
 
 
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:

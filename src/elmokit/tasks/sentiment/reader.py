@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from elmokit.files.lines import read_lines
@@ -64,23 +64,19 @@ def read_trees(
         raise ValueError(f"{name} has no trees; expected lines such as '(3 (2 It) (4 (2 's) (4 good)))'")
 
 
-def read_labelled_texts(
-    path: str | os.PathLike[str], *, labels: Collection[str] | None = None, lines: Iterable[str] | None = None
-) -> Iterator[LabelledText]:
+def read_labelled_texts(path: str | os.PathLike[str], *, lines: Iterable[str] | None = None) -> Iterator[LabelledText]:
     """Read a table with a header; `tokenize` makes the tokens.
 
     The text is in the column text, document, sentence or review, the label in the column label or sentiment.
-    labels: the allowed labels; None allows any.
     lines: those of the file, if they are being read already.
 
     A text may have no tokens, as some of NSMC. Raises ValueError, with the file and the line, for rows that are shorter
-    or longer than the header, a label that is empty or not among `labels`, and a file without texts.
+    or longer than the header, an empty label, and a file without texts.
     """
     for row in table_rows(lines or read_lines(path), name=os.fspath(path), columns=_COLUMNS):
         text, label = row.cells
-        if not label or (labels is not None and label not in labels):
-            known = "one" if labels is None else ", ".join(sorted(labels))
-            raise ValueError(f"{row.where}: the label is {first_token(label)}; expected {known}")
+        if not label:
+            raise ValueError(f"{row.where}: the label is {first_token(label)}; expected one")
         yield LabelledText(tokenize(text), label)
 
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Iterator
 
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.files.lines import read_lines, shown_name
+from elmokit.files.lines import read_lines, shown_name, with_head
 from elmokit.text.corpora.columns import column_sentences
-from elmokit.text.corpora.kinds import Kind, kind_of, with_head
+from elmokit.text.corpora.kinds import Kind, kind_of
 from elmokit.text.corpora.tables import table_rows
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")

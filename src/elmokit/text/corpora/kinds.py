@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
-from itertools import chain
 
 from elmokit.files.json_fields import parse_json
-from elmokit.files.lines import split_tokens
+from elmokit.files.lines import HEAD_LINES, split_tokens
 
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _CONLLU_ROW = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]+){9}")
@@ -23,7 +22,7 @@ _USUAL_PARTS_OF_SPEECH = {"DT", "IN", "NN", "NNP", "VB", "DET", "ADP", "NOUN", "
 _QUOTED_CELL = re.compile(r"""(?:^|[,;|])"(?:[^"]|"")*"(?:[,;|](?!\s)|$)""")
 _SEQUENCE = re.compile(r"[A-Z*-]{3,}|[a-z*-]{30,}")
 _NAME_OF_COLUMN = re.compile(r"[A-Za-z_][\w .#-]*", re.ASCII)
-_HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
+_USUAL_NAMES = {"text", "sentence", "sentences", "tokens", "review", "document"}
 
 
 class Kind(Enum):
@@ -38,20 +37,8 @@ class Kind(Enum):
     FASTA = "FASTA"
     TABS = "a table of columns separated by tabs"
     COMMAS = "a table of columns separated by commas, semicolons or bars"
+    ONE_COLUMN = "a table of one column, with its name in the first line"
     UNNAMED = "a table of columns separated by commas, without a line of their names"
-
-
-def with_head(lines: Iterator[str]) -> tuple[Iterator[str], list[str]]:
-    """All lines of a file, which is read once, and the first of them that are not blank."""
-    read: list[str] = []
-    head: list[str] = []
-    for line in lines:
-        read.append(line)
-        if line.strip():
-            head.append(line)
-        if len(head) == _HEAD_LINES or sum(map(len, head)) > _HEAD_CHARACTERS:
-            break
-    return chain(read, lines), head
 
 
 def kind_of(head: Sequence[str]) -> Kind | None:
@@ -71,11 +58,13 @@ def kind_of(head: Sequence[str]) -> Kind | None:
         return Kind.COLUMNS
     if len(head) > 1 and re.match(r">\S", head[0]) and _SEQUENCE.fullmatch(head[1].strip()):
         return Kind.FASTA
+    if len(head) > 1 and head[0].strip(' "') in _USUAL_NAMES:
+        return Kind.ONE_COLUMN
     if _are_rows(head):
         return Kind.TABS if any(" " in line.strip() for line in head) else Kind.WORDS
     if delimiter_of(head):
         return Kind.COMMAS
-    whole = head[:-1] if len(head) == _HEAD_LINES else head  # a row in quotes may be cut
+    whole = head[:-1] if len(head) == HEAD_LINES else head  # a row in quotes may be cut
     return Kind.UNNAMED if len(whole) > 1 and all(map(_has_quoted_cell, whole)) else None
 
 
@@ -89,7 +78,7 @@ def delimiter_of(head: Sequence[str]) -> str:
                 continue
             is_header = len(names) > 1 and all(map(_NAME_OF_COLUMN.fullmatch, [names[0] or "index", *names[1:]]))
             is_prose = any(cell != cell.strip(" ") for row in rows for cell in row)  # a space follows its commas
-            whole = rows[:-1] if len(head) == _HEAD_LINES else rows  # a row in quotes may be cut
+            whole = rows[:-1] if len(head) == HEAD_LINES else rows  # a row in quotes may be cut
             if is_header and not is_prose and whole and all(len(row) == len(names) for row in whole):
                 return delimiter
     return ""

@@ -1,7 +1,8 @@
 """Tables: lines of columns after a header that names them, separated by tabs, or as CSV by commas and the like.
 
-Quotes around cells belong to CSV, and to tables with a header in quotes. In others they are text, except around a cell
-whose own quotes are all twice in it, as pandas and other writers of CSV have them. `as_tsv` writes such tables.
+Quotes around cells belong to CSV, and to tables in tabs with a header in quotes or saved by a spreadsheet
+(`spreadsheet_quotes`). In others they are text, except around a cell whose own quotes are all twice in it, as pandas
+and other writers of CSV have them. `as_tsv` writes such tables.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import UnlabelledError, refuse_json
 
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
+_QUOTED = re.compile(r'"(?=\S)(?=.*,|.*"".)(?:[^"]|"")*"')
+_ROWS_LOOKED_AT = 1000
 _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
@@ -46,6 +50,11 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     separator, header = _header(first, columns)
     positions = _positions(header, columns, where=where)
     has_quoting = separator != "\t" or first.startswith('"') or (len(header) == 1 and ".csv" in Path(name).suffixes)
+    if not has_quoting:
+        head = list(islice(rest, _ROWS_LOOKED_AT))
+        rest = chain(head, rest)
+        split = (line.split("\t") for line in head)
+        has_quoting = spreadsheet_quotes(cells[at] for cells in split for at in positions if at < len(cells))
     rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest)
     num_rows = 0
     for line, cells in rows:
@@ -64,6 +73,12 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
 def as_tsv(rows: Iterable[Sequence[str]]) -> str:
     """Lines of cells separated by tabs; as in CSV, an empty cell or one with a quotation mark or line end is quoted."""
     return "".join("\t".join(map(_quoted, row)) + "\n" for row in rows)
+
+
+def spreadsheet_quotes(cells: Iterable[str]) -> bool:
+    """Whether those cells, and only those, are in quotes that need it for a spreadsheet: for a comma or a quote."""
+    special = [cell.strip(" ") for cell in cells if "," in cell or '"' in cell]
+    return bool(special) and all(map(_QUOTED.fullmatch, special))
 
 
 def _header(line: str, columns: Sequence[Sequence[str]]) -> tuple[str, list[str]]:

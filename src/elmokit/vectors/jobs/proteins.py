@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.lines import read_lines, shown_name
 from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, encoded, run
 
 if TYPE_CHECKING:
+    import numpy as np
     from jaxtyping import Float32
 
     from elmokit.elmo.elmo import Elmo
@@ -113,22 +112,10 @@ def embed_fasta(
 def _encode(
     elmo: Elmo, layers: Layers | str, per_protein: bool, proteins: list[list[str]]
 ) -> list[Float32[np.ndarray, "*L T E"]]:
-    arrays = [_chosen(array, layers) for array in elmo.encode(proteins, layers="all", show_progress_bar=False)]
+    chosen: Layers = "all" if layers == "sum" else layers  # pyright: ignore[reportAssignmentType]
+    arrays = elmo.encode(proteins, layers=chosen, show_progress_bar=False)
+    arrays = [array.sum(axis=0) for array in arrays] if layers == "sum" else arrays
     return [array.mean(axis=-2, keepdims=True) for array in arrays] if per_protein else arrays
-
-
-def _chosen(array: Float32[np.ndarray, "L T E"], layers: Layers | str) -> Float32[np.ndarray, "*L T E"]:
-    if layers == "sum":
-        return array.sum(axis=0)
-    if layers == "all":
-        return array
-    if layers == "average":
-        return array.mean(axis=0)
-    if layers == "top":
-        return array[-1]
-    if isinstance(layers, str | int):
-        return array[int(layers)]
-    return np.einsum("l,lte->te", np.asarray(layers, array.dtype), array)
 
 
 def _protein_blocks(proteins: Iterable[Sentence]) -> Iterator[Block]:

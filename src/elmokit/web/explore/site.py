@@ -14,7 +14,7 @@ import numpy as np
 from elmokit.analysis.polysemes import language_of
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS
-from elmokit.files.atomic import new_folder
+from elmokit.files.atomic import check_names, new_folder
 from elmokit.formats.names import DEFAULT_MODEL, model_name, resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.native_softmax import softmax_shards
@@ -69,6 +69,7 @@ def write_site(
     Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser, or that
     looks words up, or if UMAP is not installed, and FileExistsError if the folder is not empty.
     """
+    check_names(*corpora)  # which the page shows
     stored = read_stored(resolve_model(model), with_softmax=None)
     if stored.config.num_parameters > MAX_PARAMETERS:
         raise ValueError(
