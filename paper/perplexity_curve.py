@@ -5,6 +5,8 @@ The tasks are trained on a tenth of their data, where ELMo's gain is larger than
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from elmokit.formats.names import DEFAULT_MODEL
@@ -68,23 +70,34 @@ def gain_curves(evidence: Evidence) -> list[GainCurve]:
 
 
 def details(evidence: Evidence) -> list[OurTable]:
-    """A row for each task and biLM."""
+    """A row for each task and biLM, and one for the mean of the tasks."""
+    curves = gain_curves(evidence)
     rows: dict[str, tuple[str, ...]] = {}
-    for curve in gain_curves(evidence):
-        row = DATASETS[curve.task].row
+    for curve in curves:
+        row, worst = DATASETS[curve.task].row, curve.points[0].elmo
         rows[f"{row}: {measured_on([curve.baseline])}"] = ("", str(curve.baseline.score()), "", "")
-        last: ArmRuns | None = None
         for point in curve.points:
-            score, step = str(point.elmo.score()), gain_text(last, point.elmo) or ""
-            rows[f"{row}, {point.model}"] = (f"{point.perplexity:.1f}", score, str(point.gain), step)
-            last = point.elmo
-    columns = ("perplexity", "score", "gain over no ELMo", "over the biLM above")
+            over_worst = "" if point.elmo is worst else gain_text(worst, point.elmo) or ""
+            cells = (f"{point.perplexity:.1f}", str(point.elmo.score()), str(point.gain), over_worst)
+            rows[f"{row}, {point.model}"] = cells
+    ends = {(curve.points[0].model, curve.points[-1].model) for curve in curves}
+    if len(curves) > 1 and len(ends) == 1 and (gain := _mean_gain(curves)) is not None:
+        rows[f"Mean of the tasks, {curves[0].points[-1].model}"] = ("", "", "", str(gain))
+    columns = ("perplexity", "score", "gain over no ELMo", "gain over the worst biLM")
     about = (
         "Perplexity of the held-out English text, mean of both directions; score on the whole development set in "
         "percent; gains in points, paired by seed, with their 95 % intervals (Student's t). Trained on a tenth of the "
         "data, until the scores get no better. All biLMs have the same sizes; text, tokens read and optimiser differ."
     )
     return [OurTable("Gain by perplexity", about, columns, rows)]
+
+
+def _mean_gain(curves: Sequence[GainCurve]) -> Interval | None:
+    """What the best biLM brings over the worst: means over the tasks, over the seeds that all of them have."""
+    gains = [gains_by_seed(curve.points[0].elmo, curve.points[-1].elmo) for curve in curves]
+    seeds = set[int].intersection(*map(set[int], gains))
+    means = [statistics.fmean(of_task[seed] for of_task in gains) for seed in sorted(seeds)]
+    return paired_t(means) if means else None
 
 
 READS = "runs of `elmokit train` with earlier weights of the biLM"

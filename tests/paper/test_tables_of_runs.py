@@ -198,7 +198,13 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
         (138, pytest.approx(3.1)),
     ]
     (table,) = perplexity_curve.details(evidence_in(tmp_path))
-    assert [row[-1] for row in cells(table)] == ["", "", "+1.00 [1.00, 1.00]", "+1.00 [1.00, 1.00]"]
+    assert [row[-1] for row in cells(table)] == ["", "", "+1.00 [1.00, 1.00]", "+2.00 [2.00, 2.00]"]
+    write_arm(tmp_path, "entailment", BASELINE, (50, 50))
+    for number, arm in enumerate(ARMS.values()):
+        write_arm(tmp_path, "entailment", arm, (51 + 2 * number, 52 + 4 * number))
+    (table,) = perplexity_curve.details(evidence_in(tmp_path))
+    assert list(table.rows)[-1] == "Mean of the tasks, mini-en"
+    assert cells(table)[-1] == ["", "", "", "+4.00 [-8.71, 16.71]"]  # of 3 and 5, by seed
     drawn = pictures(lambda: gains_figure([curve]))["svg"]
     assert {"NER", "gain in F1 (%), development set"} <= set(ElementTree.fromstring(drawn).itertext())
     (tmp_path / "results.jsonl").unlink()
