@@ -6,13 +6,11 @@ one call after the other; when one of them kills it, the next one has a new chil
 
 from __future__ import annotations
 
-import faulthandler
 import multiprocessing
 import os
 import re
 import resource
 import signal
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +19,6 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import IO
 
 from attacks.outcome import Outcome
 from elmokit.layers.devices import is_about_devices
@@ -88,23 +85,25 @@ def run_limited(calls: Sequence[Call], limits: Limits | None = None) -> Iterator
 def _one_child(calls: Sequence[Call], limits: Limits) -> Iterator[Ending]:
     """Endings of the calls up to the first one that kills the child."""
     reader, writer = _FORK.Pipe(duplex=False)
-    with tempfile.TemporaryFile() as traces:
-        child = _FORK.Process(target=_be_child, args=(calls, limits, writer, traces))
-        child.start()
-        writer.close()
-        try:
-            for _ in calls:
-                if not _answers(reader, child.pid, limits.seconds):
-                    yield Ending(Outcome.HANG, _last_words(traces), seconds=limits.seconds)
-                    return
-                try:
-                    yield reader.recv()
-                except EOFError:
-                    yield _death(child, traces)
-                    return
-        finally:
-            child.kill()
-            child.join()
+    child = _FORK.Process(target=_be_child, args=(calls, limits, writer))
+    child.start()
+    writer.close()
+    try:
+        for _ in calls:
+            if not _answers(reader, child.pid, limits.seconds):
+                yield Ending(Outcome.HANG, seconds=limits.seconds)
+                return
+            try:
+                ending = reader.recv()
+            except EOFError:
+                yield _death(child)
+                return
+            if isinstance(ending, str):
+                raise RuntimeError(f"an attack failed, not what it attacks: {ending}")
+            yield ending
+    finally:
+        child.kill()
+        child.join()
 
 
 def _answers(reader: Connection, pid: int | None, seconds: float) -> bool:
@@ -118,27 +117,14 @@ def _answers(reader: Connection, pid: int | None, seconds: float) -> bool:
     return False
 
 
-def _death(child: BaseProcess, traces: IO[bytes]) -> Ending:
+def _death(child: BaseProcess) -> Ending:
     child.join()
-    code = child.exitcode or 0
-    if code == -signal.SIGXCPU:
-        return Ending(Outcome.HANG, f"used up its CPU seconds: {_last_words(traces)}")
-    if code >= 0:
-        raise RuntimeError(f"an attack failed, not what it attacks: {_last_words(traces)}")
-    return Ending(Outcome.CRASH, signal.Signals(-code).name)
+    name = signal.Signals(-(child.exitcode or 0)).name
+    return Ending(Outcome.HANG if name == "SIGXCPU" else Outcome.CRASH, name)
 
 
-def _last_words(traces: IO[bytes]) -> str:
-    """The innermost places of the last traceback that the child has written."""
-    traces.seek(0)
-    text = traces.read().decode("utf-8", "replace")
-    found = re.findall(r'File "([^"]*)", line (\d+) in (\w+)', text)[:5]
-    return " < ".join(f"{Path(name).name}:{line} {function}" for name, line, function in found) or text[-400:]
-
-
-def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection, traces: IO[bytes]) -> None:
+def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection) -> None:
     """Run the calls, and send how each ended. Does not return."""
-    code = 1
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
@@ -147,15 +133,11 @@ def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection, traces:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for call in calls:
             _limit_processor(limits.seconds)
-            traces.truncate(0)
-            faulthandler.dump_traceback_later(0.9 * limits.seconds, file=traces)
             writer.send(_run(call))
-        code = 0
     except BaseException:
-        traces.write(traceback.format_exc().encode())
-        traces.flush()
+        writer.send(traceback.format_exc())
     finally:
-        os._exit(code)
+        os._exit(0)
 
 
 def limit_memory(num_bytes: int = Limits.address_space) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import json
 import lzma
@@ -29,10 +28,7 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": partial(gzip.compress, mtime=0),
     ".xz": lzma.compress,
-    ".bz2": bz2.compress,
 }
-READ = ("", ".gz", ".xz")
-"""Of the packings; the others are refused."""
 
 _CONLL2012 = """#begin document (bc/x); part 000
 bc/x   0   0   Ann     NNP   (TOP*   -      -    -   -   *   (ARG0*)   (ARG0*)   (1)
@@ -66,7 +62,7 @@ def text_targets(folder: Path) -> Iterator[Target]:
     given.mkdir(parents=True)
     write_native(given / "bilm", stored_bilm())
     words = "".join(f"{word}\n" for word in (*SPECIALS, *WORDS))
-    for ending in READ:
+    for ending in PACKINGS:
         uses = {"vocabulary": _count, "prepare": _prepare, "perplexity": partial(_perplexity, str(given / "bilm"))}
         for verb, use in uses.items():
             yield _target(folder, f"text{ending}: {verb}", f"text{ending}", TEXT.encode(), use)
