@@ -13,14 +13,11 @@ def read(folder: Path) -> dict[str, object]:
     return read_config(folder, format="toy", version=3, verb="toy")
 
 
-def test_a_config_is_read_back(tmp_path: Path):
+def test_a_config_is_read_back_and_none_is_written_that_could_not_be(tmp_path: Path):
     values = {"labels": ["밥", "a\u2028b"], "nested": {"rate": 0.1, "none": None}}
     write_config(tmp_path, values, format="toy", version=3)
     assert read(tmp_path) == values
     assert "밥" in (tmp_path / "config.json").read_text(encoding="utf-8")
-
-
-def test_a_config_that_could_not_be_read_back_is_not_written(tmp_path: Path):
     write_config(tmp_path, {"shards": ["a"]}, format="toy", version=3)
     with pytest.raises(ValueError, match=r"config\.json: would have 4\.7 MiB; at most 4\.0 MiB are read"):
         write_config(tmp_path, {"shards": ["밥" * 100] * 16_000}, format="toy", version=3)

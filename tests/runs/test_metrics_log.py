@@ -10,7 +10,7 @@ import pytest
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 
 
-def test_json_lines_are_added_one_by_one(tmp_path: Path):
+def test_json_lines_are_added_one_by_one_and_what_json_cannot_hold_is_refused(tmp_path: Path):
     path = tmp_path / "metrics.jsonl"
     records = [{"step": 1, "loss": 7.5}, {"step": 2, "note": "밥\u2028\n"}]
     for record in records:
@@ -18,13 +18,9 @@ def test_json_lines_are_added_one_by_one(tmp_path: Path):
     lines = path.read_bytes().split(b"\n")
     assert lines.pop() == b""
     assert [json.loads(line) for line in lines] == records
-
-
-def test_what_json_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path):
-    path = tmp_path / "metrics.jsonl"
-    with pytest.raises(ValueError, match=r"metrics\.jsonl: .* in \{'loss': nan\}"):
-        append_json_line(path, {"loss": float("nan")})
-    assert not path.exists()
+    with pytest.raises(ValueError, match=r"other\.jsonl: .* in \{'loss': nan\}"):
+        append_json_line(tmp_path / "other.jsonl", {"loss": float("nan")})
+    assert not (tmp_path / "other.jsonl").exists()
 
 
 @pytest.mark.parametrize("share", [0, 2], ids=["before the line", "within it"])

@@ -1,7 +1,5 @@
 """Words broken at line ends are joined where the text shows that they are one word."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,12 +1,9 @@
 """Rows of ids: bytes as bilm-tf has them, and numbers in dictionaries as ELMoForManyLangs has them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from elmokit.text.characters import character_ids
-from elmokit.text.indexer import ByteSpelling, DictionarySpelling
+from elmokit.text.indexer import DictionarySpelling
 
 WORDS = {"<oov>": 0, "<bos>": 1, "<eos>": 2, "<pad>": 3, "ab": 4}
 SYMBOLS = {"a": 0, "b": 1, "<bos>": 2, "<eos>": 3, "<oov>": 4, "<pad>": 5, "<bow>": 6, "<eow>": 7}
@@ -15,12 +12,6 @@ NAMES = {"begin": "<bos>", "end": "<eos>", "unknown": "<oov>"}
 
 def spelling(words: dict[str, int], symbols: dict[str, int], *, limit: int = 5) -> DictionarySpelling:
     return DictionarySpelling(words, symbols, limit, **NAMES)
-
-
-def test_bytes_are_those_of_the_published_models():
-    tokens = ["밥", "<S>", "a" * 60]
-    assert np.array_equal(ByteSpelling(50).rows(tokens), character_ids(tokens))
-    assert ByteSpelling(50).num_cut(tokens) == 1
 
 
 def test_a_word_is_its_number_and_those_of_its_characters_each_shifted_by_one():

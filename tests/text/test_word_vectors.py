@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 import lzma
 import struct
@@ -85,12 +83,9 @@ def test_a_binary_file_longer_than_what_is_read_at_once(path: Path):
     np.testing.assert_array_equal(read.matrix[:, 99], [0, 2620, 2999])
 
 
-def test_of_a_word_that_comes_twice_the_first_vector_counts(path: Path):
+def test_of_a_word_that_comes_twice_the_first_counts_and_one_with_spaces_is_another(path: Path):
     path.write_text("a 1\nb 2\na 3\n")
     assert read_word_vectors(path, {"a", "b"}).matrix.tolist() == [[1], [2]]
-
-
-def test_a_word_with_spaces_does_not_pass_for_its_first_part(path: Path):
     path.write_text("the 1 2\n. . . 3 4\n. 5 6\n")
     read = read_word_vectors(path, {"."})
     assert read.words == ["."]

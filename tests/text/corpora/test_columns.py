@@ -34,12 +34,9 @@ def test_cells_are_told_apart_by_spaces_or_tabs(lines: list[str], sentences: lis
     assert [sentence.rows for sentence in read(*lines)] == sentences
 
 
-def test_a_separator_counts_as_a_blank_line():
+def test_a_separator_counts_as_a_blank_line_and_lines_may_be_counted_from_elsewhere():
     first, second = read("a 1", "--- x y", "b 2", separator="---")
     assert (first.rows, second.rows) == ([["a", "1"]], [["b", "2"]])
-
-
-def test_lines_may_be_counted_from_elsewhere():
     assert [sentence.first_line for sentence in read("", "a 1", first_line=11)] == [12]
 
 

@@ -10,11 +10,12 @@ def read(*lines: str) -> list[tuple[str, list[str]]]:
     return [(row.where, row.cells) for row in table_rows(lines, name="x.tsv", columns=COLUMNS)]
 
 
-def test_gives_the_columns_that_were_asked_for_in_that_order():
+def test_gives_the_columns_that_were_asked_for_in_that_order_without_spaces_around_them():
     assert read("id\tlabel\tdocument", "1\tgood\ta b", "", "2\tbad\tc") == [
         ("x.tsv, line 2", ["a b", "good"]),
         ("x.tsv, line 4", ["c", "bad"]),
     ]
+    assert read("text\tlabel ", "a b \t good ") == [("x.tsv, line 2", ["a b", "good"])]
 
 
 def test_quotes_and_empty_cells_are_text():
@@ -78,7 +79,3 @@ def test_a_table_without_labels_is_told_from_what_is_no_table(header: str, is_un
     with pytest.raises(ValueError, match="has no column") as refused:
         read(header, "a")
     assert isinstance(refused.value, UnlabelledError) == is_unlabelled
-
-
-def test_spaces_around_a_cell_are_not_of_it():
-    assert read("text\tlabel ", "a b \t good ") == [("x.tsv, line 2", ["a b", "good"])]
