@@ -36,15 +36,12 @@ def test_the_text_shows_the_first_words_contexts_and_what_was_left_out():
     assert said in change_text(result_of("plane", q=0.06)) and said not in change_text(result_of("plane", q=0.05))
 
 
-def test_the_table_has_a_row_per_word_and_a_column_per_number():
+def test_the_table_has_a_row_per_word_and_a_column_per_number_and_json_has_everything():
     names, row = change_rows(result_of("plane"))
     assert len(names) == len(set(names)) == len(row) == 6 + 3 * 6
     cells = dict(zip(names, row, strict=True))
     assert (cells["word"], cells["uses_1"], cells["compared_1"]) == ("plane", "1200", "200")
     assert (cells["excess"], cells["prt_low"], cells["apd_q"]) == ("0.250000", "0.100000", "0.004000")
-
-
-def test_json_has_everything():
     found = json.loads(change_json(result_of("눈이")))
     assert found["too_rare"] == {"zebra": [0, 3]}
     change = found["changes"][0]

@@ -55,11 +55,6 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_documents_end_at_blank_lines_and_at_the_end_of_a_file(tmp_path: Path):
-    path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
-    assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
-
-
 def test_words_broken_at_line_ends_are_joined_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = write(tmp_path / "raw", "He was so submi-\nssive to them.\n\nShe was not submissive, but un-\nbound.\n")
     command = ["prepare", str(path), "--held-out", "0"]
@@ -89,13 +84,15 @@ def test_held_out_text_is_whole_documents_and_nowhere_in_the_shards(tmp_path: Pa
     assert manifest.dropped["held out elsewhere"].sentences == 40 - len(numbers)
 
 
-def test_hyphens_of_a_column_and_a_held_out_part_of_one_document_are_refused(tmp_path: Path):
+def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path: Path):
     path = write(tmp_path / "raw", STORY)
     with pytest.raises(ValueError, match=r"single document.*use --held-out 0"):
         prepare([path], tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
     with pytest.raises(ValueError, match="column is 'text', whose texts have no line ends at which hyphens break"):
         Preparation(column="text", join_hyphens=True)
+    path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
+    assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
 
 
 def test_the_seed_makes_the_order_and_memory_does_not(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch):

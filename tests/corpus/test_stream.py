@@ -25,7 +25,7 @@ def take(stream: SentenceStream, count: int) -> list[str]:
     return [" ".join(sentence) for sentence in itertools.islice(stream, count)]
 
 
-def test_an_epoch_visits_every_sentence_once_before_any_comes_again(shards: list[Path]) -> None:
+def test_an_epoch_visits_every_sentence_once_and_shuffles_shards_and_blocks_differently(shards: list[Path]) -> None:
     stream = SentenceStream(shards, seed=1)
     everything = {f"{name} {number}" for name in "abc" for number in range(7)}
     first, second = take(stream, 21), take(stream, 21)
@@ -33,9 +33,6 @@ def test_an_epoch_visits_every_sentence_once_before_any_comes_again(shards: list
     assert first != second
     assert first == take(SentenceStream(shards, seed=1), 21) != take(SentenceStream(shards, seed=2), 21)
     assert first != take(SentenceStream(shards, seed=1, purpose="backward"), 21)
-
-
-def test_shards_and_blocks_of_equal_size_are_shuffled_differently(shards: list[Path]) -> None:
     lines = take(SentenceStream(shards, seed=1), 21)
     orders = [[int(line[-1]) for line in lines if line[0] == name] for name in "abc"]
     assert len(set(map(tuple, orders))) > 1

@@ -116,22 +116,19 @@ def test_the_tables_have_the_numbers_of_the_log(run: Path, tmp_path: Path):
     assert "(training-curve.svg)" in page and "biLM 39.7, CNN-BIG-LSTM, forward 30.0" in page
 
 
-def test_a_log_by_itself_has_no_settings(run: Path, tmp_path: Path):
+def test_a_forward_model_has_one_direction_and_a_log_by_itself_no_settings(tmp_path: Path, run: Path):
+    one = {"losses": [5.0]}
+    heldout = {"heldout": {"forward": 200.0, "backward": None, "mean": 200.0}}
+    single = make_run(
+        tmp_path / "single", trained(1000, 9.0) | one, trained(2000, 9.0) | one, measured(2000, 200.0) | heldout
+    )
+    page = page_of(single, folder=tmp_path / "docs")
+    assert row_of(page, "single")[-2:] == ["5.000", "–"]
+    assert row_of(page, "single", number=1)[1:5] == ["2", "200.0", "–", "200.0"]
     (run / "config.json").unlink()
     page = page_of(run / "metrics.jsonl", folder=tmp_path / "docs")
     assert row_of(page, "mine")[:2] == ["mine", "2,000"]
     assert "learning rate" not in page
-
-
-def test_a_forward_model_has_one_direction(tmp_path: Path):
-    one = {"losses": [5.0]}
-    heldout = {"heldout": {"forward": 200.0, "backward": None, "mean": 200.0}}
-    run = make_run(
-        tmp_path / "single", trained(1000, 9.0) | one, trained(2000, 9.0) | one, measured(2000, 200.0) | heldout
-    )
-    page = page_of(run, folder=tmp_path / "docs")
-    assert row_of(page, "single")[-2:] == ["5.000", "–"]
-    assert row_of(page, "single", number=1)[1:5] == ["2", "200.0", "–", "200.0"]
 
 
 def test_runs_of_one_name_are_told_apart_by_their_paths(run: Path, tmp_path: Path):

@@ -88,15 +88,12 @@ def test_a_run_is_of_one_process_at_a_time(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_run_that_has_not_begun_says_how_it_is_started(tmp_path: Path):
+def test_a_run_that_has_not_begun_says_how_it_is_started_and_a_place_without_room_for_one_is_refused(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"no config\.json\. If a run was stopped here, .* start it again with"):
         existing_run(tmp_path).__enter__()
     with pytest.raises(FileNotFoundError, match="new is not a run folder: it does not exist"):
         existing_run(tmp_path / "new").__enter__()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_place_where_no_run_can_be_written_is_refused_at_once(tmp_path: Path):
     read_only = Path("/proc/self/run")  # not even the superuser writes there
     with pytest.raises(OSError) as refusal, new_run(read_only):
         pytest.fail("nothing should be computed")

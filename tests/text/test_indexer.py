@@ -27,13 +27,10 @@ def test_a_word_is_its_number_and_those_of_its_characters_each_shifted_by_one():
     assert rows.dtype == np.int32
 
 
-def test_either_dictionary_may_be_absent():
+def test_either_dictionary_may_be_absent_and_keys_are_equal_for_equal_rows_only():
     assert spelling(WORDS, {}).rows(["ab", "<S>"]).tolist() == [[5], [2]]
     assert spelling({}, SYMBOLS).rows(["b"]).tolist() == [[8, 2, 7, 6, 6]]
     assert spelling(WORDS, SYMBOLS).rows([]).shape == (0, 6)
-
-
-def test_keys_are_equal_for_equal_rows_only():
     spelled = spelling(WORDS, SYMBOLS)
     assert spelled.key("abbx") == spelled.key("abby") != spelled.key("ab")
     assert spelled.key("<S>") == spelled.key("<bos>")

@@ -176,14 +176,11 @@ def test_sentences_are_the_text(text: str):
     assert all(sentence == sentence.strip() != "" for sentence in sentences)
 
 
-def test_the_docstrings_are_true():
+def test_the_docstrings_are_true_and_importing_it_does_no_work():
     results = doctest.testmod(tokenizer)
     assert results.attempted > 0
     assert results.failed == 0
-
-
-def test_importing_it_does_no_work():
-    """The combining marks of Unicode are looked up when the first text is tokenised."""
+    # The combining marks of Unicode are looked up when the first text is tokenised.
     code = "import unicodedata; unicodedata.category = None; import elmokit.text.tokenizer"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

@@ -19,14 +19,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "vocabulary.txt"
 
 
-def test_ids_are_positions_and_specials_may_stand_anywhere():
+def test_ids_are_positions_specials_may_stand_anywhere_and_unknown_tokens_have_the_id_of_unk():
     vocabulary = Vocabulary(["the", "<UNK>", "</S>", "<S>", "The"])
     assert [vocabulary.id(token) for token in ("the", "<UNK>", "</S>", "<S>", "The")] == [0, 1, 2, 3, 4]
     assert (vocabulary.begin_id, vocabulary.end_id, vocabulary.unknown_id) == (3, 2, 1)
     assert len(vocabulary) == 5 and "The" in vocabulary and "THE" not in vocabulary and 3 not in vocabulary
-
-
-def test_unknown_tokens_have_the_id_of_unk():
     vocabulary = Vocabulary([*SPECIALS, "the"])
     assert vocabulary.id("THE") == vocabulary.unknown_id
     ids = vocabulary.ids(["the", "", "THE", "<S>"])
@@ -41,12 +38,16 @@ def test_a_missing_special_is_named_with_the_file(path: Path, missing: str):
         Vocabulary.read(path)
 
 
-def test_a_file_that_is_empty_or_missing_is_an_error(path: Path):
+def test_a_file_that_is_empty_or_missing_is_an_error_and_a_list_is_checked_too(path: Path):
     with pytest.raises(FileNotFoundError, match=r"vocabulary\.txt: there is no such file"):
         Vocabulary.read(path)
     path.touch()
     with pytest.raises(ValueError, match=r"vocabulary of 0 tokens lacks <S> and </S> and <UNK>"):
         Vocabulary.read(path)
+    with pytest.raises(ValueError, match="duplicate token 'a'"):
+        Vocabulary([*SPECIALS, "a", "a"])
+    with pytest.raises(ValueError, match="lacks"):
+        Vocabulary("<S>")
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,3 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
     vocabulary = Vocabulary([*SPECIALS, *tokens])
     vocabulary.write(path)
     assert Vocabulary.read(path) == vocabulary
-
-
-def test_a_list_is_checked_like_a_file():
-    with pytest.raises(ValueError, match="duplicate token 'a'"):
-        Vocabulary([*SPECIALS, "a", "a"])
-    with pytest.raises(ValueError, match="lacks"):
-        Vocabulary("<S>")

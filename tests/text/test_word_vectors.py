@@ -26,16 +26,13 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "vectors"
 
 
-def test_the_vectors_of_the_wanted_words_come_in_the_order_of_the_file(path: Path):
+def test_the_vectors_of_the_wanted_and_the_first_words_come_in_the_order_of_the_file(path: Path):
     path.write_text(GLOVE)
     read = read_word_vectors(path, WANTED)
     assert read.words == ["cat", "밥"]
     np.testing.assert_array_equal(read.matrix, np.array([[1, 2, 0.3], [0, 0, 1]], np.float32))
     assert read.matrix.dtype == np.float32
     assert word_vector_dim(path) == 3
-
-
-def test_the_first_words_come_too(path: Path):
     path.write_text(GLOVE)
     assert read_word_vectors(path, {"밥"}, first=1).words == ["the", "밥"]
     assert read_word_vectors(path, (), first=99).words == ["the", "cat", "밥"]
