@@ -1,7 +1,5 @@
 """`convert`: formats into each other, also one that is defined outside the package, and what the user is told of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -48,14 +46,6 @@ def test_models_that_the_old_tools_refuse_are_said(tmp_path: Path):
         assert words in notes
     write_bilm_tf(tmp_path / "usual", stored)
     assert convert(tmp_path / "usual", tmp_path / "usual again", to="bilm_tf") == []
-
-
-def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path):
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    for to in ("native", "bilm_tf"):
-        with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
-            convert(pair, folder, to=to)
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("most_bytes", [100, 3000, 9000])

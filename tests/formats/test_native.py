@@ -1,7 +1,5 @@
 """The native folder: what it holds, what is refused in it, and that it is never half written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -279,13 +277,6 @@ def test_each_number_is_off_by_half_a_step_at_most(quantised: Path):
     assert np.array_equal(read.tensors[SOFTMAX_BIAS], stored.tensors[SOFTMAX_BIAS])
 
 
-def test_rows_of_zeros_stay_zeros(tmp_path: Path):
-    stored = make_stored(num_tokens=20)
-    stored.tensors[SOFTMAX_WEIGHT][3] = 0.0
-    write_native(tmp_path / "model", stored, softmax_dtype="int8")
-    assert not read_native(tmp_path / "model", with_softmax=True).tensors[SOFTMAX_WEIGHT][3].any()
-
-
 def test_it_is_split_into_files_and_converted_like_any_other(tmp_path: Path):
     write_native(tmp_path / "whole", make_stored(num_tokens=3000), softmax_dtype="int8")
     convert(tmp_path / "whole", tmp_path / "parts", to="native", softmax_dtype="int8", max_file_bytes=24_000)
@@ -297,11 +288,15 @@ def test_it_is_split_into_files_and_converted_like_any_other(tmp_path: Path):
     assert_equal(once, read_native(tmp_path / "float32", with_softmax=True))
 
 
-def test_the_types_are_described(quantised: Path):
+def test_the_types_are_described_and_rows_of_zeros_stay_zeros(quantised: Path, tmp_path: Path):
     inspection = inspect(quantised)
     assert (inspection.dtypes, inspection.softmax_dtypes, inspection.refusals) == (["float32"], ["int8"], [])
     assert inspection.num_softmax_rows == 20
     assert "  softmax     int8" in str(inspection).splitlines()
+    stored = make_stored(num_tokens=20)
+    stored.tensors[SOFTMAX_WEIGHT][3] = 0.0
+    write_native(tmp_path / "model", stored, softmax_dtype="int8")
+    assert not read_native(tmp_path / "model", with_softmax=True).tensors[SOFTMAX_WEIGHT][3].any()
 
 
 @pytest.mark.parametrize(

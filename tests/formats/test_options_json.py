@@ -1,7 +1,5 @@
 """options.json: what published files vary is read, what a hostile or mistaken one says is refused by name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -43,13 +41,10 @@ def test_defaults_are_those_of_the_loaders(pair: Path, change: Change, field: st
     assert getattr(read_options(_changed(pair, change)).config, field) == value
 
 
-def test_a_clip_of_0_is_no_clip_and_a_risk(pair: Path):
+def test_a_clip_of_0_is_no_clip_and_a_risk_as_are_fields_that_are_not_known(pair: Path):
     _changed(pair, lambda options: options["lstm"].update(cell_clip=0))
     assert read_stored(pair).config.cell_clip is None
     assert any("lstm.cell_clip is 0: read as no clipping" in risk for risk in inspect(pair).risks)
-
-
-def test_fields_that_are_not_known_are_a_risk(pair: Path):
     _changed(pair, lambda options: (options["lstm"].update(peepholes=True), options.update(author={"name": "a"})))
     read_stored(pair)
     ignored = "unknown fields, which are ignored: author, lstm.peepholes"

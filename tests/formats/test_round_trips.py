@@ -1,7 +1,5 @@
 """What is written is what is read, bit for bit, in either format and through both, and through modules."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -45,12 +43,16 @@ def test_every_shape_that_options_allow_survives_both_formats(tmp_path: Path, co
     assert read_stored(tmp_path / "native").pretraining == stored.pretraining
 
 
-def test_a_pair_has_the_number_of_characters_that_bilm_tf_wants(tmp_path: Path):
+def test_a_pair_has_the_number_of_characters_that_bilm_tf_wants_and_weights_in_float32(tmp_path: Path):
     stored = make_stored(replace(TINY, num_characters=261))  # as a checkpoint has it
     write_bilm_tf(tmp_path / "hdf5", stored)
     assert_equal(replace(stored, config=TINY), read_stored(tmp_path / "hdf5"))
     write_native(tmp_path / "native", stored)
     assert_equal(stored, read_stored(tmp_path / "native"))
+    bilm, _, _ = from_stored(make_stored())
+    expected = to_stored(bilm.to(torch.bfloat16))
+    assert all(array.dtype == "float32" for array in expected.tensors.values())
+    assert_equal(expected, to_stored(bilm.double()))
 
 
 @pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])
@@ -171,10 +173,3 @@ def test_modules_and_files_hold_the_same_bits(tmp_path: Path):
     assert_equal(stored, read_stored(tmp_path / "model", with_softmax=True))
     assert read_stored(tmp_path / "model").pretraining == {"step": 7}
     assert_equal(stored.without_softmax(), to_stored(bilm))
-
-
-def test_weights_in_another_type_are_written_as_float32():
-    bilm, _, _ = from_stored(make_stored())
-    expected = to_stored(bilm.to(torch.bfloat16))
-    assert all(array.dtype == "float32" for array in expected.tensors.values())
-    assert_equal(expected, to_stored(bilm.double()))

@@ -8,8 +8,6 @@ Attempt `n` of a seed does the same in every run. Exits with 1 if anything happe
 a hang, memory out of proportion, a wrong result. `report` adds up the counts of several runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os

@@ -1,7 +1,5 @@
 """A little of tests/fuzz/attack.py: nothing that is attacked may end otherwise than whole or refused in one line."""
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import random

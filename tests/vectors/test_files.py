@@ -1,7 +1,5 @@
 """Files of vectors in every layout: what was written is read, and what is damaged is refused with its name."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Every verb that writes, each time in a new interpreter with another hash seed: always the same bits."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

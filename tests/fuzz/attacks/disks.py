@@ -7,8 +7,6 @@ is a tmpfs, mounted where only this process and its children see it (Linux): tha
 namespace for those who are not root.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random
@@ -101,4 +99,4 @@ def _call(name: str, *arguments: object) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
-PART = Part("disks", attempts, count=_NUM_SIZES * len(_JOBS), small_count=4)
+PART = Part("disks", attempts, count=_NUM_SIZES * len(_JOBS), small_count=6)

@@ -6,8 +6,6 @@ it ends, as it is, or with `--resume` if the error advises that. Every file must
 and none may be left over. What appears as a whole must be whole, or as it was before, after each kill.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from pathlib import Path

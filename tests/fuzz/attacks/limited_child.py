@@ -4,8 +4,6 @@ The process that forks has imported torch and the package, so a call costs littl
 one call after the other; when one of them kills it, the next one has a new child.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import re
@@ -13,9 +11,10 @@ import resource
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -72,13 +71,12 @@ class WrongError(Exception):
     """Raised by a call that has found a result that is not what it should be."""
 
 
-def run_limited(calls: Sequence[Call], limits: Limits | None = None) -> Iterator[Ending]:
+def run_limited(calls: Iterable[Call], limits: Limits | None = None) -> Iterator[Ending]:
     """Run each call in a child, and yield how it ended, in order."""
-    limits = limits or Limits()
-    done = 0
-    while done < len(calls):
-        for ending in _one_child(calls[done : done + CALLS_PER_CHILD], limits):
-            done += 1
+    calls, waiting = iter(calls), list[Call]()
+    while waiting := waiting or list(islice(calls, CALLS_PER_CHILD)):
+        for ending in _one_child(waiting, limits or Limits()):
+            waiting = waiting[1:]
             yield ending
 
 

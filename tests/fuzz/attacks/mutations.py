@@ -1,7 +1,5 @@
 """Damaged files: what a disk, a transfer or a stranger may have made of a file or a folder that we wrote."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

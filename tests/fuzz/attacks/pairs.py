@@ -4,8 +4,6 @@ The processes of an attempt start within the time that one of them takes. At lea
 refused with exit code 2, if it names a process that holds the output, or says that the output is already there.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import time

@@ -1,13 +1,11 @@
 """Targets: folders of runs, of pretraining and of tasks, which are resumed, opened to predict, and reported on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-from attacks.targets import Target, again, in_new_folder, target
+from attacks.targets import Target, again, new_folder, target
 from attacks.weights import stored_bilm
 from elmokit.formats.native import write_native
 from elmokit.pretraining.train import Run, resume_pretraining
@@ -79,4 +77,5 @@ def _predict(folder: Path) -> None:
 
 
 def _report(folder: Path) -> None:
-    in_new_folder(lambda output: write_report([folder], output))
+    with new_folder() as output:
+        write_report([folder], output)

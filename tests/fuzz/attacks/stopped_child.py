@@ -3,8 +3,6 @@
 The process that forks has imported torch and computed nothing, so a command costs little more than its own work.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import resource

@@ -1,7 +1,5 @@
 """Targets: text in every packing, word vectors, and the data sets of the six tasks."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma
@@ -10,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from attacks.targets import Target, in_new_folder, target
+from attacks.targets import Target, new_folder, target
 from attacks.weights import SPECIALS, WORDS, stored_bilm
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.vocabulary_counts import write_vocabulary
@@ -85,11 +83,13 @@ def _target(folder: Path, name: str, file: str, content: bytes, use: Callable[[P
 
 
 def _count(text: Path) -> None:
-    in_new_folder(lambda output: write_vocabulary([text], output / "words.txt"))
+    with new_folder() as output:
+        write_vocabulary([text], output / "words.txt")
 
 
 def _prepare(text: Path) -> None:
-    in_new_folder(lambda output: prepare([text], output / "corpus", Preparation(held_out=0, min_tokens=1)))
+    with new_folder() as output:
+        prepare([text], output / "corpus", Preparation(held_out=0, min_tokens=1))
 
 
 def _perplexity(bilm: str, text: Path) -> None:

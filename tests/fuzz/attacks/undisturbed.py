@@ -1,7 +1,5 @@
 """What the jobs of `writing_verbs` write when nobody disturbs them, and places to disturb them in."""
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import random

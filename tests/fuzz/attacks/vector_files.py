@@ -1,7 +1,5 @@
 """Targets: vectors on disk, as files, as a cache of activations, and as the part of an output that is done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import gzip
 import io
@@ -7,17 +5,15 @@ import json
 import os
 import shutil
 import sys
-import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
 import pytest
 
 from attacks.limited_disk import files_of_at_most
-from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors.files import format_to_write, load_vectors
 from elmokit.vectors.jobs import embed_file as embed
@@ -26,17 +22,10 @@ from elmokit.vectors.reader import FlatVectors
 from toy_bilm import random_bilm
 from toy_jobs import interrupted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 LINES = ["the cat sat", "", "on\tthe  mat .", "a\u2028b \u3000 c", "밥", *(f"line {n} of many" for n in range(12))]
 TOKENS = [["the", "cat", "sat"], [], ["on", "the", "mat", "."], ["a\u2028b", "\u3000", "c"], ["밥"]]
-TESTS = [str(Path(__file__).parent), *(str(Path(__file__).parents[2] / name) for name in ("fuzz", "toys"))]
-"""Where other processes find this file and its helpers."""
 ENDINGS = (".h5", ".npz", ".npy", ".safetensors")
 PARTS = ("journal.jsonl", "vectors", "offsets")
-
-
 ELMO = Elmo(random_bilm())
 
 
@@ -239,43 +228,6 @@ def test_a_job_killed_at_its_start_and_again_while_that_is_removed_can_be_run_ag
     assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
 
 
-SLOW = """
-import sys, time
-sys.path[:0] = sys.argv[3:]
-from pathlib import Path
-from elmokit.vectors.jobs import embed_file, partial
-from test_embed_file import ELMO
-
-embed_file.BLOCK_LINES = 4
-append, working = partial.PartialVectors.append, Path(sys.argv[2]).with_name("working")
-def append_and_wait(self, block, arrays):  # until `working` is removed
-    append(self, block, arrays)
-    if self.num_lines == 4:
-        working.touch()
-    while working.exists():
-        time.sleep(0.01)
-partial.PartialVectors.append = append_and_wait
-embed_file.embed_file(ELMO, *sys.argv[1:3])
-"""
-
-
-def test_a_second_process_with_the_same_output_is_refused_and_does_not_disturb_the_first(
-    text: Path, tmp_path: Path, forks: Any, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-):
-    output, working = tmp_path / "out.h5", tmp_path / "working"
-    first = forks.start_script(SLOW, text, output, *TESTS)
-    while not working.exists():
-        time.sleep(0.01)
-    for more in ([], ["--resume"]):
-        assert main(["embed", str(text), "-o", str(output), "--model", str(tiny_bilms[0]), *more]) == 2
-        assert f"error: {output} is in use by another process" in capsys.readouterr().err
-    working.unlink()
-    assert forks.wait(first) == 0
-    embed_file(ELMO, text, tmp_path / "whole.h5")
-    assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()
-    assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt", "whole.h5"]
-
-
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_tokens_of_raw_text_are_next_to_their_vectors(tmp_path: Path, ending: str):
     (tmp_path / "raw.txt").write_text("It isn't here.\n\n(Yes.)\n" * 2)
@@ -343,14 +295,6 @@ def test_the_tokens_of_a_job_that_was_resumed_are_all_there(tmp_path: Path):
     assert (tmp_path / "out.npz.tokens.txt").read_text() == "".join(f"Line {number} .\n" for number in range(10))
 
 
-def test_hdf5_holds_all_layers_by_default_as_the_released_tool_wrote_it(text: Path, tmp_path: Path):
-    embed_file(ELMO, text, tmp_path / "out.h5")
-    with h5py.File(tmp_path / "out.h5") as file:
-        assert file["0"].shape == (3, len(LINES[0].split()), ELMO.config.output_dim)
-    embed_file(ELMO, text, tmp_path / "out.npy")
-    assert np.load(tmp_path / "out.npy").ndim == 2
-
-
 def test_a_job_killed_while_the_output_is_written_only_writes_it_again(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -385,22 +329,6 @@ def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path
             embed_file(ELMO, text, output, layers="all", resume=True)
     text.write_text(original + "one more\n")  # behind what is finished, text may change
     assert embed_file(ELMO, text, output, layers="all", resume=True, batch_size=3).num_lines == 18
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"good\nbad \xff\n", r"text\.txt, line 2: .*not UTF-8"),
-        (b"good\n\nn\0ul\n", r"text\.txt, line 3: NUL byte"),
-        (b"", r"text\.txt has no lines"),
-    ],
-)
-def test_bad_text_names_the_line_and_leaves_nothing(tmp_path: Path, content: bytes, message: str):
-    text = tmp_path / "text.txt"
-    text.write_bytes(content)
-    with pytest.raises(ValueError, match=message):
-        embed_file(ELMO, text, tmp_path / "out.h5")
-    assert os.listdir(tmp_path) == ["text.txt"]
 
 
 def test_missing_files_unknown_endings_and_missing_folders(text: Path, tmp_path: Path):
@@ -443,7 +371,12 @@ def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(tmp_path: Path, e
     assert os.listdir(tmp_path) == []
 
 
-def test_the_file_says_what_made_it(text: Path, tmp_path: Path):
+def test_the_file_says_what_made_it_and_hdf5_holds_all_layers_as_the_released_tool_wrote_it(text: Path, tmp_path: Path):
     embed_file(ELMO, text, tmp_path / "out.h5", layers="top")
     about = {"model": ELMO.fingerprint(), "precision": "float32", "layers": "top"}
     assert load_vectors(tmp_path / "out.h5").about == about
+    embed_file(ELMO, text, tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["0"].shape == (3, len(LINES[0].split()), ELMO.config.output_dim)
+    embed_file(ELMO, text, tmp_path / "out.npy")
+    assert np.load(tmp_path / "out.npy").ndim == 2
