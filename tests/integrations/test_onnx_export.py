@@ -25,7 +25,6 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.text.characters import batch_character_ids
 from page_code import blocks, read_page
-from toy_bilm import random_bilm
 
 pytestmark = pytest.mark.slow  # an export needs 5 to 15 processor seconds
 
@@ -42,7 +41,13 @@ WORDS = ["a", "the", "river", "bank", "밥", "x" * 60, ""]
 
 
 def made(config: BiLMConfig, seed: int = 0) -> BiLM:
-    return random_bilm(config, seed=seed, std=0.4).eval()
+    generator = torch.Generator().manual_seed(seed)
+    bilm = BiLM(config)
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.normal_(std=0.4, generator=generator)
+        bilm.char_encoder.embedding.weight[0] = 0.0
+    return bilm.eval()
 
 
 def ids(lengths: list[int], *, max_characters_per_token: int = 50) -> torch.Tensor:

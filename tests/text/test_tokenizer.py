@@ -7,7 +7,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elmokit.text import tokenizer
@@ -97,6 +97,7 @@ def test_keeps_every_visible_character(text: str):
 
 
 @given(ANY_TEXT)
+@example("e\u0301")
 def test_tokens_are_words_in_nfc_and_with_spaces_between_them_the_same_tokens(text: str):
     tokens = tokenize(text)
     assert all(token.split() == [token] and unicodedata.is_normalized("NFC", token) for token in tokens)
