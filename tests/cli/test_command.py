@@ -4,11 +4,13 @@ import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from elmokit.cli.command import command
+from elmokit.cli.main import main
 
 INTERRUPTED_AT = """
 import runpy, signal, sys
@@ -95,3 +97,11 @@ def test_closed_streams_are_empty_or_lead_nowhere(
     shown = capsys.readouterr()
     assert shown.err.startswith(error) and shown.err.count("\n") == bool(error)
     assert bool(shown.out) == (arguments == "inspect MODEL" and closed == "stderr")
+
+
+def test_standard_output_that_cannot_be_written_is_named(
+    tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+):
+    with Path("/dev/full").open("w") as full, redirect_stdout(full):
+        assert main(["inspect", str(tiny_bilms[0])]) == 2
+    assert capsys.readouterr().err.endswith("elmokit: error: standard output: No space left on device\n")

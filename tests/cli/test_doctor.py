@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import importlib.metadata
 import tomllib
 from pathlib import Path
@@ -58,30 +56,17 @@ def test_a_processor_that_is_not_known_is_a_note(monkeypatch: pytest.MonkeyPatch
     assert [finding.healthy for finding in doctor._processor() if finding.topic == "bfloat16"] == [None]
 
 
-def test_threads_that_spin_are_a_note(monkeypatch: pytest.MonkeyPatch):
+def test_threads_that_spin_and_a_precision_that_the_machine_lacks_are_notes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     assert all(finding.healthy for finding in found("threads"))
     monkeypatch.delenv("OMP_WAIT_POLICY")
     assert None in [finding.healthy for finding in found("threads")]
 
-
-def test_a_precision_that_the_machine_lacks_is_a_note(monkeypatch: pytest.MonkeyPatch):
     def refuses(*args: object) -> None:
         raise ValueError("no kernel multiplies it")
 
     monkeypatch.setattr("elmokit.layers.packed.linear.kernel_for", refuses)
     assert {finding.healthy for finding in found("embedding")} == {None}
-
-
-@pytest.mark.parametrize(
-    ("levels", "said"), [(63, "63 levels of either sign (127 on newer"), (127, "127 levels of either sign")]
-)
-def test_int8_says_how_finely_this_processor_rounds(monkeypatch: pytest.MonkeyPatch, levels: int, said: str):
-    monkeypatch.setattr("elmokit.layers.packed.linear._levels", lambda make: levels)
-    (text,) = [finding.text for finding in found("embedding") if finding.text.startswith("int8")]
-    if " by " not in text:
-        pytest.skip(text)
-    assert said in text
 
 
 def test_a_damaged_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

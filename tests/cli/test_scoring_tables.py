@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from elmokit.cli.scoring_tables import accuracy_text, perplexity_text
 from elmokit.metrics.score import Accuracy
 from elmokit.scoring.breakdown import Breakdown, Cost, MeasuredText, PerplexityTable

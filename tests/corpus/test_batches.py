@@ -1,7 +1,5 @@
 """Packing: every prediction once, nothing across sentences, rows that go on where they stopped."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluation data in every layout keep the sentences that share a passage with them out of a corpus."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -55,13 +53,10 @@ def test_the_words_are_found_in_every_layout(tmp_path: Path, layout: str) -> Non
     assert found.find(["one", "two", "three", "four"]) is None
 
 
-def test_punctuation_and_capitals_hide_nothing(tmp_path: Path) -> None:
+def test_punctuation_and_capitals_hide_nothing_and_a_blank_line_or_text_of_json_ends_a_passage(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("One, two -- three (four) five!")
     assert exclusion(path).find(tokenize('"ONE two... Three, four five')) == 0
-
-
-def test_a_passage_does_not_cross_a_blank_line_or_a_text_of_json(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("a b c d e\n\none two three\n\nfour five six\n")
     assert exclusion(path).find(PASSAGE.split()) is None

@@ -1,7 +1,5 @@
 """Raw text becomes a corpus: everything is accounted for, nothing of the held-out text is trained on."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -57,11 +55,6 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_documents_end_at_blank_lines_and_at_the_end_of_a_file(tmp_path: Path):
-    path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
-    assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
-
-
 def test_words_broken_at_line_ends_are_joined_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = write(tmp_path / "raw", "He was so submi-\nssive to them.\n\nShe was not submissive, but un-\nbound.\n")
     command = ["prepare", str(path), "--held-out", "0"]
@@ -74,15 +67,6 @@ def test_words_broken_at_line_ends_are_joined_and_counted(tmp_path: Path, capsys
     assert main([*command, "-o", str(tmp_path / "plain")]) == 0
     assert "He was so submi - ssive to them ." in train(tmp_path / "plain")
     assert "broken at line ends" not in capsys.readouterr().out
-
-
-def test_equal_sentences_stay_once_unless_asked_for(tmp_path: Path, raw: Path):
-    manifest = prepare([raw], tmp_path / "one", EVERYTHING)
-    assert Counter(train(tmp_path / "one"))["It ends here ."] == 1
-    assert manifest.dropped["duplicates"].sentences == 39
-    manifest = prepare([raw], tmp_path / "all", replace(EVERYTHING, keep_duplicates=True))
-    assert Counter(train(tmp_path / "all"))["It ends here ."] == 40
-    assert manifest.dropped["duplicates"].sentences == 0
 
 
 @pytest.mark.parametrize("keep_duplicates", [False, True])
@@ -100,11 +84,15 @@ def test_held_out_text_is_whole_documents_and_nowhere_in_the_shards(tmp_path: Pa
     assert manifest.dropped["held out elsewhere"].sentences == 40 - len(numbers)
 
 
-def test_one_document_cannot_be_held_out_as_a_whole(tmp_path: Path):
+def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path: Path):
     path = write(tmp_path / "raw", STORY)
     with pytest.raises(ValueError, match=r"single document.*use --held-out 0"):
         prepare([path], tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
+    with pytest.raises(ValueError, match="column is 'text', whose texts have no line ends at which hyphens break"):
+        Preparation(column="text", join_hyphens=True)
+    path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
+    assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
 
 
 def test_the_seed_makes_the_order_and_memory_does_not(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch):
@@ -163,7 +151,7 @@ def test_keeping_the_spelling_changes_the_spelling_alone(text: str):
     assert letters == [c for c in text if unicodedata.category(c) in ("Lu", "Ll", "Lo", "Mn")]
 
 
-def test_morphemes_are_those_of_kiwi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_morphemes_are_those_of_kiwi_whose_extra_is_named_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def analyse(_: object, text: str) -> list[SimpleNamespace]:
         forms = text.replace("먹었다", "먹 었 다").replace("밥을", "밥 을").replace(".", " .").split()
         return [SimpleNamespace(form=form) for form in forms]
@@ -174,13 +162,10 @@ def test_morphemes_are_those_of_kiwi(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = write(tmp_path / "raw", unicodedata.normalize("NFD", "나는\n밥을 먹었다.\n"))
     prepare([path], tmp_path / "corpus", Preparation(language="ko", unit="morphemes", held_out=0))
     assert train(tmp_path / "corpus") == ["나는 밥 을 먹 었 다 ."]
-
-
-def test_without_kiwi_the_extra_is_named(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "kiwipiepy", None)
     with pytest.raises(ValueError, match=r"pip install 'elmokit\[ko\]'"):
-        prepare([raw], tmp_path / "corpus", Preparation(language="ko", unit="morphemes"))
-    assert os.listdir(tmp_path) == ["raw.txt"]
+        prepare([path], tmp_path / "other", Preparation(language="ko", unit="morphemes"))
+    assert sorted(os.listdir(tmp_path)) == ["corpus", "raw"]
 
 
 def test_the_manifest_names_every_file_with_its_hash(tmp_path: Path, raw: Path):
@@ -246,11 +231,6 @@ def test_the_command_says_what_it_did(tmp_path: Path, raw: Path, capsys: pytest.
     options = json.loads((folder / "manifest.json").read_text())["options"]
     given = {"language": "en", "nfc": False, "min_tokens": 2, "keep_duplicates": True, "held_out": 0.1, "seed": 3}
     assert options == json.loads(json.dumps(asdict(Preparation(**given, shard_megabytes=1.0))))
-
-
-def test_hyphens_are_not_looked_for_in_a_column():
-    with pytest.raises(ValueError, match="column is 'text', whose texts have no line ends at which hyphens break"):
-        Preparation(column="text", join_hyphens=True)
 
 
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]):

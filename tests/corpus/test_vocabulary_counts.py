@@ -1,7 +1,5 @@
 """The vocabulary of a corpus: exact, however little memory there is."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os
@@ -39,11 +37,15 @@ def no_space(*_: object) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_specials_come_first_then_falling_counts_then_code_points(shard: Path, tmp_path: Path):
+def test_specials_come_first_are_no_types_and_then_falling_counts_and_code_points(shard: Path, tmp_path: Path):
     summary = write_vocabulary([shard], tmp_path / "vocabulary.txt")
     assert [*read_lines(tmp_path / "vocabulary.txt")] == [*SPECIALS, "the", "cat", ",", "dog", "sat", "saw", "zebra"]
     assert (summary.num_sentences, summary.num_tokens, summary.num_types, summary.num_kept) == (3, 10, 7, 7)
     assert summary.coverage == 1
+    (tmp_path / "shard").write_text("<S> a <UNK> </S>\n")
+    summary = write_vocabulary([tmp_path / "shard"], tmp_path / "vocabulary.txt")
+    assert Vocabulary.read(tmp_path / "vocabulary.txt").tokens == [*SPECIALS, "a"]
+    assert (summary.num_tokens, summary.num_types, summary.num_known_tokens) == (4, 1, 3)
 
 
 def test_rare_tokens_and_those_beyond_the_size_are_left_out(shard: Path, tmp_path: Path):
@@ -56,13 +58,6 @@ def test_rare_tokens_and_those_beyond_the_size_are_left_out(shard: Path, tmp_pat
     write_vocabulary([shard], path, min_count=2, max_size=100)
     assert Vocabulary.read(path).tokens == [*SPECIALS, "the", "cat"]
     assert write_vocabulary([shard], path, min_count=4).num_kept == 0
-
-
-def test_specials_in_the_text_are_no_types_and_unk_is_not_known(tmp_path: Path):
-    (tmp_path / "shard").write_text("<S> a <UNK> </S>\n")
-    summary = write_vocabulary([tmp_path / "shard"], tmp_path / "vocabulary.txt")
-    assert Vocabulary.read(tmp_path / "vocabulary.txt").tokens == [*SPECIALS, "a"]
-    assert (summary.num_tokens, summary.num_types, summary.num_known_tokens) == (4, 1, 3)
 
 
 @pytest.mark.slow

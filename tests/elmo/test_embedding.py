@@ -1,6 +1,5 @@
-from __future__ import annotations
-
 import copy
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
@@ -53,7 +51,7 @@ def test_distinct_tokens_of_a_batch_are_encoded_once(monkeypatch: pytest.MonkeyP
     assert seen == [5 + 2]  # the cat sat . a, and the two boundaries
 
 
-def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is():
+def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is_in_eval_mode():
     embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2)
     output = embedding(SENTENCES)
     (output.mixes[0].sum() + 0.0 * output.mixes[1].sum()).backward()
@@ -61,9 +59,6 @@ def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is():
     assert gradient(first.weights).any() and gradient(first.gamma).any()
     assert not gradient(second.weights).any()
     assert all(parameter.grad is None and not parameter.requires_grad for parameter in embedding.bilm.parameters())
-
-
-def test_the_frozen_bilm_stays_in_eval_mode_while_the_dropout_trains():
     embedding = ElmoEmbedding(random_bilm(BILM_CONFIG)).train()
     assert embedding.training and not embedding.bilm.training
     assert not torch.equal(embedding(SENTENCES).mixes[0], embedding(SENTENCES).mixes[0])
@@ -120,14 +115,11 @@ def test_learns_which_layer_it_needs_unless_a_large_penalty_keeps_the_mix_near_t
     assert weight_of_layer_0(1.0) < 0.45 < 0.6 < weight_of_layer_0(0.001)
 
 
-def test_refuses_padding_between_tokens():
+def test_refuses_padding_between_tokens_sentences_that_are_strings_and_no_mixes():
     ids = torch.from_numpy(batch_character_ids(SENTENCES)).clone()
     ids[0, 1] = 0
     with pytest.raises(ValueError, match="sentence 0 has padding"):
         ElmoEmbedding(random_bilm(BILM_CONFIG))(ids)
-
-
-def test_refuses_sentences_that_are_strings_and_no_mixes():
     with pytest.raises(ValueError, match="expected a list of tokens"):
         ElmoEmbedding(random_bilm(BILM_CONFIG))(["The cat sat."])
     for source in (random_bilm(BILM_CONFIG), Lengths()):
@@ -184,8 +176,9 @@ def test_tokens_that_are_encoded_one_by_one_have_the_same_vectors_and_gradients(
 
 def test_a_copy_computes_the_same_and_learns_apart():
     embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2, rescale=True, dropout_rate=0.0)
-    twin = copy.deepcopy(embedding)
-    assert torch.equal(twin(SENTENCES).mixes[1], embedding(SENTENCES).mixes[1])
+    pickled, twin = pickle.loads(pickle.dumps(embedding)), copy.deepcopy(embedding)
+    for other in (pickled, twin):
+        assert torch.equal(other(SENTENCES).mixes[1], embedding(SENTENCES).mixes[1])
     with torch.no_grad():
         scalar_mix(twin, 1).gamma.fill_(2.0)
     assert torch.equal(twin(SENTENCES).mixes[1], 2 * embedding(SENTENCES).mixes[1])
@@ -202,18 +195,6 @@ def test_its_state_is_read_back(settings: dict[str, Any]):
     assert not torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
     other.load_state_dict(embedding.state_dict())
     assert torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
-
-
-@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
-@pytest.mark.slow
-def test_processes_that_load_data_can_embed_it():
-    """A process that is spawned gets the embedding pickled."""
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG)).eval().requires_grad_(False)
-    batches = DataLoader(SENTENCES, batch_size=2, num_workers=2, multiprocessing_context="spawn", collate_fn=embedding)
-    for number, output in enumerate(batches):
-        expected = embedding(SENTENCES[2 * number : 2 * number + 2])
-        torch.testing.assert_close(output.mixes[0], expected.mixes[0])
-        assert torch.equal(output.mask, expected.mask)
 
 
 class Lengths:

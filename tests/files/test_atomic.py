@@ -47,7 +47,7 @@ def no_space(*_: object) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_the_file_is_there_once_it_is_whole(tmp_path: Path):
+def test_the_file_is_there_once_it_is_whole_and_a_link_is_followed(tmp_path: Path):
     path = tmp_path / "result.txt"
     with atomic_write(path) as unfinished:
         unfinished.write_text("half")
@@ -57,6 +57,14 @@ def test_the_file_is_there_once_it_is_whole(tmp_path: Path):
         unfinished.write_text("whole")
     assert path.read_text() == "whole"
     assert list(tmp_path.iterdir()) == [path]
+    real = tmp_path / "real.txt"
+    real.write_text("old")
+    link = tmp_path / "link.txt"
+    link.symlink_to(real)
+    with atomic_write(link) as unfinished:
+        unfinished.write_text("new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -75,17 +83,6 @@ def test_a_disk_that_is_full_at_the_very_end_leaves_nothing(tmp_path: Path, monk
     with pytest.raises(OSError, match="No space left"), atomic_write(tmp_path / "result.txt") as unfinished:
         unfinished.write_text("whole")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_link_is_followed(tmp_path: Path):
-    real = tmp_path / "real.txt"
-    real.write_text("old")
-    link = tmp_path / "link.txt"
-    link.symlink_to(real)
-    with atomic_write(link) as unfinished:
-        unfinished.write_text("new")
-    assert link.is_symlink()
-    assert real.read_text() == "new"
 
 
 def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -111,7 +108,9 @@ def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path, monkeypatch:
     assert sorted(os.listdir(tmp_path)) == ["fifo", "link"]
 
 
-def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path: Path):
+def test_a_new_file_has_usual_permissions_an_old_one_keeps_its_own_and_the_umask_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     path = tmp_path / "result.txt"
     for expected in (0o666 & ~_umask(), 0o640):
         with atomic_write(path) as unfinished:
@@ -119,10 +118,7 @@ def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path:
             unfinished.chmod(0o600)  # as safetensors makes its files
         assert path.stat().st_mode & 0o777 == expected
         path.chmod(0o640)
-
-
-def test_the_umask_of_the_process_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Between two calls of it, another thread would make files that everybody may write to."""
+    # Between two calls of it, another thread would make files that everybody may write to.
     monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was changed"))
     with atomic_write(tmp_path / "result.txt") as unfinished:
         unfinished.write_text("text")
@@ -229,17 +225,14 @@ def failing(number: int) -> Callable[..., None]:
     return fail
 
 
-def test_names_that_are_not_utf8_are_refused(tmp_path: Path):
-    check_names(tmp_path / "밥.txt", "there/is/no.file")
-    with pytest.raises(ValueError, match="caf.*/a: its name is not UTF-8; rename the file or folder"):
-        check_names(tmp_path, os.fsdecode(b"caf\xe9/a"))
-
-
-def test_files_are_a_list_of_names_or_paths(tmp_path: Path):
+def test_files_are_a_list_of_names_in_utf8_or_paths(tmp_path: Path):
     assert as_paths(["a.txt", tmp_path]) == as_paths(iter([Path("a.txt"), str(tmp_path)])) == [Path("a.txt"), tmp_path]
     for alone in ("a.txt", Path("a.txt")):
         with pytest.raises(ValueError, match=re.escape("a.txt is given alone; expected a list of files: ['a.txt']")):
             as_paths(alone)  # pyright: ignore[reportArgumentType] - a Path, as users may give it
+    check_names(tmp_path / "밥.txt", "there/is/no.file")
+    with pytest.raises(ValueError, match="caf.*/a: its name is not UTF-8; rename the file or folder"):
+        check_names(tmp_path, os.fsdecode(b"caf\xe9/a"))
 
 
 def test_a_folder_that_is_being_made_is_not_made_a_second_time(tmp_path: Path):

@@ -61,7 +61,7 @@ def test_refuses_other_text(text: str, message: str):
         parse_json_object(text, where="x")
 
 
-def test_refuses_files_that_are_missing_large_or_not_utf_8(tmp_path: Path):
+def test_refuses_files_that_are_missing_large_or_not_utf_8_and_writes_none_that_it_would_not_read(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="none.json: there is no such file"):
         read_json_object(tmp_path / "none.json")
     (tmp_path / "x.json").write_bytes(b'{"a": "\xff"}')
@@ -69,9 +69,6 @@ def test_refuses_files_that_are_missing_large_or_not_utf_8(tmp_path: Path):
         read_json_object(tmp_path / "x.json")
     with pytest.raises(FormatError, match="has more than 4 bytes"):
         read_json_object(tmp_path / "x.json", max_bytes=4)
-
-
-def test_does_not_write_what_it_would_not_read(tmp_path: Path):
     for value in (float("nan"), object(), "x" * (5 << 20)):
         with pytest.raises(FormatError, match="x.json: (cannot be written as JSON|would have 5)"):
             json_text(tmp_path / "x.json", {"a": value})
@@ -91,13 +88,16 @@ def test_gives_each_field_by_its_type():
     assert read.numbers("rates") == (1.0, 0.5)
 
 
-def test_reads_a_dataclass_by_the_types_of_its_fields():
+def test_reads_a_dataclass_by_the_types_of_its_fields_and_a_complete_one_lacks_only_what_is_none():
     values = {"count": 3, "inner": [{"rate": 1}, {}], "names": [["a"], []], "pair": [1, 2], "others": {"a": [1]}}
     read = Fields("x.json", values | {"mine": 1})
     read.value("mine")  # is not unknown any more
     assert read.as_dataclass(Outer) == Outer(3, (Inner(1.0), Inner()), (["a"], []), (1, 2.0), {"a": [1]})
     assert fields(count=3).as_dataclass(Outer) == Outer(3)
     assert fields(inner=[1]).as_dataclass(Outer, count=4, inner=()) == Outer(4)
+    assert fields(rate=1.0).as_dataclass(Inner, complete=True) == Inner(1.0)
+    with pytest.raises(FormatError, match=r"field inner\[0\]\.rate: is missing; there are note"):
+        fields(inner=[{"note": "a"}]).read("inner", list[Inner], complete=True)
 
 
 @pytest.mark.parametrize(
@@ -119,25 +119,16 @@ def test_refuses_what_is_not_the_dataclass(values: dict[str, object], message: s
         Fields("x.json", {"out": values}).fields("out").as_dataclass(Outer, bounds=bounds)
 
 
-def test_a_complete_record_lacks_only_what_is_none_by_default():
-    assert fields(rate=1.0).as_dataclass(Inner, complete=True) == Inner(1.0)
-    with pytest.raises(FormatError, match=r"field inner\[0\]\.rate: is missing; there are note"):
-        fields(inner=[{"note": "a"}]).read("inner", list[Inner], complete=True)
-
-
-def test_knows_what_was_not_read():
-    read = fields(a=1, b={"c": 1, "d": 2})
-    inner = read.fields("b")
-    inner.integer("c")
-    assert (read.unread, inner.unread) == (["a"], ["b.d"])
-
-
-def test_errors_name_the_way_to_a_field():
+def test_errors_name_the_way_to_a_field_and_what_was_not_read_is_known():
     inner = fields(data=[{}, {"rows": [{"n": "1"}]}]).list_of_fields("data")[1].list_of_fields("rows")[0]
     with pytest.raises(FormatError, match=r"^x.json: field data\[1\].rows\[0\].n: is text; expected a whole number$"):
         inner.integer("n")
     with pytest.raises(FormatError, match=r"field data\[1\].rows\[0\].m: is missing; there are n$"):
         inner.value("m")
+    read = fields(a=1, b={"c": 1, "d": 2})
+    inner = read.fields("b")
+    inner.integer("c")
+    assert (read.unread, inner.unread) == (["a"], ["b.d"])
 
 
 @pytest.mark.parametrize(

@@ -289,14 +289,11 @@ def test_damage_in_chunks_names_the_file(path: Path, monkeypatch: pytest.MonkeyP
             list(read_chunks(file))
 
 
-def test_a_missing_file_and_a_folder_are_errors(path: Path):
+def test_a_missing_file_and_a_folder_are_errors_and_stopping_early_closes_the_file(path: Path):
     with pytest.raises(FileNotFoundError, match=r"shard\.txt: there is no such file"):
         list(read_lines(path))
     with pytest.raises(IsADirectoryError, match="is a folder; expected a text file"):
         list(read_lines(path.parent))
-
-
-def test_stopping_early_closes_the_file(path: Path):
     path.write_text("a\nb\n")
     lines = read_lines(path)
     assert next(lines) == "a"

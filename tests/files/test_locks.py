@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import fcntl
 import os
@@ -77,13 +75,16 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path):
     assert os.listdir(tmp_path) == []
 
 
-def test_nothing_is_left_after_an_error_and_nothing_is_put_into_the_folder(tmp_path: Path):
+def test_nothing_is_left_after_an_error_or_put_into_the_folder_and_a_missing_one_names_the_target(tmp_path: Path):
     run = tmp_path / "run"
     run.mkdir()
     with pytest.raises(KeyboardInterrupt), lock(run):
         assert os.listdir(run) == []
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == ["run"]
+    with pytest.raises(FileNotFoundError) as refused, lock(tmp_path / "missing" / "out.h5"):
+        pytest.fail("there is no such folder")
+    assert refused.value.filename == str(tmp_path / "missing" / "out.h5")
 
 
 def test_names_that_lead_to_one_place_have_one_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -169,9 +170,3 @@ def test_a_stale_lock_that_cannot_be_removed_is_an_error_and_one_that_is_held_st
     assert (refused.value.errno, refused.value.filename) == (number, str(target)) and path.exists()
     remove_stale_lock(target)
     assert not path.exists()
-
-
-def test_a_folder_that_is_missing_is_an_error_that_names_the_target(tmp_path: Path):
-    with pytest.raises(FileNotFoundError) as refused, lock(tmp_path / "missing" / "out.h5"):
-        pytest.fail("there is no such folder")
-    assert refused.value.filename == str(tmp_path / "missing" / "out.h5")

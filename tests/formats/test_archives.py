@@ -1,7 +1,5 @@
 """Archives of models: opened where they are, and hostile ones refused before they fill the disk or reach out of it."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """`convert`: formats into each other, also one that is defined outside the package, and what the user is told of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -50,14 +48,6 @@ def test_models_that_the_old_tools_refuse_are_said(tmp_path: Path):
     assert convert(tmp_path / "usual", tmp_path / "usual again", to="bilm_tf") == []
 
 
-def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path):
-    before = {path: path.read_bytes() for path in folder.iterdir()}
-    for to in ("native", "bilm_tf"):
-        with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
-            convert(pair, folder, to=to)
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
-
-
 @pytest.mark.parametrize("most_bytes", [100, 3000, 9000])
 @pytest.mark.parametrize("write", [write_bilm_tf, write_native])
 def test_a_full_disk_is_an_error_and_leaves_nothing_behind(
@@ -97,27 +87,19 @@ def test_a_repository_for_the_hub_is_a_native_model_with_a_card(folder: Path, tm
 WITH_TOY = (*FORMATS, TOY_FORMAT)
 
 
-@pytest.fixture
-def toy(folder: Path, tmp_path: Path) -> Path:
-    """A model in the toy format, made from a native one with a softmax."""
-    assert convert(folder, tmp_path / "toy", to="toy", formats=WITH_TOY) == ["toys have no softmax"]
-    return tmp_path / "toy"
-
-
-def test_a_new_format_is_recognised_as_a_folder_and_as_a_file(toy: Path, folder: Path):
+def test_a_new_format_is_recognised_read_inspected_and_converted(folder: Path, tmp_path: Path):
+    toy = tmp_path / "toy"
+    assert convert(folder, toy, to="toy", formats=WITH_TOY) == ["toys have no softmax"]
     assert recognise(toy, formats=WITH_TOY) is recognise(toy / "toy.npz", formats=WITH_TOY) is TOY_FORMAT
     assert recognise(folder, formats=WITH_TOY) is NATIVE
     with pytest.raises(FormatError, match="is a zip archive, and holds no model that can be read: .*npy"):
         recognise(toy / "toy.npz")
-
-
-def test_a_new_format_is_read(toy: Path, folder: Path):
     assert_equal(read_stored(toy, with_softmax=None, formats=WITH_TOY), read_stored(folder))
     with pytest.raises(FormatError, match="toys never have one"):
         read_stored(toy, with_softmax=True, formats=WITH_TOY)
-
-
-def test_a_new_format_is_inspected(toy: Path):
+    for to in ("native", "bilm_tf"):
+        assert convert(toy, tmp_path / to, to=to, formats=WITH_TOY) == []
+        assert_equal(read_stored(tmp_path / to), read_stored(folder))
     (toy / "notes.txt").write_text("mine\n")
     inspection = inspect(toy, formats=WITH_TOY)
     assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("toy", 3622, [])
@@ -125,14 +107,7 @@ def test_a_new_format_is_inspected(toy: Path):
     assert str(inspection).splitlines()[1] == "  format      toy (npz)"
 
 
-def test_a_new_format_is_converted(toy: Path, folder: Path, tmp_path: Path):
-    for to in ("native", "bilm_tf"):
-        assert convert(toy, tmp_path / to, to=to, formats=WITH_TOY) == []
-        assert_equal(read_stored(tmp_path / to), read_stored(folder))
-
-
-def test_a_format_that_is_only_read_is_no_target(toy: Path, tmp_path: Path):
+def test_a_format_that_is_only_read_is_no_target(folder: Path, tmp_path: Path):
     only_read = (*FORMATS, replace(TOY_FORMAT, write=None))
-    convert(toy, tmp_path / "native", to="native", formats=only_read)
     with pytest.raises(ValueError, match="cannot convert to 'toy'; expected native or bilm_tf"):
-        convert(toy, tmp_path / "again", to="toy", formats=only_read)
+        convert(folder, tmp_path / "toy", to="toy", formats=only_read)

@@ -1,7 +1,5 @@
 """Models that read words and characters by their numbers: ELMoForManyLangs, and word-input models of bilm-tf."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import shutil
@@ -28,17 +26,22 @@ def model(tmp_path: Path):
     return shutil.copytree(FIXTURES / "many_langs" / "char_word", tmp_path / "model")
 
 
-def test_it_is_told_by_the_folder_and_by_each_of_its_files(model: Path):
+def test_it_is_told_by_the_folder_and_by_each_of_its_files_and_plain_lstms_are_refused(model: Path):
     for path in (model, model / "config.json", model / "encoder.pkl", model / "token_embedder.pkl"):
         assert recognise(path).name == "many_langs"
+    with pytest.raises(FormatError, match="is a model of plain LSTMs"):
+        recognise(FIXTURES / "many_langs" / "lstm_word")
 
 
-def test_an_inspection_says_what_is_read(model: Path):
+def test_an_inspection_says_what_is_read_and_an_absent_architecture_is_a_risk(model: Path):
     inspection = inspect(model)
     assert (inspection.num_parameters, inspection.refusals, inspection.risks) == (7233, [], [])
     assert "a dictionary of 53, embedded in 7" in str(inspection)
     assert "at most 21 per token" in str(inspection)
     assert "characters" not in str(inspect(FIXTURES / "checkpoints" / "word"))
+    (model / "cnn_50_100_512_4096_sample.json").unlink()
+    assert read_stored(model).config.max_characters_per_token == 50
+    assert "at most 50 characters per token are assumed" in str(inspect(model))
 
 
 @pytest.mark.parametrize("name", ["many_langs/char_word", "many_langs/word_only", "checkpoints/word"])
@@ -52,28 +55,14 @@ def test_it_is_converted_to_the_native_format_and_to_no_hdf5(name: str, tmp_path
         convert(FIXTURES / name, tmp_path / "pair", to="bilm_tf")
 
 
-def test_a_copy_of_elmo_keeps_the_dictionaries(model: Path):
+def test_a_copy_of_elmo_keeps_the_dictionaries_and_tells_which_words_are_cut(model: Path):
     elmo = Elmo(model, device="cpu")
     copy = pickle.loads(pickle.dumps(elmo))
     sentences = [["The", "dog"], ["밥"]]
     assert all(map(np.array_equal, copy.encode(sentences), elmo.encode(sentences)))
     assert copy.fingerprint() == elmo.fingerprint()
-
-
-def test_words_are_cut_in_characters_and_a_user_is_told(model: Path):
     with pytest.warns(UserWarning, match="1 of 2 tokens are longer than the 19 characters that this model reads"):
         Elmo(model, device="cpu").encode([["밥" * 20, "밥" * 19]])
-
-
-def test_an_absent_architecture_is_assumed_and_a_risk(model: Path):
-    (model / "cnn_50_100_512_4096_sample.json").unlink()
-    assert read_stored(model).config.max_characters_per_token == 50
-    assert "at most 50 characters per token are assumed" in str(inspect(model))
-
-
-def test_plain_lstms_are_refused_by_name():
-    with pytest.raises(FormatError, match="is a model of plain LSTMs"):
-        recognise(FIXTURES / "many_langs" / "lstm_word")
 
 
 def changed(path: Path, old: str, new: str) -> None:

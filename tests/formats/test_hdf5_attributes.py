@@ -1,7 +1,5 @@
 """Attributes of HDF5 files are read without the library, which never returns from a heap of texts that is damaged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import h5py

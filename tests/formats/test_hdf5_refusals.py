@@ -3,8 +3,6 @@
 Each attack was made by hand with h5py; most of them work on a loader that just indexes the file.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -173,12 +171,17 @@ def test_refuses(pair: Path, attack: str):
         assert any(re.search(rf"dataset {dataset}: .*({reason})", text) for text in inspect(pair).refusals)
 
 
-def test_a_dataset_beside_the_weights_is_left_alone_and_said(pair: Path):
+def test_a_dataset_beside_the_weights_is_left_alone_and_said_but_not_too_many_of_them(
+    pair: Path, monkeypatch: pytest.MonkeyPatch
+):
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         file["embedding"] = np.zeros((5, 6), np.float32)
         file["notes/author"] = "somebody"
     read_stored(pair)
     assert "weights.hdf5 has 2 datasets not of a biLM: embedding, notes/author" in inspect(pair).risks
+    monkeypatch.setattr(hdf5, "MAX_ENTRIES", 20)
+    with pytest.raises(FormatError, match="holds more than 20 names"):
+        read_stored(pair)
 
 
 def test_37_gigabytes_declared_in_two_kilobytes_are_refused_at_once(tmp_path: Path):
@@ -233,6 +236,16 @@ def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch:
         read_stored(pair)
 
 
+def test_hdf5_that_is_cut_short_is_refused_wherever_it_is_cut(pair: Path):
+    weights = pair / "weights.hdf5"
+    whole = weights.read_bytes()
+    for length in [*range(0, 100, 19), *range(100, len(whole), 2999), len(whole) - 1]:
+        weights.write_bytes(whole[:length])
+        with pytest.raises(FormatError, match=r"weights\.hdf5"):
+            read_stored(pair / "options.json", weights)
+        assert inspect(pair / "options.json", weights).refusals
+
+
 def test_the_entry_of_a_name_with_control_characters_is_printable(pair: Path):
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         file["\x1b[2Jevil\nname"] = h5py.SoftLink("/x")
@@ -240,12 +253,6 @@ def test_the_entry_of_a_name_with_control_characters_is_printable(pair: Path):
         read_stored(pair)
     assert str(error.value).isprintable()
     assert str(inspect(pair)).replace("\n", "").isprintable()
-
-
-def test_too_many_names_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(hdf5, "MAX_ENTRIES", 20)
-    with pytest.raises(FormatError, match="holds more than 20 names"):
-        read_stored(pair)
 
 
 def _write_options(folder: Path, *, filters: list[list[int]], projection_dim: int, dim: int) -> None:

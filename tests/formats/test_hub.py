@@ -1,7 +1,5 @@
 """Models on the Hub, with a stand-in for it on this machine: uploaded, downloaded, pinned, read from the cache."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats import hub
 from elmokit.formats.convert import convert
@@ -136,15 +133,6 @@ def test_a_model_with_its_softmax_as_convert_writes_it_is_read_with_it(toy_hub: 
     (surprisal,) = Elmo.from_pretrained("hf://ann/toy").surprisal([["a", "b"]])
     (expected,) = Elmo.from_pretrained(tmp_path / "toy").surprisal([["a", "b"]])
     np.testing.assert_array_equal(surprisal.forward.bits, expected.forward.bits)
-
-
-def test_the_command_line_takes_an_address(toy_hub: ToyHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    ELMO.push_to_hub(ADDRESS)
-    assert main(["inspect", ADDRESS]) == 0
-    assert main(["convert", ADDRESS, str(tmp_path / "released"), "--to", "bilm_tf"]) == 0
-    assert_same_vectors(Elmo.from_pretrained(tmp_path / "released"), ELMO)
-    assert main(["inspect", "hf://ann/nothing"]) == 2
-    assert "hf://ann/nothing: the Hub has no such repository" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", ["hf://", "hf://tiny", "hf://a/b/c", "hf://a/b@", "hf://a/../b", "hf://a/b@x y"])

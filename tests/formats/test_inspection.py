@@ -1,10 +1,6 @@
 """`inspect` says what a model is and what is wrong with it, reads no weights and needs no torch."""
 
-from __future__ import annotations
-
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
@@ -27,16 +23,8 @@ def test_a_native_model(folder: Path):
     assert inspection.num_softmax_parameters == 20 * 7
     assert inspection.vocabulary_size == 20
     assert inspection.refusals == inspection.risks == []
-    text = str(inspection)
-    for words in (
-        "native",
-        "model.safetensors  ",
-        "2 layers of 10 cells projected to 6, forward and backward, skip connections",
-        "3,622 (3,762 with the softmax)",
-        "20 tokens",
-        "none found",
-    ):
-        assert words in text
+    size = "2 layers of 10 cells projected to 6, forward and backward, skip connections"
+    assert all(words in str(inspection) for words in (size, "3,622 (3,762 with the softmax)", "none found"))
 
 
 def test_a_pair(pair: Path):
@@ -88,19 +76,3 @@ def test_a_long_list_of_refusals_is_cut_in_the_text(pair: Path):
     inspection = inspect(pair)
     assert len(inspection.refusals) == 300
     assert "... and 250 more" in str(inspection)
-
-
-def test_neither_inspection_nor_conversion_imports_torch(pair: Path, tmp_path: Path):
-    program = f"""
-import sys
-from elmokit.formats.convert import convert
-from elmokit.formats.inspect import inspect
-print(inspect({str(pair)!r}))
-convert({str(pair)!r}, {str(tmp_path / "native")!r}, to="native")
-print(inspect({str(tmp_path / "native")!r}))
-assert "torch" not in sys.modules
-"""
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert "bilm-tf / AllenNLP" in result.stdout
-    assert "native (config.json, safetensors)" in result.stdout

@@ -1,7 +1,5 @@
 """Published models by name, from a server on this machine that has their layout, and the faults of real servers."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import re

@@ -1,7 +1,5 @@
 """Checkpoints of TensorFlow: a crafted index reaches nothing outside of its variables."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -100,22 +98,20 @@ def test_missing_files_are_named(checkpoint: Path):
         read_stored(checkpoint)
 
 
-def test_a_shorter_file_of_numbers_is_refused(checkpoint: Path):
+def test_other_options_and_a_shorter_file_of_numbers_are_refused(checkpoint: Path):
     content = (checkpoint / DATA).read_bytes()
     (checkpoint / DATA).write_bytes(content[:-100])
     with pytest.raises(FormatError, match=r"ends after model\.ckpt-7\.data"):
         read_stored(checkpoint, with_softmax=True)
         TensorBundle(checkpoint / INDEX, root="").read("train_perplexity")
-
-
-def test_other_options_are_refused(checkpoint: Path):
+    (checkpoint / DATA).write_bytes(content)
     options = (checkpoint / "options.json").read_text()
     (checkpoint / "options.json").write_text(options.replace('"n_layers": 2', '"n_layers": 1'))
     with pytest.raises(FormatError, match="is not called for by options.json: they are not a pair"):
         read_stored(checkpoint)
 
 
-def test_crafted_entries_are_refused(checkpoint: Path):
+def test_crafted_entries_and_blocks_that_are_not_one_after_the_other_are_refused(checkpoint: Path, tmp_path: Path):
     content = (checkpoint / INDEX).read_bytes()
     bias = b"\x08\x01\x12\x04\x12\x02\x08\x2c"  # float32, shape (44,)
     assert bias in content
@@ -126,6 +122,9 @@ def test_crafted_entries_are_refused(checkpoint: Path):
     (checkpoint / INDEX).write_bytes(content.replace(bias, bias[:-1] + b"\x2d"))
     with pytest.raises(FormatError, match=r"has 176 bytes; float32 of shape \(45,\)"):
         read_stored(checkpoint, with_softmax=True)
+    (tmp_path / INDEX).write_bytes(table(b"", (b"a", b"b")))
+    with pytest.raises(FormatError, match="is damaged: its blocks of names are not one after the other"):
+        TensorBundle(tmp_path / INDEX, root="")
 
 
 def table(entries: bytes, names: tuple[bytes, ...]) -> bytes:
@@ -136,12 +135,6 @@ def table(entries: bytes, names: tuple[bytes, ...]) -> bytes:
     blocks = [block + bytes(4 + 1 + 4) for block in (entries, handles)]  # restarts, the compression, and a checksum
     where = bytes([0, 0, len(blocks[0]) & 127 | 128, len(blocks[0]) >> 7, len(blocks[1]) - 5])
     return b"".join(blocks) + where.ljust(40, b"\0") + 0xDB4775248B80FB57.to_bytes(8, "little")
-
-
-def test_blocks_that_are_not_one_after_the_other_are_refused(tmp_path: Path):
-    (tmp_path / INDEX).write_bytes(table(b"", (b"a", b"b")))
-    with pytest.raises(FormatError, match="is damaged: its blocks of names are not one after the other"):
-        TensorBundle(tmp_path / INDEX, root="")
 
 
 def test_variables_that_claim_the_same_bytes_are_refused(checkpoint: Path):

@@ -1,6 +1,6 @@
 """Attacks on the package, each from a seed: damaged files, odd text, kills, full disks, leaks.
 
-    python tests/fuzz/attack.py mutants --count 10000 --seed 3 --jobs 2 --output mutants-3.json
+    python tests/fuzz/attack.py mutants --count 10000 --seed 3 --output mutants-3.json
     python tests/fuzz/attack.py small                        # a little of each part, or of those named
     python tests/fuzz/attack.py report mutants-*.json text.json --output benchmarks/results/attack.json
 
@@ -8,38 +8,34 @@ Attempt `n` of a seed does the same in every run. Exits with 1 if anything happe
 a hang, memory out of proportion, a wrong result. `report` adds up the counts of several runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
-import multiprocessing
 import os
 import platform
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from attacks.outcome import Part, Result, by_part, read_results, write_results
 
-PARTS = ("mutants", "text", "determinism", "leaks", "kills", "disks", "pairs", "forks")
-"""Modules of `attacks/`; the constant `PART` of each says what it does."""
+PARTS = ("disks", "kills", "pairs", "determinism", "mutants", "text", "leaks")
+"""Modules of `attacks/`; the constant `PART` of each says what it does. `disks` is first, as it needs one thread."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a part, or a little of each, or merge results; 1 if there is a defect among the outcomes."""
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "TQDM_DISABLE": "1"}
+    sys.path.append(str(Path(__file__).parents[1] / "toys"))
     arguments = _parser().parse_args(argv)
     if arguments.part == "report":
         results = [result for path in arguments.results for result in read_results(path)]
     elif arguments.part == "small":
-        names = arguments.parts or PARTS
-        results = [_result(name, arguments.seed, range(part_named(name).small_count)) for name in names]
+        counts = {name: part_named(name).small_count for name in arguments.parts or PARTS}
+        results = [_result(name, arguments.seed, range(count)) for name, count in counts.items() if count]
     else:
         count = part_named(arguments.part).count if arguments.count is None else arguments.count
-        numbers = range(arguments.first, arguments.first + count)
-        results = [_result(arguments.part, arguments.seed, numbers, jobs=arguments.jobs)]
+        results = [_result(arguments.part, arguments.seed, range(arguments.first, arguments.first + count))]
     results = by_part(results)
     if arguments.output:
         write_results(arguments.output, results)
@@ -59,18 +55,11 @@ def _parser() -> argparse.ArgumentParser:
         part = commands.add_parser(name, parents=[common, seeded])
         part.add_argument("--first", type=int, default=0, metavar="N", help="number of the first attempt (default: 0)")
         part.add_argument("--count", type=int, metavar="N", help="attempts (default: as in the goals)")
-        part.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
     small = commands.add_parser("small", parents=[common, seeded], help="a little of each part, as `make test` runs it")
-    small.add_argument("parts", nargs="*", type=_known_part, metavar="PART", help=f"some of {', '.join(PARTS)}")
+    small.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}")
     report = commands.add_parser("report", parents=[common], help="add up the results of several runs")
     report.add_argument("results", nargs="+", type=Path, metavar="FILE")
     return parser
-
-
-def _known_part(name: str) -> str:
-    if name not in PARTS:
-        raise argparse.ArgumentTypeError(f"no part {name!r}; expected some of {', '.join(PARTS)}")
-    return name
 
 
 def part_named(name: str) -> Part:
@@ -78,23 +67,16 @@ def part_named(name: str) -> Part:
     return importlib.import_module(f"attacks.{name}").PART
 
 
-def _result(name: str, seed: int, numbers: range, *, jobs: int = 1) -> Result:
-    """What became of the attempts of these numbers, in so many processes; each does every `jobs`-th one."""
+def _result(name: str, seed: int, numbers: range) -> Result:
+    """What became of the attempts of these numbers."""
     from elmokit import __version__
 
-    asked = f"--seed {seed} --first {numbers.start} --count {len(numbers)} --jobs {jobs}"
-    command = f"python tests/fuzz/attack.py {name} {asked}"
+    command = f"python tests/fuzz/attack.py {name} --seed {seed} --first {numbers.start} --count {len(numbers)}"
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    result, began = Result(name, [], machine, __version__), time.monotonic()
-    if jobs == 1:
-        for attempt in part_named(name).attempts(seed, numbers):
-            result.count(attempt)
-    else:
-        shares = [numbers[start::jobs] for start in range(jobs)]
-        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as processes:
-            for share in processes.map(_result, [name] * jobs, [seed] * jobs, shares):
-                result.add(share)
-    result.commands, result.seconds = [command], round(time.monotonic() - began, 1)
+    result, began = Result(name, [command], machine, __version__), time.monotonic()
+    for attempt in part_named(name).attempts(seed, numbers):
+        result.count(attempt)
+    result.seconds = round(time.monotonic() - began, 1)
     return result
 
 

@@ -1,7 +1,5 @@
 """AllenNLP's classes: the numbers of AllenNLP's own modules, and what is different on purpose."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import io
@@ -173,7 +171,7 @@ def test_character_ids_are_those_of_bilm_tf_and_zero_at_padding():
         batch_to_ids([["one"], "two"])
 
 
-def test_boundaries_can_be_kept():
+def test_boundaries_can_be_kept_also_those_of_a_blank_sentence_alone():
     bilm = random_bilm()
     ids = batch_to_ids([["a", "b"], ["c"]])
     kept = Elmo(None, None, 1, dropout=0.0, module=bilm, keep_sentence_boundaries=True)(ids)
@@ -183,6 +181,10 @@ def test_boundaries_can_be_kept():
         kept["elmo_representations"][0][:, 1:-1] * cut["mask"][:, :, None], cut["elmo_representations"][0]
     )
     assert kept["elmo_representations"][0][1, 2].abs().sum() > 0  # </S>
+    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), keep_sentence_boundaries=True)
+    alone, next_to_another = (elmo(batch_to_ids(sentences)) for sentences in ([[]], [[], ["a"]]))
+    assert alone["mask"].tolist() == [[True, True]]
+    assert_close(alone["elmo_representations"][0][0], next_to_another["elmo_representations"][0][0, :2])
 
 
 def test_further_axes_are_kept():
@@ -212,13 +214,6 @@ def test_a_batch_without_tokens_gives_an_empty_result(sentences: list[list[str]]
     further = elmo(ids[:, None], torch.zeros(len(sentences), 1, 0, dtype=torch.long))
     assert further["elmo_representations"][0].shape == (len(sentences), 1, 0, 12)
     assert further["mask"].shape == (len(sentences), 1, 0)
-
-
-def test_a_blank_sentence_alone_has_its_boundaries_if_they_are_kept():
-    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), keep_sentence_boundaries=True)
-    alone, next_to_another = (elmo(batch_to_ids(sentences)) for sentences in ([[]], [[], ["a"]]))
-    assert alone["mask"].tolist() == [[True, True]]
-    assert_close(alone["elmo_representations"][0][0], next_to_another["elmo_representations"][0][0, :2])
 
 
 def test_cached_words_have_the_same_vectors_and_others_fall_back_to_their_characters():
@@ -261,12 +256,14 @@ def test_the_cache_is_computed_in_blocks(monkeypatch: pytest.MonkeyPatch):
     assert_close(in_blocks[name][:500], whole[name])
 
 
-def test_the_cache_of_their_state_dict_is_read():
+def test_the_cache_of_their_state_dict_is_read_and_a_state_dict_can_keep_its_gradients():
     elmo = ElmoTokenEmbedder(*PAIR, vocab_to_cache=["<S>", "</S>", "The", "Hello", "나는"], dropout=0.0)
     theirs = state_of("elmo_token_embedder_cached_vocab.state_dict.th")
     name = "_elmo._elmo_lstm._word_embedding.weight"
     assert_close(elmo.state_dict()[name], theirs[name])
     elmo.load_state_dict(theirs)
+    state = Elmo(*PAIR, 1, requires_grad=True).state_dict(keep_vars=True)
+    assert state["_elmo_lstm._elmo_lstm.forward_layer_0.state_linearity.bias"].requires_grad
 
 
 @pytest.mark.parametrize(
@@ -325,11 +322,6 @@ def test_a_state_dict_with_the_names_of_elmokit_is_read():
     assert all(torch.equal(elmo.state_dict()[name], tensor) for name, tensor in source.state_dict().items())
 
 
-def test_a_state_dict_can_keep_its_gradients():
-    state = Elmo(*PAIR, 1, requires_grad=True).state_dict(keep_vars=True)
-    assert state["_elmo_lstm._elmo_lstm.forward_layer_0.state_linearity.bias"].requires_grad
-
-
 def test_copies_and_pickles_give_the_same_vectors():
     elmo = Elmo(*PAIR, 1, dropout=0.0)
     ids = batch_to_ids(SENTENCES)
@@ -372,14 +364,11 @@ def test_a_tagger_on_it_learns_four_sentences_by_heart():
     assert (scores.argmax(dim=1) == tags[output["mask"]]).all()
 
 
-def test_dropout_is_applied_in_training_only():
+def test_a_bundled_model_takes_the_place_of_the_pair_and_dropout_is_applied_in_training_only():
     elmo = Elmo(None, None, 1, module=random_bilm())
     ids = batch_to_ids([["a", "b"]])
     assert (elmo(ids)["elmo_representations"][0] == 0).any()
     assert not (elmo.eval()(ids)["elmo_representations"][0] == 0).any()
-
-
-def test_a_bundled_model_or_a_folder_takes_the_place_of_the_pair():
     elmo = Elmo("mini-en", None, 1)
     assert elmo(batch_to_ids([["Hello", "."]]))["elmo_representations"][0].shape == (1, 2, 256)
 

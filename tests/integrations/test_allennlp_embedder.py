@@ -1,7 +1,5 @@
 """`ElmoEmbedder`: the published vectors with state, those of `encode` without, and the files of `allennlp elmo`."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json
@@ -19,7 +17,6 @@ from toy_bilm import TINY, random_bilm
 
 PUBLISHED = Path(__file__).parents[1] / "fixtures" / "allennlp"
 PAIR = (PUBLISHED / "options.json", PUBLISHED / "lm_weights.hdf5")
-STREAMS = [[line.split() for line in stream] for stream in json.loads((PUBLISHED / "sentences.json").read_text())]
 SENTENCES = [["A", "short", "sentence"], [], ["밥"]]
 
 
@@ -28,23 +25,13 @@ def embedder() -> ElmoEmbedder:
     return ElmoEmbedder(*PAIR)
 
 
-def test_with_state_every_published_vector_comes_out():
-    embedder = ElmoEmbedder(*PAIR, stateful=True)
-    for line, batch in enumerate(zip(*STREAMS, strict=True)):
-        for stream, layers in enumerate(embedder.embed_batch(batch)):
-            with open_unseen(PUBLISHED / f"lm_embeddings_{stream}.hdf5") as file:
-                expected = np.concatenate(np.asarray(file[str(line)]), axis=1)
-            assert layers.shape == (3, len(batch[stream]), 32)
-            assert np.abs(layers[-1] - expected).max() <= 1e-5
-    assert [layers.shape for layers in embedder.embed_batch(SENTENCES)] == [(3, 3, 32), (3, 0, 32), (3, 1, 32)]
-
-
 def test_the_state_can_be_forgotten():
     embedder = ElmoEmbedder(*PAIR, stateful=True)
-    first, second = (embedder.embed_sentence(STREAMS[0][0]) for _ in range(2))
-    assert not np.array_equal(first, second)
+    first, second = (embedder.embed_batch(SENTENCES) for _ in range(2))
+    assert [layers.shape for layers in second] == [(3, 3, 32), (3, 0, 32), (3, 1, 32)]
+    assert not np.array_equal(first[0], second[0])
     embedder.reset_states()
-    assert np.array_equal(embedder.embed_sentence(STREAMS[0][0]), first)
+    assert np.array_equal(embedder.embed_batch(SENTENCES)[0], first[0])
     ElmoEmbedder(*PAIR).reset_states()
 
 
@@ -98,12 +85,7 @@ def test_a_file_has_a_dataset_per_line_and_the_number_of_each_sentence(
         assert json.loads(file["sentence_to_index"][0]) == {"A short sentence": "0", "밥": "1"}
 
 
-def test_a_file_without_its_sentences_opens_as_one_of_ours(embedder: ElmoEmbedder, tmp_path: Path):
-    embedder.embed_file(["a b\n", "c\n"], tmp_path / "vectors.hdf5", forget_sentences=True)
-    assert [array.shape for array in load_vectors(tmp_path / "vectors.hdf5")] == [(3, 2, 32), (3, 1, 32)]
-
-
-def test_sentences_can_be_the_keys(embedder: ElmoEmbedder, tmp_path: Path):
+def test_sentences_can_be_the_keys_and_a_file_without_them_opens_as_one_of_ours(embedder: ElmoEmbedder, tmp_path: Path):
     embedder.embed_file(["a b\n", "..\n"], tmp_path / "vectors.hdf5", use_sentence_keys=True)
     with open_unseen(tmp_path / "vectors.hdf5") as file:
         assert sorted(file) == ["..", "a b"]
@@ -119,6 +101,8 @@ def test_sentences_can_be_the_keys(embedder: ElmoEmbedder, tmp_path: Path):
         with pytest.raises(ValueError, match=f"{message}, so it cannot be a key; use numbers as keys"):
             embedder.embed_file(lines, tmp_path / "other.hdf5", use_sentence_keys=True)
     assert not (tmp_path / "other.hdf5").exists()
+    embedder.embed_file(["a b\n", "c\n"], tmp_path / "vectors.hdf5", forget_sentences=True)
+    assert [array.shape for array in load_vectors(tmp_path / "vectors.hdf5")] == [(3, 2, 32), (3, 1, 32)]
 
 
 def test_files_and_models_that_cannot_be_are_refused(embedder: ElmoEmbedder, tmp_path: Path):

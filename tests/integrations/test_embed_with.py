@@ -1,7 +1,5 @@
 """Files of other systems' vectors, by function and by command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -36,32 +34,25 @@ def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(glove: Path, te
     assert FileVectorSource(tmp_path / "out.npy")([["the", "cat"]]).shape == (1, 1, 2, 2)
 
 
-def test_vectors_that_lack_most_words_are_said_to(glove: Path, text: Path, tmp_path: Path):
+def test_vectors_that_lack_most_words_are_said_to_and_long_lines_are_in_batches_of_their_own(
+    glove: Path, text: Path, tmp_path: Path
+):
     text.write_text("the\ncat e\u0301te\u0301 eaux\neaux\n")
     with pytest.warns(UserWarning, match=r"3 of 5 tokens have no vector in .*glove\.txt, and got zeros; is it of"):
         embed_with("static", glove, text, tmp_path / "out.npy")
     assert not load_vectors(tmp_path / "out.npy")[2].any()
-
-
-def test_the_input_is_not_overwritten_by_the_tokens(glove: Path, text: Path):
-    before = text.read_text()
-    with pytest.raises(ValueError, match=r"text\.txt would be replaced by the output"):
-        embed_with("static", glove, text, text.with_suffix(".npy"), raw_text=True)
-    assert text.read_text() == before
-
-
-def test_the_model_is_not_overwritten_by_the_tokens(glove: Path, text: Path):
-    before = glove.read_text()
-    with pytest.raises(ValueError, match=r"glove\.txt would be replaced by the output"):
-        embed_with("static", glove, text, glove.with_suffix(".npy"))
-    assert glove.read_text() == before
-
-
-def test_long_lines_are_in_batches_of_their_own(glove: Path, text: Path, tmp_path: Path):
     lines = ["the " * 9000, "cat"] * 2
     text.write_text("".join(f"{line}\n" for line in lines))
     embed_with("static", glove, text, tmp_path / "out.npy")
     assert [array.shape[1] for array in load_vectors(tmp_path / "out.npy")] == [9000, 1, 9000, 1]
+
+
+def test_neither_input_nor_model_is_overwritten_by_the_tokens(glove: Path, text: Path):
+    for path in (text, glove):
+        before = path.read_text()
+        with pytest.raises(ValueError, match=rf"{path.name} would be replaced by the output"):
+            embed_with("static", glove, text, path.with_suffix(".npy"), raw_text=path is text)
+        assert path.read_text() == before
 
 
 def test_the_command_is_the_function(glove: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -86,9 +77,3 @@ def test_what_does_not_fit_together_is_refused(
     assert main(["embed", str(text), "-o", str(tmp_path / "out.npy"), *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out.npy").exists()
-
-
-def test_a_text_without_lines_is_refused(glove: Path, tmp_path: Path):
-    (tmp_path / "empty.txt").write_text("")
-    with pytest.raises(ValueError, match="empty.txt has no lines"):
-        embed_with("static", glove, tmp_path / "empty.txt", tmp_path / "out.npy")

@@ -1,7 +1,5 @@
 """fastText's `.bin` files: equal to gensim's reader, exact in its n-grams, and hostile files are refused."""
 
-from __future__ import annotations
-
 import random
 import struct
 from pathlib import Path
@@ -10,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from elmokit.integrations.fasttext import FastText, hash_of, looks_like_fasttext, read_fasttext
+from elmokit.integrations.fasttext import FastText, looks_like_fasttext, read_fasttext
+from elmokit.integrations.word_vectors import open_static
 from paper.comparators.word_vector_training import train_fasttext
+from unpadded import unpadded
 
 fasttext: Any = pytest.importorskip("gensim.models.fasttext")
 
@@ -38,16 +38,6 @@ def test_vectors_are_those_of_gensim_for_known_words_and_for_others(model: Path,
     np.testing.assert_allclose(read.vector(word), theirs.get_vector(word), atol=1e-6)
 
 
-def test_the_hash_extends_the_sign_of_every_byte():
-    assert hash_of("a") == 0xE40C292C  # as FNV-1a is published
-    unsigned = ((2_166_136_261 ^ 0xC3) * 16_777_619 & 0xFFFFFFFF ^ 0xA9) * 16_777_619 & 0xFFFFFFFF
-    assert hash_of("é") != unsigned
-    byte = struct.pack("b", -61)[0]
-    assert byte == "é".encode()[0]
-    signed = ((2_166_136_261 ^ (-61 & 0xFFFFFFFF)) * 16_777_619 & 0xFFFFFFFF ^ (-87 & 0xFFFFFFFF)) * 16_777_619
-    assert hash_of("é") == signed & 0xFFFFFFFF
-
-
 def test_ngrams_count_characters_and_leave_out_the_lone_marks(read: FastText):
     assert FastText(Path("m"), {}, read.matrix, 5, 3, 4).ngrams("눈") == ["<눈>"]
     for least in (0, 1):
@@ -55,17 +45,23 @@ def test_ngrams_count_characters_and_leave_out_the_lone_marks(read: FastText):
     assert FastText(Path("m"), {}, read.matrix, 5, 1, 1).ngrams("<>") == ["<", ">"]  # those of the word itself
 
 
-def test_a_word_without_rows_is_zero_and_the_sentence_end_has_its_own_row_only(read: FastText):
+def test_a_word_without_rows_is_zero_the_sentence_end_has_its_own_row_only_and_no_number_is_infinite(read: FastText):
     words_only = FastText(Path("m"), {"</s>": 0}, read.matrix, 0, 0, 0)
     assert not words_only.vector("unseen").any()
     with_ngrams = FastText(Path("m"), {"</s>": 0}, read.matrix, 50, 1, 4)
     np.testing.assert_array_equal(with_ngrams.vector("</s>"), read.matrix[0])
-
-
-def test_a_number_that_is_not_finite_is_refused():
     broken = FastText(Path("m.bin"), {"a": 0}, np.array([[np.nan]], np.float32), 0, 0, 0)
     with pytest.raises(ValueError, match="m.bin: vector of 'a': has a number that is not finite"):
         broken.vector("a")
+
+
+def test_the_words_of_sentences_are_one_layer_and_a_missing_file_is_named(model: Path, read: FastText):
+    layers = open_static(str(model))
+    known, empty = unpadded(layers, [["unbelievable", "the"], []])
+    np.testing.assert_array_equal(known[0], [read.vector("unbelievable"), read.vector("the")])
+    assert empty.shape == (1, 0, layers.dim)
+    with pytest.raises(FileNotFoundError, match="there is no such file; expected word vectors"):
+        open_static("none.vec")
 
 
 def test_a_file_is_recognised_by_its_magic_number(model: Path, tmp_path: Path):

@@ -1,7 +1,5 @@
 """The code on the pages of the integrations that need no large packages runs, from the top to the bottom of a page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The bridge to transformers, on a tiny random BERT made here."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path
@@ -92,17 +90,13 @@ def test_a_word_without_pieces_is_zero(folder: Path):
     np.testing.assert_allclose(array[:, [0, 2]], states(folder, ["the", "cat"])[:, [1, 2]], atol=1e-6)
 
 
-def test_a_word_with_too_many_pieces_is_refused(folder: Path):
+def test_a_word_with_too_many_pieces_a_folder_without_a_model_and_a_missing_package_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     with pytest.raises(ValueError, match="'unbelievable.*' has 9 pieces; the model reads 7 at once"):
         unpadded(HF_FIRST.open(str(folder), None), [["un" + "believable" * 4]])
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path: Path):
     with pytest.raises((ValueError, OSError)):
         HF_FIRST.open(str(tmp_path), None)
-
-
-def test_without_transformers_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ValueError, match=r"opening a transformer needs transformers: pip install 'elmokit\[hf\]'"):
         HF_FIRST.open("bert-base-cased", None)

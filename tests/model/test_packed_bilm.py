@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 import tracemalloc
 from pathlib import Path
@@ -15,7 +13,6 @@ from torch import nn
 from elmokit.elmo import weights_holder as loaded
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.bilm_tf import write_bilm_tf
-from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.layers.packed import linear
 from elmokit.layers.packed.linear import Precision
@@ -240,7 +237,7 @@ def test_packing_for_bfloat16_never_holds_the_weights_in_float32(forks: Any, tmp
     sizes = {"filters": ((1, 32), (2, 32)), "character_dim": 8, "num_layers": 4}
     for name, lstm_dim in (("small", 512), ("large", 1024)):
         config = BiLMConfig(projection_dim=512, lstm_dim=lstm_dim, **sizes)  # FBGEMM pads inputs to multiples of 512
-        write_native(tmp_path / name, to_stored(random_bilm(config)))
+        Elmo(random_bilm(config)).save(tmp_path / name)
     weights = (tmp_path / "large" / "model.safetensors").stat().st_size / 2**20
     assert weights > 140
     done = forks.run_script(MEMORY, str(tmp_path / "small"), str(tmp_path / "large"), folder=tmp_path)

@@ -1,7 +1,5 @@
 """Each script in `examples` runs, in seconds, and prints something; tests/doors/test_examples.py runs some of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

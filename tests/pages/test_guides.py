@@ -1,7 +1,5 @@
 """What the guides in docs/ tell people to type works, and prints what they say."""
 
-from __future__ import annotations
-
 import inspect
 import io
 import re

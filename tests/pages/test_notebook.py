@@ -1,7 +1,5 @@
 """The notebook in `examples`: its cells run from top to bottom, its links lead somewhere, and it is committed clean."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -37,12 +35,9 @@ def test_it_is_committed_without_outputs():
     assert len({cell["id"] for cell in NOTEBOOK["cells"]}) == len(NOTEBOOK["cells"])
 
 
-def test_its_links_lead_somewhere():
+def test_its_links_lead_somewhere_and_it_imports_public_names_only():
     targets = [target for text in sources("markdown") for target in re.findall(r"\]\(([^)]+)\)", text)]
     assert len(targets) >= 5
     assert all((PATH.parent / target).exists() for target in targets)
-
-
-def test_it_imports_public_names_only():
     for source in sources("code"):
         assert "elmokit." not in source.replace("`elmokit", "")

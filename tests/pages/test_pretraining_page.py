@@ -1,7 +1,5 @@
 """docs/pretraining.md: its commands, one after the other, lead from raw text to vectors."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from pathlib import Path

@@ -10,18 +10,8 @@ import pytest
 import elmokit
 
 PUBLIC = [
-    *(
-        "BiLM",
-        "BiLMConfig",
-        "ChangeSettings",
-        "Elmo",
-        "ElmoEmbedding",
-        "Preparation",
-        "ScalarMix",
-        "SoftmaxDetails",
-        "Splits",
-    ),
-    *("Vocabulary", "__version__", "batch_character_ids"),
+    *("BiLM", "BiLMConfig", "ChangeSettings", "Elmo", "ElmoEmbedding", "Preparation", "ScalarMix", "SoftmaxDetails"),
+    *("Splits", "Vocabulary", "__version__", "batch_character_ids"),
     *("convert", "embed_fasta", "embed_file", "embed_types", "embed_with", "find_task", "finetune"),
     *("inspect", "load_task", "load_vectors"),
     *("perplexity", "prepare", "pretrain", "pretraining_recipe", "protein_vectors", "resume_pretraining"),
@@ -30,8 +20,11 @@ PUBLIC = [
 ]
 
 
-def test_the_public_names_are_these():
+def test_the_public_names_are_these_and_another_is_refused_with_the_list():
     assert sorted(elmokit.__all__) == PUBLIC
+    assert [name for name in dir(elmokit) if not name.startswith("__")] == sorted(set(PUBLIC) - {"__version__"})
+    with pytest.raises(AttributeError, match=r"module 'elmokit' has no attribute 'ELMo'; its public names are BiLM, "):
+        elmokit.ELMo  # noqa: B018
 
 
 @pytest.mark.parametrize("name", [name for name in PUBLIC if name != "__version__"])
@@ -53,20 +46,8 @@ def test_names_are_imported_from_where_type_checkers_look():
         assert seen[name] == home
 
 
-def test_dir_lists_the_public_names():
-    assert [name for name in dir(elmokit) if not name.startswith("__")] == sorted(set(PUBLIC) - {"__version__"})
-
-
-def test_another_name_is_refused_with_the_list():
-    with pytest.raises(AttributeError, match=r"module 'elmokit' has no attribute 'ELMo'; its public names are BiLM, "):
-        elmokit.ELMo  # noqa: B018
-
-
-def test_the_version_is_that_of_the_package():
+def test_the_version_is_that_of_the_package_and_of_the_citation():
     assert elmokit.__version__ == importlib.metadata.version("elmokit")
-
-
-def test_the_citation_has_the_version_of_the_package():
     citation = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {elmokit.__version__}\n" in citation
 

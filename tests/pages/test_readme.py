@@ -1,7 +1,5 @@
 """What the README tells people to type works."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The documentation as a site: links of pages on it, the reference, and its navigation. `make docs` builds it."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys
@@ -90,14 +88,11 @@ def test_the_commands_have_the_help_of_every_verb(monkeypatch: pytest.MonkeyPatc
     assert "--precision {float32,bfloat16,int8,auto}" in shown
 
 
-def test_the_navigation_names_pages_that_there_are():
+def test_the_navigation_names_pages_that_there_are_and_lists_the_others():
     named = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
     pages = {path.name for path in (ROOT / "docs").glob("*.md")}
     generated = {*PAGES.ROOT_PAGES.values(), PAGES.REFERENCE, PAGES.COMMANDS}
     assert generated <= named <= pages | generated
-
-
-def test_integrations_and_pages_that_are_not_named_are_in_the_navigation_too():
     config = PAGES.on_config(SimpleNamespace(nav=["index.md", {"Names": ["api.md"]}, {"Integrations": []}]))
     found = config.nav[2]["Integrations"]
     assert "integrations/hub.md" in found and len(found) == len(list((ROOT / "docs" / "integrations").glob("*.md")))

@@ -1,7 +1,5 @@
 """A user's own runs of tasks: what is in one table, and what ELMo brings there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from elmokit.report.pages import write_report

@@ -1,7 +1,5 @@
 """The figure of training curves: what is drawn where, and the same file for the same runs."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -29,16 +27,6 @@ def test_lines_have_the_numbers_of_the_log():
     assert list(training.get_ydata()) == pytest.approx([1000.0, 200.0, 100.0])
     assert (list(heldout.get_xdata()), list(heldout.get_ydata())) == ([1.0], [300.0])
     assert axes.get_yscale() == "log"
-
-
-def test_the_figure_says_what_it_shows():
-    (axes,) = training_figure([HISTORY, replace(HISTORY, name="other", config=None, evaluations=[])]).axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "mine: training, sampled softmax",
-        "mine: held-out, full softmax",
-        "other: training, softmax unknown",
-    ]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("millions of tokens read", "perplexity (log scale)")
 
 
 def test_the_same_runs_make_the_same_file():

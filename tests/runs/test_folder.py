@@ -13,14 +13,11 @@ def read(folder: Path) -> dict[str, object]:
     return read_config(folder, format="toy", version=3, verb="toy")
 
 
-def test_a_config_is_read_back(tmp_path: Path):
+def test_a_config_is_read_back_and_none_is_written_that_could_not_be(tmp_path: Path):
     values = {"labels": ["밥", "a\u2028b"], "nested": {"rate": 0.1, "none": None}}
     write_config(tmp_path, values, format="toy", version=3)
     assert read(tmp_path) == values
     assert "밥" in (tmp_path / "config.json").read_text(encoding="utf-8")
-
-
-def test_a_config_that_could_not_be_read_back_is_not_written(tmp_path: Path):
     write_config(tmp_path, {"shards": ["a"]}, format="toy", version=3)
     with pytest.raises(ValueError, match=r"config\.json: would have 4\.7 MiB; at most 4\.0 MiB are read"):
         write_config(tmp_path, {"shards": ["밥" * 100] * 16_000}, format="toy", version=3)
@@ -91,15 +88,12 @@ def test_a_run_is_of_one_process_at_a_time(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_run_that_has_not_begun_says_how_it_is_started(tmp_path: Path):
+def test_a_run_that_has_not_begun_says_how_it_is_started_and_a_place_without_room_for_one_is_refused(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"no config\.json\. If a run was stopped here, .* start it again with"):
         existing_run(tmp_path).__enter__()
     with pytest.raises(FileNotFoundError, match="new is not a run folder: it does not exist"):
         existing_run(tmp_path / "new").__enter__()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_place_where_no_run_can_be_written_is_refused_at_once(tmp_path: Path):
     read_only = Path("/proc/self/run")  # not even the superuser writes there
     with pytest.raises(OSError) as refusal, new_run(read_only):
         pytest.fail("nothing should be computed")

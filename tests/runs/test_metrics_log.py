@@ -10,7 +10,7 @@ import pytest
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 
 
-def test_json_lines_are_added_one_by_one(tmp_path: Path):
+def test_json_lines_are_added_one_by_one_and_what_json_cannot_hold_is_refused(tmp_path: Path):
     path = tmp_path / "metrics.jsonl"
     records = [{"step": 1, "loss": 7.5}, {"step": 2, "note": "밥\u2028\n"}]
     for record in records:
@@ -18,13 +18,9 @@ def test_json_lines_are_added_one_by_one(tmp_path: Path):
     lines = path.read_bytes().split(b"\n")
     assert lines.pop() == b""
     assert [json.loads(line) for line in lines] == records
-
-
-def test_what_json_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path):
-    path = tmp_path / "metrics.jsonl"
-    with pytest.raises(ValueError, match=r"metrics\.jsonl: .* in \{'loss': nan\}"):
-        append_json_line(path, {"loss": float("nan")})
-    assert not path.exists()
+    with pytest.raises(ValueError, match=r"other\.jsonl: .* in \{'loss': nan\}"):
+        append_json_line(tmp_path / "other.jsonl", {"loss": float("nan")})
+    assert not (tmp_path / "other.jsonl").exists()
 
 
 @pytest.mark.parametrize("share", [0, 2], ids=["before the line", "within it"])
@@ -55,18 +51,6 @@ def test_a_torn_last_line_is_left_out_and_reported(tmp_path: Path, rest: bytes):
     assert log.has_torn_line
 
 
-def test_a_last_line_that_lacks_only_the_line_feed_counts(tmp_path: Path):
-    path = tmp_path / "metrics.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2}')
-    log = read_log(path)
-    assert log.records == [{"step": 1}, {"step": 2}]
-    assert not log.has_torn_line
-    keep_records(path, lambda record: True)
-    assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
-    assert read_log(tmp_path / "none").records == []  # a log that is not there
-    keep_records(tmp_path / "none", lambda record: True)
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -82,12 +66,21 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, message: str):
         read_log(path)
 
 
-def test_records_that_are_kept_stay_as_they_were_written(tmp_path: Path):
+def test_records_that_are_kept_stay_as_they_were_written_and_a_line_feed_may_be_missing(tmp_path: Path):
     path = tmp_path / "metrics.jsonl"
     kept = '{"step":1,  "note": "\\ubc25 밥\u2028"}\n'
     path.write_text(kept + '{"step": 5}\n{"step": 2}\n{"st', encoding="utf-8")
     keep_records(path, lambda record: record.integer("step") < 2)
     assert path.read_text(encoding="utf-8") == kept
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}')
+    log = read_log(path)
+    assert log.records == [{"step": 1}, {"step": 2}]
+    assert not log.has_torn_line
+    keep_records(path, lambda record: True)
+    assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
+    assert read_log(tmp_path / "none").records == []  # a log that is not there
+    keep_records(tmp_path / "none", lambda record: True)
 
 
 def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(tmp_path: Path):

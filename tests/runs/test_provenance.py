@@ -1,7 +1,5 @@
 """Where results come from: the commit of the source, and of nothing else."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path
@@ -24,14 +22,11 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_commit_has_a_plus_where_the_source_differs_from_it(repository: Path):
+def test_the_commit_has_a_plus_where_the_source_differs_from_it_and_is_of_tracked_files_only(repository: Path):
     commit = commit_of(repository / "tracked.py")
     assert len(commit) == 12 and int(commit, 16) >= 0
     (repository / "tracked.py").write_text("one = 2\n")
     assert commit_of(repository / "tracked.py") == f"{commit}+"
-
-
-def test_a_package_installed_in_a_checkout_of_something_else_has_no_commit(repository: Path):
     assert commit_of(repository / "installed.py") == "unknown"
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -37,12 +35,3 @@ def test_a_single_bit_is_noticed_wherever_it_is_except_in_files_of_earlier_versi
             read_tensors(path)
     save_file({"a": torch.tensor(5)}, path, metadata={"progress": "16"})
     assert read_tensors(path).metadata == {"progress": "16"}
-
-
-def test_a_damaged_file_is_named(tmp_path: Path):
-    write_tensors(tmp_path / "file", {"weights": torch.zeros(4)})
-    whole = (tmp_path / "file").read_bytes()
-    for content in (b"", whole[:-1], whole + b"\0", whole.replace(b'"F32"', b'"F99"'), whole.replace(b"[4]", b"[5]")):
-        (tmp_path / "file").write_bytes(content)
-        with pytest.raises(ValueError, match=r"/file: "):
-            read_tensors(tmp_path / "file")

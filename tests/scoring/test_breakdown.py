@@ -1,7 +1,5 @@
 """Bands, words, files: against sums over single predictions, and against one another."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -18,17 +16,14 @@ from torch import Tensor
 
 from elmokit.cli.main import main
 from elmokit.elmo import surprisal
-from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
 from elmokit.layers.full_softmax import SoftmaxPredictions, full_softmax_predictions
 from elmokit.scoring import breakdown
 from elmokit.scoring import perplexity as perplexity_file
 from elmokit.scoring.breakdown import Breakdown, MeasuredText, frequency_bands, measure_files
 from elmokit.scoring.perplexity import TextLosses, perplexity, text_losses
-from elmokit.text.characters import batch_character_ids
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import TINY
-from toy_language_model import toy_parts
+from toy_language_model import losses_by_definition, write_toy
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c", "d", "never"])
 NEWS, SPEECH = ["a b c a", "z", "c c d"], ["b z a c b b", "a"]
@@ -41,23 +36,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, sentences in (("news.txt", NEWS), ("speech.txt", SPEECH), ("both.txt", NEWS + SPEECH)):
         (tmp_path / name).write_text("\n".join(sentences) + "\n")
     for name, config in (("model", TINY), ("forward", replace(TINY, bidirectional=False))):
-        write_native(tmp_path / name, to_stored(*toy_parts(config, VOCABULARY), VOCABULARY))
+        write_toy(tmp_path / name, config, VOCABULARY)
     return tmp_path
 
 
 def losses_by_target(direction: int) -> dict[str, list[float]]:
     """Every prediction of both texts, sentence after sentence: 0 is forward, 1 backward."""
-    bilm, softmax = toy_parts(TINY, VOCABULARY)
     losses: dict[str, list[float]] = {token: [] for token in VOCABULARY.tokens}
-    for sentence in NEWS + SPEECH:
-        tokens = ["<S>", *sentence.split(), "</S>"]
-        with torch.no_grad():
-            top = bilm(torch.from_numpy(batch_character_ids([tokens]))).layers[-1][0]
-            logs = softmax(top.chunk(2, dim=1)[direction]).log_softmax(dim=1)
-        targets = VOCABULARY.ids(tokens).tolist()
-        for here in range(len(tokens) - 1):
-            reads, predicts = (here, targets[here + 1]) if direction == 0 else (here + 1, targets[here])
-            losses[VOCABULARY.tokens[predicts]].append(-float(logs[reads, predicts]))
+    sentences = [sentence.split() for sentence in NEWS + SPEECH]
+    for predictions in losses_by_definition(sentences, backward=bool(direction), vocabulary=VOCABULARY):
+        for token, loss in predictions:
+            losses[token].append(loss)
     return losses
 
 
@@ -186,33 +175,6 @@ def test_a_forward_model_has_one_direction_everywhere(folder: Path, capsys: pyte
     for one in (*written["files"], written["whole"]):
         assert one["backward"] is one["perplexity"]["backward"] is None
         assert len(one["forward"]["worst_words"]) == 2
-
-
-def test_the_command_shows_files_bands_and_words(folder: Path, capsys: pytest.CaptureFixture[str]):
-    files = [folder / "news.txt", folder / "speech.txt"]
-    table = measure_files(str(folder / "model"), files, num_words=2)
-    assert run(folder / "model", *files, "--bands", "--top", 2) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["predictions", "UNK", "forward", "without", "UNK", "backward", "without", "UNK"]
-    for line, one in zip(lines[1:4], (*table.files, table.whole), strict=True):
-        told, backward = one.perplexity, one.perplexity.backward
-        assert backward is not None
-        numbers = (told.forward.perplexity, told.forward.perplexity_without_unknown)
-        numbers += (backward.perplexity, backward.perplexity_without_unknown)
-        cells = [one.name, str(told.num_predictions), f"{told.num_unknown / told.num_predictions:.2%}"]
-        assert line.split() == cells + [f"{number:.2f}" for number in numbers]
-    assert lines[4].startswith("5 sentences, 20 predictions per direction, 2 of UNK (10.00%), vocabulary 8, each")
-    for name, side in table.whole.breakdowns():
-        start = lines.index(f"{name}, by rank in the vocabulary") + 2
-        band, empty = side.bands[1:3]
-        cells = [f"{band.share:.1%}", f"{band.mean_loss:.3f}", f"{band.perplexity:.2f}", f"{band.loss_share:.1%}"]
-        assert lines[start + 1].split() == ["2", "to", "4", str(band.num_predictions), *cells]
-        assert lines[start + 2].split() == [*empty.name.split(), "0", "0.0%", "-", "-", "0.0%"]
-        start = lines.index(f"{name}, costliest words") + 2
-        for number, (line, word) in enumerate(zip(lines[start:], side.worst_words, strict=False), start=1):
-            cells = [f"{word.mean_loss:.3f}", f"{word.total_loss:.1f}", f"{word.loss_share:.2%}", word.name]
-            assert line.split() == [str(number), str(word.num_predictions), *cells]
-    assert lines[-2].startswith("Losses are in nats;")
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path):

@@ -1,9 +1,7 @@
 """Perplexity against the definition: every prediction's probability, one sentence after the other."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -14,13 +12,10 @@ from elmokit.elmo import surprisal
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.layers.projected_lstm import ProjectedLSTM
-from elmokit.layers.sampled_softmax import Softmax
-from elmokit.model.bilm import BiLM
 from elmokit.scoring import perplexity as module
 from elmokit.scoring.perplexity import bilm_perplexity, perplexity
 from elmokit.text.characters import batch_character_ids
-from toy_bilm import TINY
-from toy_language_model import VOCABULARY, toy_parts, write_toy
+from toy_language_model import VOCABULARY, losses_by_definition, toy_parts, write_toy
 
 SENTENCES = ["a b c a", "z", "c c", "b z a c b b", "a"]
 
@@ -32,30 +27,15 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def log_probabilities(bilm: BiLM, softmax: Softmax) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
-    """(target, log probability) of every prediction, forward and backward."""
-    forward: list[tuple[int, float]] = []
-    backward: list[tuple[int, float]] = []
-    for sentence in SENTENCES:
-        tokens = ["<S>", *sentence.split(), "</S>"]
-        with torch.no_grad():
-            top = bilm(torch.from_numpy(batch_character_ids([tokens]))).layers[-1][0]
-            logs = [softmax(half).log_softmax(dim=1) for half in (top[:, :6], top[:, 6:])]
-        targets = VOCABULARY.ids(tokens).tolist()
-        for here in range(len(tokens) - 1):
-            forward.append((targets[here + 1], float(logs[0][here, targets[here + 1]])))
-            backward.append((targets[here], float(logs[1][here + 1, targets[here]])))
-    return forward, backward
-
-
-def exp_mean(predictions: list[tuple[int, float]], *, skip_unknown: bool) -> float:
-    kept = [log for target, log in predictions if not (skip_unknown and target == VOCABULARY.unknown_id)]
-    return math.exp(-sum(kept) / len(kept))
+def exp_mean(predictions: list[tuple[str, float]], *, skip_unknown: bool = False) -> float:
+    kept = [loss for token, loss in predictions if not (skip_unknown and token == "<UNK>")]
+    return math.exp(sum(kept) / len(kept))
 
 
 def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bilm, softmax = toy_parts()
-    expected = log_probabilities(bilm, softmax)
+    sentences = [sentence.split() for sentence in SENTENCES]
+    expected = [[*chain(*losses_by_definition(sentences, backward=backward))] for backward in (False, True)]
     for sentences_per_batch, sentences_at_once in ((64, 4096), (3, 4), (1, 2)):
         monkeypatch.setattr(surprisal, "SENTENCES_PER_BATCH", sentences_per_batch)
         monkeypatch.setattr(surprisal, "SENTENCES_AT_ONCE", sentences_at_once)
@@ -65,17 +45,9 @@ def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytes
         assert measured.num_unknown == 2
         for side, predictions in zip((measured.forward, measured.backward), expected, strict=True):
             assert side is not None
-            assert side.perplexity == pytest.approx(exp_mean(predictions, skip_unknown=False), rel=1e-5)
+            assert side.perplexity == pytest.approx(exp_mean(predictions), rel=1e-5)
             assert side.perplexity_without_unknown == pytest.approx(exp_mean(predictions, skip_unknown=True), rel=1e-5)
-        assert measured.mean == pytest.approx(
-            (exp_mean(expected[0], skip_unknown=False) + exp_mean(expected[1], skip_unknown=False)) / 2, rel=1e-5
-        )
-
-
-def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large(text: Path) -> None:
-    bilm, softmax = toy_parts()
-    torch.nn.init.zeros_(softmax.weight)
-    assert bilm_perplexity(bilm, softmax, VOCABULARY, [text]).mean == pytest.approx(6.0, rel=1e-6)
+        assert measured.mean == pytest.approx(sum(map(exp_mean, expected)) / 2, rel=1e-5)
 
 
 def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +74,14 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
     assert measured.num_sentences is None
 
 
-def test_too_little_text_for_carried_state_says_so(text: Path) -> None:
+def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large_and_needs_enough_text(
+    text: Path,
+) -> None:
     bilm, softmax = toy_parts()
     with pytest.raises(ValueError, match=r"at least 256 tokens \(elmokit surprisal --carry-state reads fewer"):
         bilm_perplexity(bilm, softmax, VOCABULARY, [text], carry_state=True)
+    torch.nn.init.zeros_(softmax.weight)
+    assert bilm_perplexity(bilm, softmax, VOCABULARY, [text]).mean == pytest.approx(6.0, rel=1e-6)
 
 
 def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, tmp_path: Path) -> None:
@@ -141,13 +117,6 @@ def test_a_device_that_is_not_there_is_refused(text: Path, tmp_path: Path, capsy
     for verb in ("perplexity", "surprisal"):
         assert main([verb, folder, str(text), "--device", "xpu:9"]) == 2
         assert "device 'xpu:9' cannot be used here; there is cpu" in capsys.readouterr().err
-
-
-def test_a_forward_model_has_no_backward_perplexity(text: Path) -> None:
-    bilm, softmax = toy_parts(replace(TINY, bidirectional=False))
-    measured = bilm_perplexity(bilm, softmax, VOCABULARY, [text])
-    assert measured.backward is None
-    assert measured.mean == measured.forward.perplexity
 
 
 def test_sums_are_on_the_cpu_whatever_the_default_device() -> None:

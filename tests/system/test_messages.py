@@ -3,9 +3,11 @@ from pathlib import Path
 from elmokit.system.messages import FormatError, first_token, plural, printable, readable_bytes
 
 
-def test_a_refusal_names_the_file_its_part_and_why():
+def test_a_refusal_names_the_file_its_part_and_why_in_a_paragraph():
     assert str(FormatError(Path("a.json"), "is empty")) == "a.json: is empty"
     assert str(FormatError("a.jsonl, line 3", "is missing", part="field x")) == "a.jsonl, line 3: field x: is missing"
+    message = str(FormatError("a.json", "is " + "x" * 1_000_000, part="y" * 1_000_000))
+    assert message.startswith("a.json: yyy") and len(message) < 1000
 
 
 def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
@@ -27,17 +29,9 @@ def test_an_error_quotes_no_more_than_the_first_token_of_a_file():
     assert [first_token(""), first_token(" ")] == ["''", "' '"]
 
 
-def test_no_refusal_is_longer_than_a_paragraph():
-    message = str(FormatError("a.json", "is " + "x" * 1_000_000, part="y" * 1_000_000))
-    assert message.startswith("a.json: yyy") and len(message) < 1000
-
-
-def test_sizes_are_given_in_the_largest_unit_that_fits():
+def test_sizes_are_in_the_largest_unit_that_fits_and_numbers_agree_with_their_nouns():
     assert readable_bytes(512) == "512 bytes"
     assert readable_bytes(1536) == "1.5 KiB"
     assert readable_bytes(40 << 30) == "40.0 GiB"
     assert readable_bytes(3 << 40) == "3.0 TiB"
-
-
-def test_a_number_of_things_agrees_with_its_noun():
     assert [plural(number, "file") for number in (0, 1, 2_000)] == ["0 files", "1 file", "2,000 files"]

@@ -49,11 +49,6 @@ def test_a_file_and_a_terminal_without_columns_get_a_line_each_minute(
         assert re.fullmatch(r"(reading: +)? *(0%|25%) (0/2|1/4) \[\d\d:\d\d<.*(epoch|tokens).*\]", line), line
 
 
-def test_a_notebook_gets_a_bar(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "stderr", type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})())
-    assert progress.shows_bars()
-
-
 def test_a_bar_that_is_asked_for_is_shown_everywhere(capsys: pytest.CaptureFixture[str]):
     with progress_bar(unit="token", total=4, done=1, label="reading", show=True) as bar:
         bar.update(3)
@@ -80,9 +75,11 @@ def test_the_seconds_are_shown_while_nothing_is_counted(monkeypatch: pytest.Monk
     assert terminal.getvalue() == shown  # nothing more after the end
 
 
-def test_a_bar_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
+def test_a_notebook_gets_a_bar_and_any_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with progress_bar(unit="token", total=2, show=False) as bar:
         assert bar.disable
         bar.update(2)
     assert terminal.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})())
+    assert progress.shows_bars()

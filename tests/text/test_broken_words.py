@@ -1,7 +1,5 @@
 """Words broken at line ends are joined where the text shows that they are one word."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
@@ -55,13 +53,10 @@ def test_a_hyphen_stays_unless_the_word_is_more_frequent_without(tmp_path: Path,
     assert joined(tmp_path, f"{elsewhere}\nwell-\nknown\n")[0] == f"{elsewhere}\n{expected}\n"
 
 
-def test_upper_case_does_not_matter_and_each_occurrence_counts(tmp_path: Path) -> None:
+def test_upper_case_does_not_matter_and_each_occurrence_counts_also_of_another_file(tmp_path: Path) -> None:
     text, found = joined(tmp_path, "CHAP-\nTER I\n\nThe chap-\nter. No chapter.\n\nOn-\nce\n")
     assert text == "CHAPTER I\n\nThe chapter. No chapter.\n\nOn-\nce\n"
     assert (found.num_found, found.num_joined) == (3, 2)
-
-
-def test_words_of_another_file_count(tmp_path: Path) -> None:
     for name, text in (("a", "sub-\nmit\n"), ("b", "submit\n")):
         (tmp_path / name).write_text(text)
     assert find_broken_words([tmp_path / "a", tmp_path / "b"]).num_joined == 1

@@ -42,24 +42,18 @@ def test_a_token_is_its_bytes_between_word_boundaries(token: str, size: int, ids
     assert character_ids([token], max_characters_per_token=size).tolist() == [[number + 1 for number in ids]]
 
 
-def test_has_fifty_ids_a_token_unless_told_otherwise():
-    assert character_ids(["a", "b"]).shape == (2, 50)
-
-
-def test_no_tokens_are_an_empty_array():
-    assert character_ids([], max_characters_per_token=9).shape == (0, 9)
-
-
-def test_ids_are_32_bit_integers():
-    assert character_ids(["a"]).dtype == np.int32
-    assert batch_character_ids([["a"]]).dtype == np.int32
+def test_has_fifty_ids_a_token_unless_told_otherwise_and_counts_the_tokens_that_lose_bytes():
+    ids = character_ids(["a", "b"])
+    assert ids.shape == (2, 50) and ids.dtype == batch_character_ids([["a"]]).dtype == np.int32
+    assert num_truncated(["x" * 48, "x" * 49, "밥" * 16, "밥" * 17, "", "<S>"]) == 2
+    assert num_truncated(["abc", "abcd"], max_characters_per_token=5) == 1
 
 
 @given(TOKENS, st.integers(3, 60))
 def test_every_token_is_encoded_by_itself_and_shifted_by_one(tokens: list[str], size: int):
     expected = [[i + 1 for i in transcribed(token, size)] for token in tokens]
     ids = character_ids(tokens, max_characters_per_token=size)
-    assert ids.tolist() == expected
+    assert ids.tolist() == expected and ids.shape == (len(tokens), size)
     assert ((ids >= 1) & (ids < NUM_CHARACTERS)).all()
 
 
@@ -79,16 +73,7 @@ def test_boundaries_go_around_every_sentence_even_an_empty_one():
     assert not batch[1, 2:].any()
 
 
-def test_a_batch_adds_no_boundaries_by_itself():
-    assert (batch_character_ids([["a"]])[0] == character_ids(["a"])).all()
-
-
-def test_counts_the_tokens_that_lose_bytes():
-    assert num_truncated(["x" * 48, "x" * 49, "밥" * 16, "밥" * 17, "", "<S>"]) == 2
-    assert num_truncated(["abc", "abcd"], max_characters_per_token=5) == 1
-
-
-def test_what_is_no_list_of_strings_is_refused():
+def test_what_is_no_list_of_strings_and_no_room_for_a_byte_are_refused():
     with pytest.raises(ValueError, match="expected a list of tokens, got the string 'hello'"):
         character_ids("hello")
     with pytest.raises(ValueError, match="sentence 1 is the string 'hello'"):
@@ -98,8 +83,5 @@ def test_what_is_no_list_of_strings_is_refused():
 
     with pytest.raises(ValueError, match="token 1 is nan; expected a string"):
         character_ids(["a", float("nan")])
-
-
-def test_no_room_for_a_byte_is_refused():
     with pytest.raises(ValueError, match="max_characters_per_token is 2; it must be at least 3"):
         character_ids(["a"], max_characters_per_token=2)

@@ -1,12 +1,9 @@
 """Rows of ids: bytes as bilm-tf has them, and numbers in dictionaries as ELMoForManyLangs has them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from elmokit.text.characters import character_ids
-from elmokit.text.indexer import ByteSpelling, DictionarySpelling
+from elmokit.text.indexer import DictionarySpelling
 
 WORDS = {"<oov>": 0, "<bos>": 1, "<eos>": 2, "<pad>": 3, "ab": 4}
 SYMBOLS = {"a": 0, "b": 1, "<bos>": 2, "<eos>": 3, "<oov>": 4, "<pad>": 5, "<bow>": 6, "<eow>": 7}
@@ -15,12 +12,6 @@ NAMES = {"begin": "<bos>", "end": "<eos>", "unknown": "<oov>"}
 
 def spelling(words: dict[str, int], symbols: dict[str, int], *, limit: int = 5) -> DictionarySpelling:
     return DictionarySpelling(words, symbols, limit, **NAMES)
-
-
-def test_bytes_are_those_of_the_published_models():
-    tokens = ["밥", "<S>", "a" * 60]
-    assert np.array_equal(ByteSpelling(50).rows(tokens), character_ids(tokens))
-    assert ByteSpelling(50).num_cut(tokens) == 1
 
 
 def test_a_word_is_its_number_and_those_of_its_characters_each_shifted_by_one():
@@ -36,13 +27,10 @@ def test_a_word_is_its_number_and_those_of_its_characters_each_shifted_by_one():
     assert rows.dtype == np.int32
 
 
-def test_either_dictionary_may_be_absent():
+def test_either_dictionary_may_be_absent_and_keys_are_equal_for_equal_rows_only():
     assert spelling(WORDS, {}).rows(["ab", "<S>"]).tolist() == [[5], [2]]
     assert spelling({}, SYMBOLS).rows(["b"]).tolist() == [[8, 2, 7, 6, 6]]
     assert spelling(WORDS, SYMBOLS).rows([]).shape == (0, 6)
-
-
-def test_keys_are_equal_for_equal_rows_only():
     spelled = spelling(WORDS, SYMBOLS)
     assert spelled.key("abbx") == spelled.key("abby") != spelled.key("ab")
     assert spelled.key("<S>") == spelled.key("<bos>")

@@ -1,6 +1,7 @@
 import errno
 import gzip
 import lzma
+import os
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +21,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "vocabulary.txt"
 
 
-def test_ids_are_positions_and_specials_may_stand_anywhere():
+def test_ids_are_positions_specials_may_stand_anywhere_and_unknown_tokens_have_the_id_of_unk():
     vocabulary = Vocabulary(["the", "<UNK>", "</S>", "<S>", "The"])
     assert [vocabulary.id(token) for token in ("the", "<UNK>", "</S>", "<S>", "The")] == [0, 1, 2, 3, 4]
     assert (vocabulary.begin_id, vocabulary.end_id, vocabulary.unknown_id) == (3, 2, 1)
     assert len(vocabulary) == 5 and "The" in vocabulary and "THE" not in vocabulary and 3 not in vocabulary
-
-
-def test_unknown_tokens_have_the_id_of_unk():
     vocabulary = Vocabulary([*SPECIALS, "the"])
     assert vocabulary.id("THE") == vocabulary.unknown_id
     ids = vocabulary.ids(["the", "", "THE", "<S>"])
@@ -42,12 +40,16 @@ def test_a_missing_special_is_named_with_the_file(path: Path, missing: str):
         Vocabulary.read(path)
 
 
-def test_a_file_that_is_empty_or_missing_is_an_error(path: Path):
+def test_a_file_that_is_empty_or_missing_is_an_error_and_a_list_is_checked_too(path: Path):
     with pytest.raises(FileNotFoundError, match=r"vocabulary\.txt: there is no such file"):
         Vocabulary.read(path)
     path.touch()
     with pytest.raises(ValueError, match=r"vocabulary of 0 tokens lacks <S> and </S> and <UNK>"):
         Vocabulary.read(path)
+    with pytest.raises(ValueError, match="duplicate token 'a'"):
+        Vocabulary([*SPECIALS, "a", "a"])
+    with pytest.raises(ValueError, match="lacks"):
+        Vocabulary("<S>")
 
 
 @pytest.mark.parametrize(
@@ -78,15 +80,21 @@ def test_nothing_is_read_after_a_bad_line(path: Path, bad: str):
         Vocabulary.read(path)
 
 
-def test_the_line_maxtermid_is_no_token(path: Path):
-    path.write_text("<S>\n</S>\n<UNK>\n!!!MAXTERMID\nthe\n")
-    assert Vocabulary.read(path).tokens == [*SPECIALS, "the"]
-
-
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
-def test_reads_plain_and_compressed_files_with_any_line_end(path: Path, compress):
-    path.write_bytes(compress("\ufeff<S>\r\n</S>\r\n<UNK>\r\n밥".encode()))
+def test_reads_plain_and_compressed_files_with_any_line_end_and_without_the_line_maxtermid(path: Path, compress):
+    path.write_bytes(compress("\ufeff<S>\r\n</S>\r\n<UNK>\r\n!!!MAXTERMID\r\n밥".encode()))
     assert Vocabulary.read(path).tokens == [*SPECIALS, "밥"]
+
+
+def test_a_full_disk_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch):
+    def no_space(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path.write_text("old")
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space left"):
+        Vocabulary(SPECIALS).write(path)
+    assert path.read_text() == "old"
 
 
 @given(st.lists(TOKEN.filter(lambda token: token not in [*SPECIALS, "!!!MAXTERMID"]), unique=True))
@@ -95,25 +103,3 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
     vocabulary = Vocabulary([*SPECIALS, *tokens])
     vocabulary.write(path)
     assert Vocabulary.read(path) == vocabulary
-
-
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch):
-    path.write_text("old")
-
-    def write_half(self: Path, data: bytes):
-        with self.open("wb") as file:
-            file.write(data[: len(data) // 2])
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", write_half)
-    with pytest.raises(OSError, match="No space left"):
-        Vocabulary(SPECIALS).write(path)
-    assert path.read_text() == "old"
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_list_is_checked_like_a_file():
-    with pytest.raises(ValueError, match="duplicate token 'a'"):
-        Vocabulary([*SPECIALS, "a", "a"])
-    with pytest.raises(ValueError, match="lacks"):
-        Vocabulary("<S>")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 import lzma
 import struct
@@ -28,16 +26,13 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "vectors"
 
 
-def test_the_vectors_of_the_wanted_words_come_in_the_order_of_the_file(path: Path):
+def test_the_vectors_of_the_wanted_and_the_first_words_come_in_the_order_of_the_file(path: Path):
     path.write_text(GLOVE)
     read = read_word_vectors(path, WANTED)
     assert read.words == ["cat", "밥"]
     np.testing.assert_array_equal(read.matrix, np.array([[1, 2, 0.3], [0, 0, 1]], np.float32))
     assert read.matrix.dtype == np.float32
     assert word_vector_dim(path) == 3
-
-
-def test_the_first_words_come_too(path: Path):
     path.write_text(GLOVE)
     assert read_word_vectors(path, {"밥"}, first=1).words == ["the", "밥"]
     assert read_word_vectors(path, (), first=99).words == ["the", "cat", "밥"]
@@ -85,12 +80,9 @@ def test_a_binary_file_longer_than_what_is_read_at_once(path: Path):
     np.testing.assert_array_equal(read.matrix[:, 99], [0, 2620, 2999])
 
 
-def test_of_a_word_that_comes_twice_the_first_vector_counts(path: Path):
+def test_of_a_word_that_comes_twice_the_first_counts_and_one_with_spaces_is_another(path: Path):
     path.write_text("a 1\nb 2\na 3\n")
     assert read_word_vectors(path, {"a", "b"}).matrix.tolist() == [[1], [2]]
-
-
-def test_a_word_with_spaces_does_not_pass_for_its_first_part(path: Path):
     path.write_text("the 1 2\n. . . 3 4\n. 5 6\n")
     read = read_word_vectors(path, {"."})
     assert read.words == ["."]

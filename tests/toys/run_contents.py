@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType]
@@ -12,19 +13,19 @@ NOT_OF_THE_RUN = ("checksum", "commit", "date")
 
 
 def contents_of_run(run_dir: Path) -> dict[str, object]:
-    """Every finished file's bytes; records without times, and of a checkpoint, whose header has some, the tensors.
+    """What every finished file of the run holds."""
+    files = (path for path in run_dir.rglob("[!.]*") if path.is_file())
+    return {path.relative_to(run_dir).as_posix(): content_of(path) for path in files}
 
-    A checksum of times is left out with them.
-    """
-    files: dict[str, object] = {}
-    for path in (path for path in run_dir.rglob("[!.]*") if path.is_file()):
-        content: object = path.read_bytes()
-        if path.name in ("training.json", "metrics.jsonl"):
-            content = [_without_times(json.loads(line)) for line in path.read_text().splitlines()]
-        elif path.name == "checkpoint.safetensors":
-            content = {name: array.tobytes() for name, array in load_file(path).items()}
-        files[path.relative_to(run_dir).as_posix()] = content
-    return files
+
+def content_of(path: Path) -> object:
+    """The bytes of a file; records without times, and of a checkpoint, whose header has some, the tensors."""
+    if path.name in ("training.json", "metrics.jsonl"):
+        with suppress(ValueError):  # torn
+            return [_without_times(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    if path.name == "checkpoint.safetensors":
+        return {name: array.tobytes() for name, array in load_file(path).items()}
+    return path.read_bytes()
 
 
 def _without_times(record: dict[str, object]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
@@ -12,6 +13,7 @@ from elmokit.formats.read import to_stored
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
+from elmokit.text.characters import batch_character_ids
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import TINY, random_bilm
 
@@ -32,8 +34,24 @@ def toy_elmo(config: BiLMConfig = TINY) -> Elmo:
     return Elmo(bilm, VOCABULARY, softmax=softmax)
 
 
-def write_toy(folder: Path) -> Path:
+def losses_by_definition(
+    sentences: Iterable[Sequence[str]], *, backward: bool, vocabulary: Vocabulary = VOCABULARY
+) -> list[list[tuple[str, float]]]:
+    """(token, loss in nats) of every prediction of `toy_parts` in each sentence, in the order of the text."""
+    bilm, softmax = toy_parts(vocabulary=vocabulary)
+    found: list[list[tuple[str, float]]] = []
+    for sentence in sentences:
+        bounded = ["<S>", *sentence, "</S>"]
+        with torch.no_grad():
+            top = bilm(torch.from_numpy(batch_character_ids([bounded]))).layers[-1][0]
+            losses = -softmax(top.chunk(2, dim=1)[backward]).log_softmax(dim=1)
+        read, predicted = (losses[1:], bounded[:-1]) if backward else (losses[:-1], bounded[1:])
+        known = [token if token in vocabulary else "<UNK>" for token in predicted]
+        found.append([(token, float(row[vocabulary.id(token)])) for row, token in zip(read, known, strict=True)])
+    return found
+
+
+def write_toy(folder: Path, config: BiLMConfig = TINY, vocabulary: Vocabulary = VOCABULARY) -> Path:
     """The model as a native folder."""
-    bilm, softmax = toy_parts()
-    write_native(folder, to_stored(bilm, softmax, VOCABULARY))
+    write_native(folder, to_stored(*toy_parts(config, vocabulary), vocabulary))
     return folder

@@ -1,7 +1,5 @@
 """Parquet and Arrow: what is read and written, and what pyarrow alone makes of it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -12,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import arrow_layout
 from elmokit.vectors.file_vector_source import FileVectorSource
@@ -138,10 +135,12 @@ def test_bad_input_is_refused_with_its_place(
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
-def test_in_an_arrow_file_the_place_is_a_record_batch(tmp_path: Path):
+def test_a_missing_text_is_named_by_its_record_batch_and_a_table_without_vectors_by_its_columns(tmp_path: Path):
     source = write_table(tmp_path / "in.arrow", {"text": ["a", "b", None]})
     with pytest.raises(ValueError, match=r"in.arrow: record batch 1, row 0: column text has a missing value"):
         embed_file(ELMO, source, tmp_path / "out.npz")
+    with pytest.raises(ValueError, match=r"v.parquet: has no column vectors; its columns are text"):
+        load_vectors(write_table(tmp_path / "v.parquet", {"text": ["a"]}))
 
 
 VECTOR = pa.list_(pa.list_(pa.float32(), 3))
@@ -162,22 +161,6 @@ def test_other_columns_are_not_vectors(tmp_path: Path, ending: str, column: Any,
     path = write_table(tmp_path / f"v{ending}", {"vectors": column})
     with pytest.raises(ValueError, match=message):
         load_vectors(path)[0]
-
-
-def test_a_table_without_vectors_is_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"v.parquet: has no column vectors; its columns are text"):
-        load_vectors(write_table(tmp_path / "v.parquet", {"text": ["a"]}))
-
-
-def test_the_command_line_reads_a_column_and_appends_the_ending(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    source = write_table(tmp_path / "in.parquet", {"body": ["It is cold."]})
-    arguments = ["embed", str(source), "--column", "body", "--tokenize", "--format", "parquet"]
-    assert main([*arguments, "-o", "out"]) == 0
-    assert "out.parquet: 1 line, 4 tokens" in capsys.readouterr().out
-    assert pq.read_table("out.parquet").column_names == ["text", "tokens", "offsets", "vectors"]
 
 
 def test_without_pyarrow_the_extra_is_named_before_anything_is_computed(

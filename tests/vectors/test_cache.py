@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import gc
 import os
@@ -80,12 +78,19 @@ def test_only_what_is_new_is_encoded(elmo: Elmo, tmp_path: Path, monkeypatch: py
     assert len(list(tmp_path.rglob("*.keys.npy"))) == 2
 
 
-def test_a_sentence_that_was_not_added_is_encoded_and_not_kept(elmo: Elmo, tmp_path: Path):
+def test_a_sentence_that_was_not_added_is_encoded_and_not_kept_and_models_do_not_share_a_folder(
+    elmo: Elmo, tmp_path: Path, tiny_bilms: tuple[Path, Path]
+):
     activations = CachedActivations(elmo, folder=tmp_path)
     known = CachedActivations(elmo, folder=None)
     known.add(SENTENCES)
     assert torch.equal(activations(SENTENCES), known(SENTENCES))
     assert list(tmp_path.iterdir()) == []
+    one, other = (CachedActivations(Elmo.from_pretrained(path, device="cpu"), folder=tmp_path) for path in tiny_bilms)
+    one.add(SENTENCES)
+    other.add(SENTENCES)
+    assert one.folder != other.folder
+    assert not torch.equal(one(SENTENCES), other(SENTENCES))
 
 
 @pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")
@@ -94,14 +99,6 @@ def test_tokens_are_told_apart_by_more_than_their_letters(elmo: Elmo):
     activations.add([["a b"], ["a", "b"], ["ab"]])
     assert [activations([tokens]).shape[2] for tokens in (["a b"], ["a", "b"], ["ab"])] == [1, 2, 1]
     assert not torch.equal(activations([["a b"]]), activations([["ab"]]))
-
-
-def test_models_do_not_share_a_folder(tiny_bilms: tuple[Path, Path], tmp_path: Path):
-    one, other = (CachedActivations(Elmo.from_pretrained(path, device="cpu"), folder=tmp_path) for path in tiny_bilms)
-    one.add(SENTENCES)
-    other.add(SENTENCES)
-    assert one.folder != other.folder
-    assert not torch.equal(one(SENTENCES), other(SENTENCES))
 
 
 def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
@@ -231,30 +228,16 @@ def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any
     after.add([["word", str(index)] for index in range(60)])
 
 
-def test_a_full_disk_is_an_error_and_leaves_nothing(elmo: Elmo, tmp_path: Path):
-    message = "File too large; choose another folder for the cache of activations"
-    with files_of_at_most(50_000), pytest.raises(OSError, match=message):
-        CachedActivations(elmo, folder=tmp_path).add([["a"] * 1000])
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_a_cache_that_cannot_be_written_says_how_to_choose_another(elmo: Elmo, tmp_path: Path):
+def test_a_cache_that_cannot_be_written_and_what_float16_cannot_hold_are_errors(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "home").write_text("a file")
     with pytest.raises(NotADirectoryError, match="Not a directory; choose another folder .*--cache DIR"):
         CachedActivations(elmo, folder=tmp_path / "home" / "cache").add(SENTENCES)
-
-
-def test_an_interrupted_piece_leaves_nothing(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(elmo, "encode", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_what_float16_cannot_hold_is_an_error(elmo: Elmo, monkeypatch: pytest.MonkeyPatch):
+    message = "File too large; choose another folder for the cache of activations"
+    with files_of_at_most(50_000), pytest.raises(OSError, match=message):
+        CachedActivations(elmo, folder=tmp_path).add([["a"] * 1000])
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "home"]
     monkeypatch.setattr(elmo, "encode", lambda sentences, **_: [np.full((3, 1, 12), 1e5, np.float32)] * len(sentences))
     with pytest.raises(ValueError, match="beyond the range of float16 in the sentence '밥'"):
         CachedActivations(elmo, folder=None).add([["밥"]])

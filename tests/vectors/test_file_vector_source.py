@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,7 +29,9 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "v.npy"
 
 
-def test_a_batch_has_the_vectors_that_were_saved_and_zeros_at_padding(saved: Path):
+def test_a_batch_has_the_vectors_that_were_saved_zeros_at_padding_and_one_layer_needs_no_axis(
+    saved: Path, tmp_path: Path
+):
     source = FileVectorSource(saved)
     assert (source.num_layers, source.dim) == (3, 4)
     batch = source([SENTENCES[2], [], SENTENCES[0]])
@@ -39,9 +39,6 @@ def test_a_batch_has_the_vectors_that_were_saved_and_zeros_at_padding(saved: Pat
     np.testing.assert_array_equal(batch[:, 0, :2], random_layers(3, 2, 4))
     np.testing.assert_array_equal(batch[:, 2], random_layers(3, 3, 4))
     assert not batch[:, 1].any() and not batch[:, 0, 2:].any()
-
-
-def test_one_layer_needs_no_axis(tmp_path: Path):
     save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(len(one), 4) for one in SENTENCES])
     source = FileVectorSource(tmp_path / "v.npy")
     assert (source.num_layers, source.dim) == (1, 4)
@@ -148,16 +145,13 @@ def test_what_is_not_finite_is_named(saved: Path):
         source(SENTENCES)
 
 
-def test_a_file_that_is_not_there_is_named(saved: Path):
+def test_vectors_cannot_be_trained_and_a_file_that_is_not_there_is_named(saved: Path):
+    config = InputConfig(elmo=ElmoInput(model=str(saved), train=True))
+    with pytest.raises(ValueError, match="holds fixed vectors; give a model"):
+        new_inputs(config, SENTENCES)
     saved.with_suffix(".txt").unlink()
     with pytest.raises(FileNotFoundError, match="v.txt: there is no such file; it has to hold the sentences of v.npy"):
         FileVectorSource(saved)
     saved.with_suffix(".offsets.npy").unlink()
     with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; expected where each sentence"):
         FileVectorSource(saved)
-
-
-def test_vectors_cannot_be_trained(saved: Path):
-    config = InputConfig(elmo=ElmoInput(model=str(saved), train=True))
-    with pytest.raises(ValueError, match="holds fixed vectors; give a model"):
-        new_inputs(config, SENTENCES)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +11,13 @@ SENTENCES = [["the", "cat"], [], ["밥"]]
 ARRAYS = [np.arange(12, dtype=np.float32).reshape(2, 2, 3), np.zeros((2, 0, 3)), np.full((2, 1, 3), 0.1)]
 
 
-def test_what_was_saved_is_loaded_with_its_sentences(tmp_path: Path):
+def test_what_was_saved_is_loaded_with_its_sentences_from_files_that_numpy_would_save(tmp_path: Path):
     save_vectors(tmp_path / "v.npy", SENTENCES, ARRAYS)
     vectors = load_vectors(tmp_path / "v.npy")
     assert vectors.sentences() == SENTENCES
     for ours, theirs in zip(vectors, ARRAYS, strict=True):
         assert ours.dtype == np.float16
         np.testing.assert_array_equal(ours, theirs.astype(np.float16))
-
-
-def test_the_files_are_those_that_numpy_would_save(tmp_path: Path):
-    save_vectors(tmp_path / "v.npy", SENTENCES, ARRAYS)
     rows = np.concatenate([array.swapaxes(0, 1) for array in ARRAYS]).astype(np.float16)
     np.save(tmp_path / "rows.npy", np.ascontiguousarray(rows))
     np.save(tmp_path / "offsets.npy", np.array([0, 2, 2, 3], np.int64))

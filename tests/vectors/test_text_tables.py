@@ -1,7 +1,5 @@
 """Vectors as text: what other programs read, to the last bit."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
@@ -51,12 +49,6 @@ def test_a_table_has_a_row_for_each_token_and_layer(num_layers: int | None, tmp_
         load_vectors(path)
 
 
-def test_vectors_without_texts_have_no_column_of_tokens(tmp_path: Path) -> None:
-    path = tmp_path / "v.tsv"
-    format_to_write(path).write(path, FlatVectors(any_floats(5, 1), OFFSETS))
-    assert rows_of(path)[0] == ["sentence_id", "token_id", "v1"]
-
-
 def test_word2vec_s_format_is_read_again_to_the_bit(tmp_path: Path) -> None:
     words, vectors = ["the", '"', "밥", "\xa0"], any_floats(4, 3)
     with (tmp_path / "w.vec").open("w", encoding="utf-8", newline="") as file:
@@ -67,18 +59,18 @@ def test_word2vec_s_format_is_read_again_to_the_bit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.matrix, vectors)
 
 
-def test_a_table_of_words_has_their_counts(tmp_path: Path) -> None:
+def test_a_table_of_words_has_their_counts_and_one_without_texts_no_tokens(tmp_path: Path) -> None:
     with (tmp_path / "w.tsv").open("w", encoding="utf-8", newline="") as file:
         write_type_table(file, [('"', 2, np.array([0.5, 0.1], np.float32))], num_words=1, dim=2)
     assert rows_of(tmp_path / "w.tsv") == [["word", "count", "v1", "v2"], ['"', "2", "0.5", "0.100000001"]]
+    path = tmp_path / "v.tsv"
+    format_to_write(path).write(path, FlatVectors(any_floats(5, 1), OFFSETS))
+    assert rows_of(path)[0] == ["sentence_id", "token_id", "v1"]
+    with pytest.raises(ValueError, match=r"one vector for each word; add --types"):
+        format_to_write(tmp_path / "v.vec")
 
 
 @pytest.mark.parametrize("word", ["", "New York", "a\nb", "a\tb"])
 def test_a_word_that_word2vec_s_format_cannot_hold_is_refused(word: str) -> None:
     with pytest.raises(ValueError, match=r"is empty or has white space in it, .*write a \.tsv file"):
         check_word2vec(["good", word])
-
-
-def test_vec_files_are_of_words(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"one vector for each word; add --types"):
-        format_to_write(tmp_path / "v.vec")

@@ -1,7 +1,5 @@
 """Word vectors as one frozen layer: the same vector in every sentence, lower-cased if need be, zero if unknown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -17,15 +15,12 @@ def vectors(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_word_has_its_vector_or_that_of_its_lower_case_form_or_zeros(vectors: Path):
+def test_a_word_has_its_vector_or_that_of_its_lower_case_form_or_zeros_and_is_read_once(vectors: Path):
     layers = WordVectorSource(vectors)
     assert (layers.num_layers, layers.dim) == (1, 2)
     batch = layers([["The", "Bank", "of"], ["bank"], []])
     expected = torch.tensor([[[1.0, 0], [3, 3], [0, 0]], [[0, 2], [0, 0], [0, 0]], [[0, 0], [0, 0], [0, 0]]])
     assert torch.equal(batch[0], expected)
-
-
-def test_words_are_read_once(vectors: Path):
     layers = WordVectorSource(vectors)
     layers.add([["the", "river"]])
     vectors.unlink()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import html
 import io
 import json
@@ -12,17 +10,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from jinja2 import UndefinedError
 
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
 from elmokit.analysis.sense_study import SenseStudy, study_senses
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models
-from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
 from elmokit.system.markdown import columns
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.demo import demo, terminal
 from elmokit.web.demo.picture import sense_picture
+from elmokit.web.templates import template_environment
 from toy_bilm import random_bilm
 
 THE_LIST = read_polysemes()
@@ -37,7 +35,7 @@ def study() -> SenseStudy:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("model") / "random"
-    write_native(folder, to_stored(random_bilm(seed=7, std=0.4), vocabulary=VOCABULARY))
+    Elmo(random_bilm(seed=7, std=0.4), VOCABULARY).save(folder)
     return str(folder)
 
 
@@ -153,16 +151,13 @@ def test_the_sense_of_a_sentence_is_shown_for_the_token_that_has_it_and_no_other
     assert {row.split()[-1] in ("one", "two") for row in rows} == {True, False}
 
 
-def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
-    close_up = study_senses(Elmo(random_bilm(seed=7, std=0.4)), THE_LIST[:32], model="random").close_ups[0]
-    assert len(close_up.static) == 4
-
-
-def test_what_is_found_does_not_change_from_run_to_run():
+def test_what_is_found_does_not_change_from_run_to_run_nor_needs_a_vocabulary():
     elmo = Elmo(random_bilm(seed=7, std=0.4), VOCABULARY)
     studies = [study_senses(elmo, THE_LIST[:32], model="random") for _ in range(2)]
     one, other = (demo.page(study, code="", explore="elmokit explore") for study in studies)
     assert one == other
+    close_up = study_senses(Elmo(random_bilm(seed=7, std=0.4)), THE_LIST[:32], model="random").close_ups[0]
+    assert len(close_up.static) == 4
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +165,7 @@ def korean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random model whose vocabulary is Korean; nothing else says so, its name least of all."""
     folder = tmp_path_factory.mktemp("model") / "en"
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", ".", "그", "눈이", "배를", "하지만", "the"])
-    write_native(folder, to_stored(random_bilm(seed=7, std=0.4), vocabulary=vocabulary))
+    Elmo(random_bilm(seed=7, std=0.4), vocabulary).save(folder)
     return folder
 
 
@@ -206,11 +201,6 @@ def test_korean_columns_are_aligned_within_the_width(korean: Path):
         assert {columns(line) for line in table[:-1]} == {2 + 48 + 6 * 5 - 1}
 
 
-def test_a_snippet_has_as_many_korean_words_as_fit():
-    assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 11) == "하얀 [눈이]"
-    assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 16) == "하얀 [눈이] 온다"
-
-
 @pytest.mark.usefixtures("short_list")
 def test_what_was_measured_when_the_model_was_bundled_is_shown_with_its_source(korean: Path, tmp_path: Path):
     folder = tmp_path / "model"
@@ -229,12 +219,6 @@ def test_what_was_measured_when_the_model_was_bundled_is_shown_with_its_source(k
     text = (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert Page(text).open == []
     assert "231/272 = 84.9 % [80.2, 88.7]" in text and "python bundle.py &lt;RUN&gt;" in text
-
-
-def test_a_model_that_is_not_there_is_named_and_leaves_no_page(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="no model 'mini-xx': it is neither a path that exists nor the name"):
-        demo.run(tmp_path / "demo.html", model="mini-xx", output=io.StringIO())
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_colours_only_on_a_terminal_that_wants_them(study: SenseStudy, monkeypatch: pytest.MonkeyPatch):
@@ -256,10 +240,12 @@ def test_colours_only_on_a_terminal_that_wants_them(study: SenseStudy, monkeypat
     assert plain != coloured
 
 
-def test_shades_are_spread_over_the_cosines_of_different_occurrences():
+def test_shades_are_spread_over_the_cosines_and_snippets_have_as_many_korean_words_as_fit():
     cosines = torch.tensor([[1, 0.5, 0.7], [0.5, 1, 0.9], [0.7, 0.9, 1]]).double().numpy()
     assert terminal.shades(cosines, number=4) == [[3, 0, 2], [0, 3, 3], [2, 3, 3]]
     assert terminal.shades(cosines * 0 + 1, number=4) == [[0, 0, 0]] * 3
+    assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 11) == "하얀 [눈이]"
+    assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 16) == "하얀 [눈이] 온다"
 
 
 @pytest.mark.parametrize(
@@ -307,6 +293,8 @@ def test_text_is_escaped_in_the_page_and_in_the_picture():
             assert raw not in text
         assert text.count("</style>") == text.count("<style>")
         assert "a&lt;i&gt;" in text
+    with pytest.raises(UndefinedError, match="'word' is undefined"):
+        template_environment("elmokit.web.demo").from_string("{{ word }}").render()
 
 
 def test_the_picture_needs_no_other_file(study: SenseStudy, model: str, tmp_path: Path):
@@ -320,14 +308,13 @@ def test_the_picture_needs_no_other_file(study: SenseStudy, model: str, tmp_path
     assert len(marks) == 5 * (16 + 2)  # the occurrences, and the legend
 
 
-def test_without_the_bundled_model_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_the_bundled_model_or_a_folder_for_the_page_the_error_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(demo, "bundled_models", dict)
     with pytest.raises(FileNotFoundError, match="the demo needs the bundled model 'mini-en', .* reinstall elmokit"):
         demo.run(tmp_path / "demo.html", output=io.StringIO())
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_page_that_cannot_be_written_is_said_before_anything_is_computed(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="the folder .* does not exist"):
         demo.run(tmp_path / "nowhere" / "demo.html", model="no model", output=io.StringIO())
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import http.client
 import json
 import re
@@ -17,9 +15,6 @@ import pytest
 from elmokit.analysis.polysemes import LISTS, read_polysemes
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
-from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.config import BiLMConfig
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.text.vocabulary import Vocabulary
@@ -31,9 +26,10 @@ from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.presets import LEARNT_MIXES, presets, read_learnt_mixes
 from elmokit.web.explore.rates import RatedWord, inner_products, rated_words
 from elmokit.web.explore.server import address, serve
-from elmokit.web.explore.site import COMMENTS_AND_INDENTATION, write_site
+from elmokit.web.explore.site import write_site
 from paper.figure2 import presets as presets_of_runs
-from toy_bilm import TINY, random_bilm
+from toy_bilm import random_bilm
+from toy_language_model import write_toy
 from toy_umap import first_two_columns
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -44,9 +40,7 @@ VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "river", "p
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model") / "random"
-    softmax = Softmax(num_tokens=len(VOCABULARY), dim=TINY.projection_dim)
-    write_native(folder, to_stored(random_bilm(), softmax, VOCABULARY))
-    return folder
+    return write_toy(folder, vocabulary=VOCABULARY)
 
 
 @pytest.fixture(scope="module")
@@ -96,16 +90,13 @@ def test_the_corpus_is_the_list_with_its_senses_and_then_the_files(site: Path, m
     np.testing.assert_allclose(stored, exact, atol=np.abs(exact).max() / 254 + 1e-6)
 
 
-def test_presets_are_the_mixes_that_were_learnt_for_a_model():
+def test_presets_are_the_mixes_that_were_learnt_for_a_model_and_of_no_other(site: Path, model: Path):
     bundled = {name: presets(Elmo(name)) for name in ("mini-en", "mini-ko")}
     assert {mix["task"] for mix in bundled["mini-en"]} == set(TASKS)
     assert {mix["data"] for mix in bundled["mini-ko"]} == {"ner_klue", "nsmc"}
     for mix in (*bundled["mini-en"], *bundled["mini-ko"]):
         assert sum(mix["weights"]) == pytest.approx(1, abs=2e-4)
         assert mix["place"] in ("input", "output")
-
-
-def test_presets_of_another_model_are_not_shown(site: Path, model: Path):
     assert presets(Elmo(model)) == []
     assert '"presets": []' in (site / "index.html").read_text(encoding="utf-8")
 
@@ -137,18 +128,15 @@ def test_files_of_one_name_are_told_apart_and_tokens_are_split_at_spaces_only(tm
     assert (corpus.sentences[number][index], label) == ("bank", "slope")
 
 
-def test_tokens_of_files_are_in_nfc_as_words_that_are_typed(tmp_path: Path):
+def test_tokens_of_files_are_in_nfc_and_labels_are_not_of_raw_text(tmp_path: Path):
     path = tmp_path / "korean.tsv"
     path.write_text(unicodedata.normalize("NFD", "밤새 눈이 쌓였다 .\t1\tsnow\n"), encoding="utf-8")
     corpus = read_corpus([path], "ko")
     assert corpus.sentences[-1] == ["밤새", "눈이", "쌓였다", "."]
     assert corpus.labels == [(len(corpus.sentences) - 1, 1, "snow")]
-
-
-def test_a_model_that_looks_words_up_is_refused(tmp_path: Path):
-    model = FIXTURES / "formats" / "many_langs" / "char_word"
-    with pytest.raises(ValueError, match="looks words up in a table; the explorer runs models that read characters"):
-        write_site(tmp_path / "site", model=model)
+    (tmp_path / "senses.tsv").write_text("A bank.\t1\tslope\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="labels are of tokens; give text whose tokens are separated by spaces"):
+        read_corpus([tmp_path / "senses.tsv"], "en", raw_text=True)
 
 
 def test_a_port_is_one(tmp_path: Path):
@@ -173,13 +161,7 @@ def test_labels_that_are_of_no_token_are_refused(tmp_path: Path, columns: str, m
         read_corpus([tmp_path / "senses.tsv"], "en")
 
 
-def test_labels_of_text_that_is_tokenised_are_refused(tmp_path: Path):
-    (tmp_path / "senses.tsv").write_text("A bank.\t1\tslope\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="labels are of tokens; give text whose tokens are separated by spaces"):
-        read_corpus([tmp_path / "senses.tsv"], "en", raw_text=True)
-
-
-def test_planes_of_umap_are_those_of_frequent_words(monkeypatch: pytest.MonkeyPatch):
+def test_planes_of_umap_are_those_of_frequent_words_and_without_it_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "umap", first_two_columns())
     vectors = np.arange(180, dtype=np.float32).reshape(60, 3)
     tokens = ["Bank", "bank"] * 10 + ["the"] * 30 + ["rare"] * 10
@@ -190,9 +172,6 @@ def test_planes_of_umap_are_those_of_frequent_words(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(explorer_planes, "MAX_OCCURRENCES", 4)
     found = umap_planes(vectors, tokens, starts=[30])
     assert [row[0] for row in found["the"]] == [20, 25, 30, 40]  # of the sample, and of the file that starts at 30
-
-
-def test_without_umap_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(ValueError, match=re.escape("a map by UMAP needs umap-learn: pip install 'elmokit[umap]'")):
         umap_planes(np.zeros((1, 2), np.float32), ["a"])
@@ -209,12 +188,15 @@ def test_rated_words_have_a_sense_twice_and_another_one(monkeypatch: pytest.Monk
     assert rated_words(senses, tokens) == []
 
 
-def test_inner_products_of_a_mix_follow_from_those_of_the_layers():
+def test_inner_products_of_a_mix_follow_from_those_of_the_layers_and_zeros_stay_zeros_in_int8():
     layers = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
     weights = [0.2, 0.3, 0.5]
     mixed = np.tensordot(weights, layers, 1)
     pairs = [weights[one] * weights[other] for one in range(3) for other in range(one, 3)]
     np.testing.assert_allclose(np.tensordot(pairs, inner_products(layers), 1), mixed @ mixed.T, atol=1e-5)
+    vectors = np.array([[[0.0, 0.0], [1.0, -0.5]]], np.float32)
+    numbers, scales = quantised(vectors)
+    assert numbers.tolist() == [[[0, 0], [127, -64]]] and scales[0, 0] == 0
 
 
 def test_the_rates_of_the_page_are_of_labels_in_files_if_there_are_any(model: Path, tmp_path: Path):
@@ -227,18 +209,9 @@ def test_the_rates_of_the_page_are_of_labels_in_files_if_there_are_any(model: Pa
     np.testing.assert_allclose(found[:, 0, 1], inner_products(tree[:, None])[:, 0, 0], rtol=1e-5)
 
 
-def test_scripts_are_written_without_their_comments():
-    source = "// a file\n\n/** What it\n    does. */\nconst a = 1; // one\n  b(a);\n"
-    assert COMMENTS_AND_INDENTATION.sub("", source) == "const a = 1; // one\nb(a);\n"
-
-
-def test_vectors_of_zeros_stay_zeros_in_int8():
-    vectors = np.array([[[0.0, 0.0], [1.0, -0.5]]], np.float32)
-    numbers, scales = quantised(vectors)
-    assert numbers.tolist() == [[[0, 0], [127, -64]]] and scales[0, 0] == 0
-
-
-def test_refuses_what_it_cannot_show(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch):
+def test_refuses_what_it_cannot_show_and_models_that_look_words_up(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
+):
     (tmp_path / "empty.txt").write_text("\n\n")
     assert (
         main(["explore", "-o", str(tmp_path / "s"), "--model", str(model), "--corpus", str(tmp_path / "empty.txt")])
@@ -260,6 +233,8 @@ def test_refuses_what_it_cannot_show(model: Path, tmp_path: Path, capsys: pytest
     monkeypatch.undo()
     with pytest.raises(FileExistsError):
         write_site(tmp_path / "s", model=model)
+    with pytest.raises(ValueError, match="looks words up in a table; the explorer runs models that read characters"):
+        write_site(tmp_path / "site", model=FIXTURES / "formats" / "many_langs" / "char_word")
 
 
 def test_a_model_in_this_folder_is_called_as_the_folder_is(model: Path, tmp_path: Path, monkeypatch):
@@ -270,7 +245,7 @@ def test_a_model_in_this_folder_is_called_as_the_folder_is(model: Path, tmp_path
 
 def test_a_model_without_softmax_and_of_one_direction_is_shown_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     config = BiLMConfig(filters=((1, 4),), character_dim=4, projection_dim=6, lstm_dim=6, bidirectional=False)
-    write_native(tmp_path / "model", to_stored(random_bilm(config), vocabulary=VOCABULARY))
+    Elmo(random_bilm(config), VOCABULARY).save(tmp_path / "model")
     site = tmp_path / "a site"
     assert main(["explore", "-o", str(site), "--model", str(tmp_path / "model")]) == 0
     assert json.loads((site / "softmax.json").read_text()) == []

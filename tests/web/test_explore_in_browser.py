@@ -1,7 +1,5 @@
 """The explorer in Chromium: exactness, every view, hostile text. Skipped without Chromium or Playwright."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys
@@ -219,14 +217,6 @@ def test_a_concordance_is_sorted_by_what_stands_left_or_right(english: Page):
     assert english.page.locator("#panel th[aria-sort]").inner_text().startswith("right context")
 
 
-def test_similarities_are_cosines_of_the_mixed_vectors(english: Page, elmo: Elmo):
-    english.type("a bank\nthe bank")
-    english.show("similarity")
-    cells = [row[1:] for row in english.rows("#panel details tbody tr")]
-    vectors = np.concatenate(elmo.encode(["a bank", "the bank"], layers="top"))
-    np.testing.assert_allclose(np.array(cells, float), Elmo.similarity(vectors, vectors), atol=0.006)
-
-
 @pytest.mark.parametrize("side", [0, 1], ids=["row", "column"])
 def test_a_name_next_to_the_similarities_chooses_its_token(english: Page, side: int):
     english.type("river bank")
@@ -332,14 +322,6 @@ def test_mixes_that_tasks_have_learnt_are_presets(english: Page):
     learnt = {(mix.model, mix.task, mix.place): mix.weights for mix in read_learnt_mixes(text)}
     top = learnt["mini-en", "semantic-roles", "input"][2]
     assert english.page.locator("#weights output").first.text_content() == f"{top:.2f}"
-
-
-def test_the_map_tells_senses_apart_by_shape_and_colour(english: Page):
-    english.show("map")
-    legend = english.page.locator("ul.legend li").all_inner_texts()
-    assert [name.strip() for name in legend] == ["river", "money", "sense unknown", "yours"]
-    assert english.page.locator("#panel .scroll path").count() == 19
-    assert english.page.locator("#panel .scroll path").first.get_attribute("aria-label", timeout=1000)
 
 
 def test_the_map_says_how_many_of_the_occurrences_it_shows(english: Page):
@@ -478,15 +460,6 @@ def test_two_sentences_are_compared_word_by_word(english: Page, elmo: Elmo):
     assert f"{total:+.1f} backward" in english.page.inner_text("#panel")
 
 
-def test_an_expected_word_is_put_into_the_sentence_and_compared(english: Page):
-    english.show("expectations")
-    english.load_softmax()
-    english.page.locator("#panel td :text-is('shore')").first.click()
-    english.settle()
-    assert english.page.input_value("#text").endswith("\nWe sat on the grassy shore of the river .")
-    assert "Surprisal of the second sentence minus" in english.page.inner_text("#panel")
-
-
 def test_the_exercise_leads_through_five_views(english: Page):
     english.show("tour")
     english.page.click("#panel button:has-text('Start')")
@@ -578,6 +551,15 @@ def test_what_the_language_models_expect_is_what_python_computes(english: Page, 
     np.testing.assert_allclose(backward, expected.backward.bits[1:], atol=0.01)
 
 
+def test_an_expected_word_is_put_into_the_sentence_and_compared(english: Page):
+    english.show("expectations")
+    english.load_softmax()
+    english.page.locator("#panel td :text-is('shore')").first.click()
+    english.settle()
+    assert english.page.input_value("#text").endswith("\nWe sat on the grassy shore of the river .")
+    assert "Surprisal of the second sentence minus" in english.page.inner_text("#panel")
+
+
 def test_how_frequent_a_word_is_counts_once_in_both_directions_together(english: Page):
     """If either direction knows how frequent words are and nothing else, so do both together."""
     script = """async ([logs, isRanked]) =>
@@ -603,14 +585,6 @@ def test_characters_of_unseen_words_are_found(english: Page):
     text = english.show("characters")
     assert "^" in text and "ness$" in text.replace("\t", " ")
     assert english.page.locator("#panel table").first.locator("tbody tr").count() == 20
-
-
-def test_the_tour_shows_every_word_and_leads_to_its_map(english: Page):
-    text = english.show("tour")
-    assert text.count("%") >= 24 * 4 and "bank" in text
-    english.page.click("#panel button:has-text('play')")
-    english.settle()
-    assert "drama" in english.page.inner_text("#panel")
 
 
 def test_hostile_text_is_text(english: Page):
@@ -654,6 +628,16 @@ def test_the_keyboard_moves_between_views(english: Page):
     assert english.run("() => document.activeElement.id") == "tab-map"
 
 
+def test_a_word_is_chosen_by_the_keyboard_and_keeps_the_focus(english: Page):
+    english.page.focus("button.token:has-text('river')")
+    english.page.keyboard.press("Enter")
+    english.settle()
+    assert english.run("() => [document.activeElement.textContent, document.activeElement.ariaPressed]") == [
+        "river",
+        "true",
+    ]
+
+
 def test_everything_is_reached_by_the_keyboard_in_the_order_of_the_page(english: Page):
     english.page.focus("#language")
     order = ["language"]
@@ -666,16 +650,6 @@ def test_everything_is_reached_by_the_keyboard_in_the_order_of_the_page(english:
     marks = ["language", "preset", "best", "tab-contexts", "among", "number", "panel"]
     assert [name for name in order if name in marks] == marks and order.count("summary") == 3
     assert order.count("tab-contexts") == 1 and "tab-map" not in order  # the arrows move between the tabs
-
-
-def test_a_word_is_chosen_by_the_keyboard_and_keeps_the_focus(english: Page):
-    english.page.focus("button.token:has-text('river')")
-    english.page.keyboard.press("Enter")
-    english.settle()
-    assert english.run("() => [document.activeElement.textContent, document.activeElement.ariaPressed]") == [
-        "river",
-        "true",
-    ]
 
 
 def test_a_view_that_takes_the_place_of_the_focused_control_gets_the_focus(new_page: Callable[..., Page]):
@@ -925,36 +899,16 @@ def test_words_can_be_chosen_before_the_model_is_there(new_page: Callable[..., P
     assert "no other occurrence of “river”" in page.page.inner_text("#panel") and page.page.is_hidden("#progress")
 
 
-BUDGET = """() => new Promise((resolve) => {
-  let shift = 0;
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value;
-    resolve(shift);
-  }).observe({ type: "layout-shift", buffered: true });
-  setTimeout(() => resolve(shift), 500);
-}).then((shift) => {
-  const resources = performance.getEntriesByType("resource");
-  return {
-    shift,
-    bytes: resources.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
-    requests: resources.length,
-    paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
-    elements: document.querySelectorAll("*").length,
-  };
-})"""
-
-
 def test_the_page_without_the_model_keeps_a_budget(new_page: Callable[..., Page]):
-    """What Lighthouse asks of a page: size, requests, first paint, elements, and how far things jump."""
+    """What Lighthouse asks of a page: size, requests and elements."""
     page = new_page(width=412, height=823)
     sizes: dict[str, int] = {}
     page.page.on("response", lambda response: sizes.update({response.url: len(response.body())}))
     page.open()
-    found = page.run(BUDGET)
     own = sum(size for url, size in sizes.items() if not re.search(r"/model/|/corpus|/rates", url))
     assert 60_000 < own < 120_000 and any(url.endswith("bilm.js") for url in sizes), sizes
-    assert found["requests"] <= 20, found
-    assert found["shift"] < 0.1 and found["elements"] < 800 and found["paint"] < 10_000, found
+    assert page.run("() => performance.getEntriesByType('resource').length") <= 20
+    assert page.run("() => document.querySelectorAll('*').length") < 800
 
 
 def test_a_damaged_model_is_an_error_that_is_shown(new_page: Callable[..., Page]):

@@ -1,7 +1,5 @@
 """The explorer after `pip install` on a machine without a network: what the wheel has, and the verb in Chromium."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

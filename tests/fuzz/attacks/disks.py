@@ -7,8 +7,6 @@ is a tmpfs, mounted where only this process and its children see it (Linux): tha
 namespace for those who are not root.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random
@@ -27,7 +25,6 @@ PAGE_BYTES = 4096
 _NUM_PAGES = 8192
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
 _MS_REC, _MS_PRIVATE, _MNT_DETACH = 16384, 1 << 18, 2
-_BALLAST = ".ballast"
 
 
 def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
@@ -44,16 +41,17 @@ def _disturb(undisturbed: Undisturbed, job: Job, number: int, randomness: random
     eighths = sum(divmod(number, len(_JOBS))) % _NUM_SIZES  # all sizes, when each job has had so many turns
     free_pages = undisturbed.whole(job).pages * eighths // _NUM_SIZES
     with new_disk(undisturbed.folder / "disk") as disk:
-        folder = undisturbed.new_folder(job, old=randomness.random() < 0.5, empty=disk.folder)
-        wrong = _what_is_wrong(undisturbed, job, disk, folder, free_pages=free_pages)
+        undisturbed.new_folder(job, old=randomness.random() < 0.5, empty=disk)
+        wrong = _what_is_wrong(undisturbed, job, disk, free_pages=free_pages)
     return f"{free_pages} pages free: {wrong}" if wrong else ""
 
 
-def _what_is_wrong(undisturbed: Undisturbed, job: Job, disk: Disk, folder: Path, *, free_pages: int) -> str:
+def _what_is_wrong(undisturbed: Undisturbed, job: Job, folder: Path, *, free_pages: int) -> str:
     before = contents(folder)
-    disk.fill(free_pages=free_pages)
+    with (folder / ".ballast").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, (os.statvfs(folder).f_bavail - free_pages) * PAGE_BYTES)
     ended = go_on(job, folder)
-    disk.clear()
+    (folder / ".ballast").unlink()
     if ended.code == 0:  # the outputs of an earlier time have made way for the new ones
         return undisturbed.difference(job, folder)
     errors = [line for line in ended.said.splitlines() if "error" in line.lower()]
@@ -83,31 +81,13 @@ def enter_namespace() -> None:
     _call("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
 
 
-class Disk:
-    """A folder that is a disk of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._ballast = folder / _BALLAST
-
-    def fill(self, *, free_pages: int) -> None:
-        """Take all space but so many pages of 4 KiB."""
-        free = os.statvfs(self.folder).f_bavail
-        with self._ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, (free - free_pages) * PAGE_BYTES)
-
-    def clear(self) -> None:
-        """Give the space back."""
-        self._ballast.unlink()
-
-
 @contextmanager
-def new_disk(folder: Path) -> Iterator[Disk]:
+def new_disk(folder: Path) -> Iterator[Path]:
     """Mount an empty disk on a new folder, after `enter_namespace`."""
     folder.mkdir()
     _call("mount", b"none", bytes(folder), b"tmpfs", 0, f"size={_NUM_PAGES * PAGE_BYTES}".encode())
     try:
-        yield Disk(folder)
+        yield folder
     finally:
         _call("umount2", bytes(folder), _MNT_DETACH)
         folder.rmdir()
@@ -119,4 +99,4 @@ def _call(name: str, *arguments: object) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
-PART = Part("disks", attempts, count=_NUM_SIZES * len(_JOBS), small_count=4)
+PART = Part("disks", attempts, count=_NUM_SIZES * len(_JOBS), small_count=6)

@@ -4,24 +4,20 @@ The process that forks has imported torch and the package, so a call costs littl
 one call after the other; when one of them kills it, the next one has a new child.
 """
 
-from __future__ import annotations
-
-import faulthandler
 import multiprocessing
 import os
 import re
 import resource
 import signal
-import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import IO
 
 from attacks.outcome import Outcome
 from elmokit.layers.devices import is_about_devices
@@ -75,36 +71,37 @@ class WrongError(Exception):
     """Raised by a call that has found a result that is not what it should be."""
 
 
-def run_limited(calls: Sequence[Call], limits: Limits | None = None) -> Iterator[Ending]:
+def run_limited(calls: Iterable[Call], limits: Limits | None = None) -> Iterator[Ending]:
     """Run each call in a child, and yield how it ended, in order."""
-    limits = limits or Limits()
-    done = 0
-    while done < len(calls):
-        for ending in _one_child(calls[done : done + CALLS_PER_CHILD], limits):
-            done += 1
+    calls, waiting = iter(calls), list[Call]()
+    while waiting := waiting or list(islice(calls, CALLS_PER_CHILD)):
+        for ending in _one_child(waiting, limits or Limits()):
+            waiting = waiting[1:]
             yield ending
 
 
 def _one_child(calls: Sequence[Call], limits: Limits) -> Iterator[Ending]:
     """Endings of the calls up to the first one that kills the child."""
     reader, writer = _FORK.Pipe(duplex=False)
-    with tempfile.TemporaryFile() as traces:
-        child = _FORK.Process(target=_be_child, args=(calls, limits, writer, traces))
-        child.start()
-        writer.close()
-        try:
-            for _ in calls:
-                if not _answers(reader, child.pid, limits.seconds):
-                    yield Ending(Outcome.HANG, _last_words(traces), seconds=limits.seconds)
-                    return
-                try:
-                    yield reader.recv()
-                except EOFError:
-                    yield _death(child, traces)
-                    return
-        finally:
-            child.kill()
-            child.join()
+    child = _FORK.Process(target=_be_child, args=(calls, limits, writer))
+    child.start()
+    writer.close()
+    try:
+        for _ in calls:
+            if not _answers(reader, child.pid, limits.seconds):
+                yield Ending(Outcome.HANG, seconds=limits.seconds)
+                return
+            try:
+                ending = reader.recv()
+            except EOFError:
+                yield _death(child)
+                return
+            if isinstance(ending, str):
+                raise RuntimeError(f"an attack failed, not what it attacks: {ending}")
+            yield ending
+    finally:
+        child.kill()
+        child.join()
 
 
 def _answers(reader: Connection, pid: int | None, seconds: float) -> bool:
@@ -118,27 +115,14 @@ def _answers(reader: Connection, pid: int | None, seconds: float) -> bool:
     return False
 
 
-def _death(child: BaseProcess, traces: IO[bytes]) -> Ending:
+def _death(child: BaseProcess) -> Ending:
     child.join()
-    code = child.exitcode or 0
-    if code == -signal.SIGXCPU:
-        return Ending(Outcome.HANG, f"used up its CPU seconds: {_last_words(traces)}")
-    if code >= 0:
-        raise RuntimeError(f"an attack failed, not what it attacks: {_last_words(traces)}")
-    return Ending(Outcome.CRASH, signal.Signals(-code).name)
+    name = signal.Signals(-(child.exitcode or 0)).name
+    return Ending(Outcome.HANG if name == "SIGXCPU" else Outcome.CRASH, name)
 
 
-def _last_words(traces: IO[bytes]) -> str:
-    """The innermost places of the last traceback that the child has written."""
-    traces.seek(0)
-    text = traces.read().decode("utf-8", "replace")
-    found = re.findall(r'File "([^"]*)", line (\d+) in (\w+)', text)[:5]
-    return " < ".join(f"{Path(name).name}:{line} {function}" for name, line, function in found) or text[-400:]
-
-
-def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection, traces: IO[bytes]) -> None:
+def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection) -> None:
     """Run the calls, and send how each ended. Does not return."""
-    code = 1
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
@@ -147,15 +131,11 @@ def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection, traces:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for call in calls:
             _limit_processor(limits.seconds)
-            traces.truncate(0)
-            faulthandler.dump_traceback_later(0.9 * limits.seconds, file=traces)
             writer.send(_run(call))
-        code = 0
     except BaseException:
-        traces.write(traceback.format_exc().encode())
-        traces.flush()
+        writer.send(traceback.format_exc())
     finally:
-        os._exit(code)
+        os._exit(0)
 
 
 def limit_memory(num_bytes: int = Limits.address_space) -> None:

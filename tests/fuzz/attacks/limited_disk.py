@@ -1,7 +1,5 @@
 """A disk that is full: files that may have so many bytes and no more."""
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,21 +3,16 @@
 Two thirds of the attempts are on weights. Reading takes at most twice the memory that the files have bytes, and 64 MiB.
 """
 
-from __future__ import annotations
-
 import random
-import shutil
-import tempfile
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from attacks.limited_child import Call, Ending, run_limited
 from attacks.mutations import damage
 from attacks.outcome import Attempt, Outcome, Part
 from attacks.run_folders import run_targets
-from attacks.targets import Target, fast_disk
+from attacks.targets import Target, new_folder
 from attacks.text_files import text_targets
 from attacks.vector_files import vector_targets
 from attacks.weights import weights_targets
@@ -25,24 +20,18 @@ from attacks.weights import weights_targets
 MEMORY_PER_BYTE = 2
 MEMORY = 64 << 20
 """Bytes that reading the smallest file may take: a line of text has up to 16 MiB, and is decoded."""
-_CALLS_AT_ONCE = 1000
 
 
 def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
     """Damage files and read them, one attempt for each number."""
-    folder = Path(tempfile.mkdtemp(prefix="attack-", dir=fast_disk()))
-    try:
+    with new_folder() as folder:
         weights = list(weights_targets(folder / "weights"))
         others = [found for make in (run_targets, vector_targets, text_targets) for found in make(folder / "others")]
-        place = folder / "damaged"
-        left = iter(numbers)
-        while some := list(islice(left, _CALLS_AT_ONCE)):
-            targets = [_target_of(number, weights, others) for number in some]
-            calls = [_call(target, seed, number, place) for target, number in zip(targets, some, strict=True)]
-            for target, number, ending in zip(targets, some, run_limited(calls), strict=True):
-                yield _attempt(target, ending, where=f"--seed {seed} --first {number}", place=folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        targets = [_target_of(number, weights, others) for number in numbers]
+        pairs = zip(targets, numbers, strict=True)
+        calls = (_call(target, seed, number, folder / "damaged") for target, number in pairs)
+        for target, number, ending in zip(targets, numbers, run_limited(calls), strict=True):
+            yield _attempt(target, ending, where=f"--seed {seed} --first {number}", place=folder)
 
 
 def _target_of(number: int, weights: list[Target], others: list[Target]) -> Target:

@@ -1,8 +1,5 @@
 """Damaged files: what a disk, a transfer or a stranger may have made of a file or a folder that we wrote."""
 
-from __future__ import annotations
-
-import bz2
 import gzip
 import io
 import json
@@ -40,13 +37,6 @@ _ANOTHER_KIND = (
     *(b"\n", b"\r\n" * 100, b"<S>\n</S>\n<UNK>\n", b"\x00" * 4096, b"[" * 100_000, b'{"a":' * 50_000),
     *(b"\x02\0\0\0\0\0\0\0{}", b"\xff" * 8 + b"{}", b"a b c\n" * 100, b"1 2\na 1 2\n", b"\x89PNG\r\n\x1a\n"),
 )
-
-
-def mutants(content: bytes, *, number: int, seed: int) -> list[bytes]:
-    """Up to so many contents that differ from this one."""
-    randomness = random.Random(seed)
-    made = [mutant(content, randomness) for _ in range(number)]
-    return [each for each in made if each != content]
 
 
 def mutant(content: bytes, randomness: random.Random) -> bytes:
@@ -123,7 +113,6 @@ def _kind(content: bytes) -> str:
 _STARTS = {
     b"\x1f\x8b": "gzip",
     b"\xfd7zXZ\x00": "xz",
-    b"BZh": "bz2",
     b"\x89HDF": "hdf5",
     b"PK\x03\x04": "zip",
     b"{": "json",
@@ -143,10 +132,6 @@ def _xz(content: bytes, randomness: random.Random) -> bytes:
         header = content[12:16] + bytes([randomness.choice((35, 38, 40))]) + content[17:20]
         return content[:12] + header + zlib.crc32(header).to_bytes(4, "little") + content[24:]
     return lzma.compress(mutant(lzma.decompress(content), randomness), preset=0)
-
-
-def _bz2(content: bytes, randomness: random.Random) -> bytes:
-    return bz2.compress(mutant(bz2.decompress(content), randomness))
 
 
 def _zip(content: bytes, randomness: random.Random) -> bytes:
@@ -286,7 +271,6 @@ _WAYS: tuple[Way, ...] = (
 _INSIDE_OF: dict[str, Way] = {
     "gzip": _gzip,
     "xz": _xz,
-    "bz2": _bz2,
     "zip": _zip,
     "torch": _torch,
     "hdf5": _hdf5,

@@ -1,29 +1,26 @@
 """Targets: folders of runs, of pretraining and of tasks, which are resumed, opened to predict, and reported on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-from attacks.targets import Target, again, in_new_folder, target
-from attacks.weights import SPECIALS, WORDS, stored_bilm
+from attacks.targets import Target, again, new_folder, target
+from attacks.weights import stored_bilm
 from elmokit.formats.native import write_native
-from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.train import Run, pretrain, resume_pretraining
+from elmokit.pretraining.train import Run, resume_pretraining
 from elmokit.report.pages import write_report
 from elmokit.tasks.config import ElmoInput, InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.named_entities.task import TASK
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import resume_task, train
+from toy_run import pretrain_toy
 
 SENTENCES = "Jane B-PER\nlives O\nin O\nSeoul B-LOC\n\nThe O\nbank O\nof O\nKorea B-LOC\n"
 PRETRAINING = (
     *("num_steps=2", "checkpoint_every=1", "keep_checkpoints=2", "evaluate_every=1", "log_every=1", "batch_size=2"),
-    *("bptt_steps=3", "filters=[[1,4],[3,8]]", "character_dim=4", "projection_dim=6", "lstm_dim=16"),
-    *("precision=float32", "optimizer=adam"),
+    *("filters=[[1,4],[3,8]]", "character_dim=4", "projection_dim=6", "lstm_dim=16", "bptt_steps=3", "optimizer=adam"),
 )
 
 
@@ -32,7 +29,7 @@ def run_targets(folder: Path) -> Iterator[Target]:
     given = folder / "given"
     given.mkdir(parents=True)
     write_native(given / "bilm", stored_bilm())
-    made = target("run of pretraining: resume", folder, partial(pretrain_tiny, given), _resume_pretraining)
+    made = target("run of pretraining: resume", folder, pretrain_tiny, _resume_pretraining)
     yield made
     yield again(made, "run of pretraining: report", folder, _report)
     for name, elmo in (("", None), (" with ELMo", ElmoInput(model=str(given / "bilm"), position="both"))):
@@ -42,18 +39,9 @@ def run_targets(folder: Path) -> Iterator[Target]:
     yield target("runs of a task: report", folder, partial(_train_both, given), _report)
 
 
-def pretrain_tiny(given: Path, folder: Path) -> None:
-    """Pretrain a tiny biLM for two steps into a new folder; its text goes into `given`."""
-    (given / "shard.txt").write_text("the cat sat on a mat .\n" * 9)
-    (given / "vocabulary.txt").write_text("".join(f"{word}\n" for word in (*SPECIALS, *WORDS)))
-    pretrain(
-        [given / "shard.txt"],
-        vocabulary_path=given / "vocabulary.txt",
-        run_dir=folder,
-        config=recipe("tiny", PRETRAINING),
-        held_out=[given / "shard.txt"],
-        device="cpu",
-    )
+def pretrain_tiny(folder: Path) -> None:
+    """Pretrain a tiny biLM for two steps into a new folder; its text is next to it."""
+    pretrain_toy(folder, *PRETRAINING, held_out=[folder.with_name("shard.txt")], device="cpu")
 
 
 def train_tagger(given: Path, elmo: ElmoInput | None, folder: Path) -> None:
@@ -89,4 +77,5 @@ def _predict(folder: Path) -> None:
 
 
 def _report(folder: Path) -> None:
-    in_new_folder(lambda output: write_report([folder], output))
+    with new_folder() as output:
+        write_report([folder], output)

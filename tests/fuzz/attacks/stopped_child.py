@@ -3,16 +3,11 @@
 The process that forks has imported torch and computed nothing, so a command costs little more than its own work.
 """
 
-from __future__ import annotations
-
-import math
 import mmap
 import os
 import resource
-import select
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,8 +17,8 @@ from typing import NoReturn
 
 from elmokit.cli.main import main as elmokit
 
-LONGEST_SECONDS = 600.0
-"""A command that takes longer hangs."""
+LONGEST_SECONDS = 600
+"""A command that takes longer hangs, and is ended (SIGALRM)."""
 _CHANGES = {"os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.chmod", "os.truncate"}
 
 
@@ -31,8 +26,6 @@ _CHANGES = {"os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.chm
 class Kill:
     """When a child dies. Operations are changes of files that Python makes: opening to write, renaming, syncing, ..."""
 
-    processor_seconds: float = math.inf
-    """SIGKILL once it has used so much of the processor."""
     operation: int = 0
     """SIGKILL before this operation, counted from 1."""
     file_bytes: int | None = None
@@ -47,7 +40,6 @@ class Ended:
     code: int
     """Its exit code, or the number of the signal that ended it, negative."""
     said: str
-    processor_seconds: float
     num_operations: int
 
     @property
@@ -66,48 +58,22 @@ class Command:
     def __init__(
         self, words: Sequence[str], folder: Path, *, kill: Kill | None = None, stdin: str = os.devnull
     ) -> None:
-        self._kill = kill or Kill()
         self._counted = mmap.mmap(-1, 8)  # shared with the child, so that it is known also of one that was killed
         self._pipe, writing = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        self.pid = os.fork()
-        if self.pid == 0:
+        self._pid = os.fork()
+        if self._pid == 0:
             os.close(self._pipe)
-            _be_child(words, folder, self._kill, memoryview(self._counted).cast("Q"), writing, stdin)
+            _be_child(words, folder, kill or Kill(), memoryview(self._counted).cast("Q"), writing, stdin)
         os.close(writing)
 
     def wait(self) -> Ended:
-        """Wait for its end, and kill it before if it is to be killed, or if it hangs."""
-        said = b""
-        began = time.monotonic()
-        timed = self._kill.processor_seconds < math.inf
-        while True:
-            if select.select([self._pipe], [], [], 0.0005 if timed else 1.0)[0]:
-                chunk = os.read(self._pipe, 1 << 16)
-                if not chunk:
-                    break
-                said += chunk
-            if timed and _processor_seconds(self.pid) >= self._kill.processor_seconds:
-                os.kill(self.pid, signal.SIGKILL)
-                timed = False
-            if time.monotonic() - began > LONGEST_SECONDS:
-                os.kill(self.pid, signal.SIGTERM)
-        os.close(self._pipe)
-        _, status, usage = os.wait4(self.pid, 0)
-        return Ended(
-            code=os.waitstatus_to_exitcode(status),
-            said=said.decode(errors="replace"),
-            processor_seconds=usage.ru_utime + usage.ru_stime,
-            num_operations=memoryview(self._counted).cast("Q")[0],
-        )
-
-
-def _processor_seconds(pid: int) -> float:
-    try:
-        return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid(3) makes a process's clock
-    except OSError:  # it has just ended
-        return math.inf
+        """Wait for its end."""
+        with os.fdopen(self._pipe, "rb") as pipe:
+            said = pipe.read().decode(errors="replace")
+        code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        return Ended(code, said, num_operations=memoryview(self._counted).cast("Q")[0])
 
 
 def _be_child(words: Sequence[str], folder: Path, kill: Kill, counted: memoryview, pipe: int, stdin: str) -> NoReturn:
@@ -120,6 +86,7 @@ def _be_child(words: Sequence[str], folder: Path, kill: Kill, counted: memoryvie
         os.dup2(os.open(stdin, os.O_RDONLY), 0)
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.alarm(LONGEST_SECONDS)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL if kill.file_bytes is not None else signal.SIG_IGN)
         _count_operations(kill, counted)
         code = elmokit(list(words))

@@ -1,14 +1,11 @@
 """What the attack by damaged files reads: a folder that we wrote, and what a user does with such a folder."""
 
-from __future__ import annotations
-
 import io
-import shutil
-import tempfile
-from collections.abc import Callable
-from contextlib import redirect_stderr
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from attacks.mutations import Files, read
 
@@ -55,15 +52,9 @@ def _place(folder: Path, name: str) -> Path:
     return folder / name.replace(" ", "-").replace("/", "-")
 
 
-def in_new_folder(use: Use) -> None:
-    """Call with a folder for output, which is removed afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="attack-output-", dir=fast_disk()))
-    try:
-        use(folder)
-    finally:
-        shutil.rmtree(folder)
-
-
-def fast_disk() -> str | None:
-    """A disk in memory, if there is one."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+@contextmanager
+def new_folder() -> Iterator[Path]:
+    """A folder on a disk in memory, if there is one, which is removed afterwards."""
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    with TemporaryDirectory(prefix="attack-", dir=memory, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)

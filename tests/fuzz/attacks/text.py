@@ -5,22 +5,18 @@ a prediction or a sentence of a corpus can be traced to its line. Some files hav
 has to name it.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
 import lzma
 import random
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +24,7 @@ import numpy as np
 from attacks.limited_child import Call, RefusedError, WrongError, run_limited
 from attacks.outcome import Attempt, Part
 from attacks.run_folders import train_tagger
-from attacks.targets import fast_disk
+from attacks.targets import new_folder
 from attacks.weights import SPECIALS, stored_bilm
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.vocabulary_counts import write_vocabulary
@@ -211,18 +207,13 @@ VERBS: dict[str, Callable[[Models, OddText], None]] = {
 
 def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
     """One file of odd lines for each number, in one verb after the other."""
-    folder = Path(tempfile.mkdtemp(prefix="attack-text-", dir=fast_disk()))
-    try:
+    with new_folder() as folder:
         with redirect_stderr(StringIO()):
             models = _models(folder)
-        left = iter(numbers)
-        while some := list(islice(left, 200)):
-            calls = [Call(partial(_attempt, models, seed, number)) for number in some]
-            for number, ending in zip(some, run_limited(calls), strict=True):
-                note = f"--seed {seed} --first {number}: {ending.said}" if ending.outcome.is_defect else ""
-                yield Attempt(list(VERBS)[number % len(VERBS)], ending.outcome, note, units=LINES)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        calls = (Call(partial(_attempt, models, seed, number)) for number in numbers)
+        for number, ending in zip(numbers, run_limited(calls), strict=True):
+            note = f"--seed {seed} --first {number}: {ending.said}" if ending.outcome.is_defect else ""
+            yield Attempt(list(VERBS)[number % len(VERBS)], ending.outcome, note, units=LINES)
 
 
 def _attempt(models: Models, seed: int, number: int) -> None:

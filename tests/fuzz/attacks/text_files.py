@@ -1,8 +1,5 @@
 """Targets: text in every packing, word vectors, and the data sets of the six tasks."""
 
-from __future__ import annotations
-
-import bz2
 import gzip
 import json
 import lzma
@@ -11,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from attacks.targets import Target, in_new_folder, target
+from attacks.targets import Target, new_folder, target
 from attacks.weights import SPECIALS, WORDS, stored_bilm
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.vocabulary_counts import write_vocabulary
@@ -29,10 +26,7 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": partial(gzip.compress, mtime=0),
     ".xz": lzma.compress,
-    ".bz2": bz2.compress,
 }
-READ = ("", ".gz", ".xz")
-"""Of the packings; the others are refused."""
 
 _CONLL2012 = """#begin document (bc/x); part 000
 bc/x   0   0   Ann     NNP   (TOP*   -      -    -   -   *   (ARG0*)   (ARG0*)   (1)
@@ -66,7 +60,7 @@ def text_targets(folder: Path) -> Iterator[Target]:
     given.mkdir(parents=True)
     write_native(given / "bilm", stored_bilm())
     words = "".join(f"{word}\n" for word in (*SPECIALS, *WORDS))
-    for ending in READ:
+    for ending in PACKINGS:
         uses = {"vocabulary": _count, "prepare": _prepare, "perplexity": partial(_perplexity, str(given / "bilm"))}
         for verb, use in uses.items():
             yield _target(folder, f"text{ending}: {verb}", f"text{ending}", TEXT.encode(), use)
@@ -89,11 +83,13 @@ def _target(folder: Path, name: str, file: str, content: bytes, use: Callable[[P
 
 
 def _count(text: Path) -> None:
-    in_new_folder(lambda output: write_vocabulary([text], output / "words.txt"))
+    with new_folder() as output:
+        write_vocabulary([text], output / "words.txt")
 
 
 def _prepare(text: Path) -> None:
-    in_new_folder(lambda output: prepare([text], output / "corpus", Preparation(held_out=0, min_tokens=1)))
+    with new_folder() as output:
+        prepare([text], output / "corpus", Preparation(held_out=0, min_tokens=1))
 
 
 def _perplexity(bilm: str, text: Path) -> None:

@@ -1,13 +1,14 @@
 """What the jobs of `writing_verbs` write when nobody disturbs them, and places to disturb them in."""
 
-from __future__ import annotations
-
+import atexit
 import importlib
 import random
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from attacks.outcome import Attempt, Outcome
@@ -29,19 +30,13 @@ _IMPORTED_BY = {
 OLD = b"as it was before\n"
 
 
-def import_what_jobs_import(verb: str = "") -> None:
-    """Import it now, once, and not in every child."""
-    for module in (*_IMPORTED, *_IMPORTED_BY.get(verb, ())):
-        importlib.import_module(module)
-
-
 @dataclass(frozen=True)
 class Whole:
     """What a job writes, and what it needs for that."""
 
     files: dict[str, object]
     """As of `contents`."""
-    processor_seconds: float
+    seconds: float
     num_operations: int
     file_bytes: int
     """Of its largest file."""
@@ -53,19 +48,13 @@ class Undisturbed:
     """A temporary folder with the jobs' inputs; it stays if anything in it is a defect, to be looked at."""
 
     def __init__(self) -> None:
+        _import(_IMPORTED)
         self._wholes: dict[str, Whole] = {}
         self._num_folders = 0
         self.keep = False
-
-    def __enter__(self) -> Undisturbed:
-        import_what_jobs_import()
         self.folder = Path(tempfile.mkdtemp(prefix="elmokit-attack-"))
+        atexit.register(lambda: self.keep or shutil.rmtree(self.folder))
         make_inputs(self.folder / "inputs")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if not self.keep:
-            shutil.rmtree(self.folder)
 
     def new_folder(self, job: Job, *, old: bool = False, empty: Path | None = None) -> Path:
         """A folder for the job, with what it works on; with `old`, there are also outputs of an earlier time."""
@@ -84,15 +73,16 @@ class Undisturbed:
     def whole(self, job: Job) -> Whole:
         """What the job does when nobody disturbs it."""
         if job.name not in self._wholes:
-            import_what_jobs_import(job.verb)
-            folder = self.new_folder(job)
+            _import(_IMPORTED_BY.get(job.verb, ()))
+            folder, began = self.new_folder(job), time.monotonic()
             ended = go_on(job, folder)
+            seconds = time.monotonic() - began
             if ended.code:
                 raise RuntimeError(f"elmokit {job.command} in {folder} ended with {ended.code}: {ended.said}")
             sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
             self._wholes[job.name] = Whole(
                 files=contents(folder),
-                processor_seconds=ended.processor_seconds,
+                seconds=seconds,
                 num_operations=ended.num_operations,
                 file_bytes=max(sizes, default=1),
                 pages=sum(-(-size // 4096) for size in sizes),
@@ -123,18 +113,27 @@ class Undisturbed:
         ]
 
 
+def _import(modules: Sequence[str]) -> None:
+    """Now, once, and not in every child."""
+    for module in modules:
+        importlib.import_module(module)
+
+
+_shared = cache(Undisturbed)  # by all parts of this process
+
+
 def attempts_on(
     jobs: Sequence[Job], disturb: Callable[[Undisturbed, Job, int, random.Random], str]
 ) -> Callable[[int, range], Iterator[Attempt]]:
     """Attempts of which the `n`-th disturbs the next job: its number and random numbers -> what is wrong then."""
 
     def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
-        with Undisturbed() as undisturbed:
-            for number in numbers:
-                job = jobs[number % len(jobs)]
-                wrong = disturb(undisturbed, job, number, random.Random(f"{seed} {number}"))
-                undisturbed.keep |= bool(wrong)
-                note = f"--seed {seed} --first {number}: {wrong} (in {undisturbed.folder})"
-                yield Attempt(job.name, Outcome.WRONG if wrong else Outcome.OK, note)
+        undisturbed = _shared()
+        for number in numbers:
+            job = jobs[number % len(jobs)]
+            wrong = disturb(undisturbed, job, number, random.Random(f"{seed} {number}"))
+            undisturbed.keep |= bool(wrong)
+            note = f"--seed {seed} --first {number}: {wrong} (in {undisturbed.folder})"
+            yield Attempt(job.name, Outcome.WRONG if wrong else Outcome.OK, note)
 
     return attempts

@@ -1,9 +1,6 @@
 """Targets: vectors on disk, as files, as a cache of activations, and as the part of an output that is done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
@@ -18,7 +15,7 @@ from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.jobs import embed_file as embedding
 from elmokit.vectors.jobs.embed_file import embed_file
-from elmokit.vectors.jobs.partial import PartialVectors
+from toy_jobs import interrupted
 
 LINES = ("the cat sat", "on a mat .", "", "a b c", "Seoul", "the the the", "x")
 SENTENCES = [line.split() for line in LINES]
@@ -64,17 +61,7 @@ def _cache(elmo: Elmo, folder: Path) -> None:
 
 def _interrupted(elmo: Elmo, text: Path, folder: Path) -> None:
     folder.mkdir()
-    append = PartialVectors.append
-    num_blocks = 0
-
-    def append_two(self: PartialVectors, *args: object, **kwargs: object) -> None:
-        nonlocal num_blocks
-        num_blocks += 1
-        if num_blocks > 2:
-            raise KeyboardInterrupt
-        append(self, *args, **kwargs)
-
-    with suppress(KeyboardInterrupt), patch.object(PartialVectors, "append", append_two):
+    with interrupted(after=2):
         _embed_in_blocks(elmo, text, folder)
 
 

@@ -1,7 +1,5 @@
 """Targets: models in every format that we read, small ones and ones of some megabytes."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -3,19 +3,14 @@
 A job runs in a new folder next to `inputs`, so that its files are the same bytes wherever that is.
 """
 
-from __future__ import annotations
-
-import json
 import os
 import random
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from safetensors.numpy import load_file
-
 from attacks.stopped_child import Command, Ended, Kill
+from run_contents import content_of
 
 NOT_WRITING = ("inspect", "doctor", "evaluate", "neighbours", "models")
 """Verbs that only read; `tests/formats/test_published.py` cuts the downloads of `models`."""
@@ -140,8 +135,7 @@ def make_inputs(folder: Path) -> None:
     bilm = f"{_PRETRAIN} --run bilm --set {_TRAINING}".replace("../inputs/", "")
     without = f"{_TRAIN} --elmo none --run sentiment --set {_TASK}".replace("../inputs/", "")
     with_elmo = f"{_TRAIN} --elmo both --model bilm --no-cache --run with-elmo --set {_TASK}".replace("../inputs/", "")
-    without_dropout = with_elmo.replace("with-elmo", "without-dropout") + " elmo.dropout_rate=0"
-    for command in (bilm, without, with_elmo, without_dropout):
+    for command in (bilm, without, with_elmo):
         ended = Command(command.split(), folder).wait()
         if ended.code:
             raise RuntimeError(f"elmokit {command}\n{ended.said}")
@@ -157,20 +151,5 @@ def go_on(job: Job, folder: Path, *, kill: Kill | None = None) -> Ended:
 
 def contents(folder: Path) -> dict[str, object]:
     """Everything in a folder by name, hidden or not: the bytes of a file, or what is in it without times; or None."""
-    return {path.relative_to(folder).as_posix(): _content(path) for path in sorted(folder.rglob("*"))}
-
-
-def _content(path: Path) -> object:
-    if path.is_dir():
-        return None
-    if path.name in ("metrics.jsonl", "training.json"):
-        with suppress(ValueError):  # torn
-            return [_without_times(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    if path.name == "checkpoint.safetensors":  # its header has times
-        return {name: array.tobytes() for name, array in load_file(path).items()}
-    return path.read_bytes()
-
-
-def _without_times(record: dict[str, object]) -> dict[str, object]:
-    """Without the checksum either, which is of the times too."""
-    return {key: value for key, value in record.items() if "second" not in key and key != "checksum"}
+    paths = sorted(folder.rglob("*"))
+    return {path.relative_to(folder).as_posix(): None if path.is_dir() else content_of(path) for path in paths}

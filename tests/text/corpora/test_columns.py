@@ -7,13 +7,10 @@ def read(*lines: str, **options: object) -> list[ColumnSentence]:
     return list(column_sentences(lines, name="x.conll", **options))
 
 
-def test_a_blank_line_ends_a_sentence():
+def test_a_blank_line_ends_a_sentence_which_knows_its_columns_and_lines():
     first, second = read("", "a 1", "b 2", "", " ", "c 3")
     assert (first.rows, first.first_line) == ([["a", "1"], ["b", "2"]], 2)
     assert (second.rows, second.first_line) == ([["c", "3"]], 6)
-
-
-def test_knows_its_columns_and_lines():
     (sentence,) = read("", "a 1", "b 2")
     assert sentence.column(0) == ["a", "b"]
     assert sentence.column(-1) == ["1", "2"]
@@ -34,23 +31,17 @@ def test_cells_are_told_apart_by_spaces_or_tabs(lines: list[str], sentences: lis
     assert [sentence.rows for sentence in read(*lines)] == sentences
 
 
-def test_a_separator_counts_as_a_blank_line():
+def test_a_separator_counts_as_a_blank_line_and_lines_may_be_counted_from_elsewhere():
     first, second = read("a 1", "--- x y", "b 2", separator="---")
     assert (first.rows, second.rows) == ([["a", "1"]], [["b", "2"]])
-
-
-def test_lines_may_be_counted_from_elsewhere():
     assert [sentence.first_line for sentence in read("", "a 1", first_line=11)] == [12]
 
 
-def test_ragged_columns_and_empty_cells_are_refused():
+def test_ragged_columns_and_empty_cells_are_refused_unless_an_empty_last_one_has_a_meaning():
     with pytest.raises(ValueError, match=r"x.conll, line 3: 3 columns, but 2 in the lines above: 'b' \.\.\."):
         read("", "a 1", "b 2 3")
     with pytest.raises(ValueError, match=r"x.conll, line 2: column 1 is empty in 'O'"):
         read("a\tO", "\tO")
-
-
-def test_an_empty_last_cell_may_have_a_meaning():
     assert [sentence.rows for sentence in read("a\tO", "b\t", empty_last="-")] == [[["a", "O"], ["b", "-"]]]
     with pytest.raises(ValueError, match="column 1 is empty"):
         read("\t", "\tO", empty_last="-")

@@ -14,15 +14,14 @@ def read(lines: list[str]) -> list[conll2012.Document]:
     return list(read_conll2012(lines, name="x.conll"))
 
 
-def test_reads_documents_and_their_parts():
+def test_reads_documents_which_may_have_parts_and_number_signs():
     first, second = read(document(ROW.format(0, "a"), "", ROW.format(0, "b")) + document(ROW.format(0, "c")))
     assert (first.name, first.part, len(first.sentences)) == ("bc/x", 3, 2)
     assert [sentence.first_line for sentence in first.sentences] == [2, 4]
     assert second.sentences[0].line(0) == "x.conll, line 8"
-
-
-def test_a_document_may_have_no_part():
     assert read(document(ROW.format(0, "a"), head="#begin document (a (b) c);"))[0].name == "a (b) c"
+    lines = document("# 0 0 # # * - - - - * -")
+    assert conll2012.plain_tokens(read(lines)[0].sentences[0]) == ["#"]
 
 
 def test_finds_the_columns():
@@ -31,11 +30,6 @@ def test_finds_the_columns():
     assert conll2012.speakers(sentence) == ["Ann"]
     assert conll2012.role_columns(sentence) == [["(V*)"], ["(A0*)"]]
     assert conll2012.coreference_column(sentence) == ["(3)"]
-
-
-def test_a_token_may_be_a_number_sign():
-    lines = document("# 0 0 # # * - - - - * -")
-    assert conll2012.plain_tokens(read(lines)[0].sentences[0]) == ["#"]
 
 
 @pytest.mark.parametrize(

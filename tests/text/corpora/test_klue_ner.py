@@ -17,13 +17,10 @@ def test_the_characters_of_a_sentence_are_its_text():
     assert second == TaggedCharacters("x.tsv", 9, "나", ["B-PS"])
 
 
-def test_a_comment_ends_a_sentence_as_a_blank_line_does():
-    assert [sentence.text for sentence in read("## a", "나\tO", "## b", "너\tO", "")] == ["나", "너"]
-
-
-def test_the_first_line_tells_the_format():
+def test_the_first_line_tells_the_format_and_a_comment_ends_a_sentence():
     assert begins_klue_ner("## 토큰, 레이블 구분자 : \\t") and begins_klue_ner("## klue-ner-v1_dev_00000-nsmc\t<눈:PS>")
     assert not begins_klue_ner("## O") and not begins_klue_ner("눈\tO") and not begins_klue_ner("")
+    assert [sentence.text for sentence in read("## a", "나\tO", "## b", "너\tO", "")] == ["나", "너"]
 
 
 @pytest.mark.parametrize("line", ["나", "나는\tO", "\tO", "나\t", "나 O", " "])

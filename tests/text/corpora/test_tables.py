@@ -10,19 +10,24 @@ def read(*lines: str) -> list[tuple[str, list[str]]]:
     return [(row.where, row.cells) for row in table_rows(lines, name="x.tsv", columns=COLUMNS)]
 
 
-def test_gives_the_columns_that_were_asked_for_in_that_order():
+def test_gives_the_columns_that_were_asked_for_in_that_order_without_spaces_around_them():
     assert read("id\tlabel\tdocument", "1\tgood\ta b", "", "2\tbad\tc") == [
         ("x.tsv, line 2", ["a b", "good"]),
         ("x.tsv, line 4", ["c", "bad"]),
     ]
+    assert read("text\tlabel ", "a b \t good ") == [("x.tsv, line 2", ["a b", "good"])]
 
 
-def test_quotes_and_empty_cells_are_text():
+def test_quotes_and_empty_cells_are_text_and_rows_of_csv_may_go_over_several_lines():
     assert read("text\tlabel", '"a\tx', "\t", '"a"\t""', '"a "" b\t"') == [
         ("x.tsv, line 2", ['"a', "x"]),
         ("x.tsv, line 3", ["", ""]),
         ("x.tsv, line 4", ['"a"', '""']),
         ("x.tsv, line 5", ['"a "" b', '"']),
+    ]
+    assert read("", "text,label", '"a', 'b",1', "", "c,2") == [
+        ("x.tsv, line 3", ["a\nb", "1"]),
+        ("x.tsv, line 6", ["c", "2"]),
     ]
 
 
@@ -45,13 +50,6 @@ def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
     assert [cells for _, cells in read(*lines)] == [["a b", "x"], ["a, b", "y"], ['"a" b', ""]]
     assert [cells for _, cells in read(*lines, "c, d\t1\tz")][1] == ['"a, b"', "y"]
     assert [cells for _, cells in read(*lines[:3], '"Yes"\t1\tz')][1] == ['"a, b"', "y"]
-
-
-def test_rows_of_csv_may_go_over_several_lines():
-    assert read("", "text,label", '"a', 'b",1', "", "c,2") == [
-        ("x.tsv, line 3", ["a\nb", "1"]),
-        ("x.tsv, line 6", ["c", "2"]),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +76,3 @@ def test_a_table_without_labels_is_told_from_what_is_no_table(header: str, is_un
     with pytest.raises(ValueError, match="has no column") as refused:
         read(header, "a")
     assert isinstance(refused.value, UnlabelledError) == is_unlabelled
-
-
-def test_spaces_around_a_cell_are_not_of_it():
-    assert read("text\tlabel ", "a b \t good ") == [("x.tsv, line 2", ["a b", "good"])]

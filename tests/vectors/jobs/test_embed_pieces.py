@@ -1,7 +1,5 @@
 """A folder of Parquet files in pieces: the vectors of `embed_file`, and nothing is done twice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -95,14 +93,11 @@ def test_another_column_is_another_job_and_a_group_without_rows_none(tmp_path: P
     assert list_pieces(tmp_path / "empty.parquet", tmp_path / "other") == []
 
 
-def test_bad_input_names_its_row_and_leaves_nothing(tmp_path: Path):
+def test_bad_input_and_folders_names_their_row_or_what_is_missing(tmp_path: Path, corpus: Path):
     pq.write_table(pa.table({"text": ["a", "b", None]}), tmp_path / "in.parquet", row_group_size=2)
     with pytest.raises(ValueError, match=r"in.parquet: row group 1, row 0: column text has a missing value"):
         embed_all(tmp_path / "in.parquet", tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["in-00000.parquet"]
-
-
-def test_a_folder_without_parquet_and_the_folder_of_the_input_are_refused(corpus: Path, tmp_path: Path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=r"empty has no file that ends in .parquet"):
         list_pieces(tmp_path / "empty", tmp_path / "out")

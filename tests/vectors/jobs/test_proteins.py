@@ -1,7 +1,5 @@
 """Proteins in FASTA files, with SeqVec's two kinds of vectors."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 
@@ -97,7 +95,9 @@ def expected(elmo: Elmo, fasta: Path) -> list[ProteinVectors]:
     return list(protein_vectors(elmo, fasta))
 
 
-def test_a_vector_for_each_residue_is_the_sum_of_its_layers(elmo: Elmo, fasta: Path, expected: list[ProteinVectors]):
+def test_a_vector_for_each_residue_is_the_sum_of_its_layers_and_one_for_each_protein_their_mean(
+    elmo: Elmo, fasta: Path, expected: list[ProteinVectors]
+):
     output = fasta.with_suffix(".h5")
     done = embed_fasta(elmo, fasta, output)
     assert (done.num_lines, done.num_tokens) == (2, 8)
@@ -105,9 +105,6 @@ def test_a_vector_for_each_residue_is_the_sum_of_its_layers(elmo: Elmo, fasta: P
         assert np.allclose(array, protein.residues, atol=1e-6)
     assert output.with_name("proteins.h5.names.txt").read_text() == "P1\nsecond\n"
     assert not list(fasta.parent.glob("*.partial*"))
-
-
-def test_a_vector_for_each_protein_is_the_mean_of_its_residues(elmo: Elmo, fasta: Path, expected: list[ProteinVectors]):
     embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=True)
     vectors = load_vectors(fasta.with_suffix(".npz"))
     assert [array.shape for array in vectors] == [(1, elmo.dim)] * 2

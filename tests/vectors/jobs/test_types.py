@@ -1,7 +1,5 @@
 """One vector for each word of a text: averages computed by hand, in the files of other programs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
