@@ -36,6 +36,7 @@ def test_one_float32_array_for_each_sentence_in_input_order_with_progress_if_ask
     assert [array.shape for array in vectors] == [(4, 12), (2, 12), (0, 12), (1, 12), (18, 12)]
     assert all(array.dtype == np.float32 and array.base is None for array in vectors)
     assert_same(vectors, [ELMO.encode([sentence])[0] for sentence in SENTENCES])
+    assert_same(ELMO.encode(SENTENCES[::-1], batch_size=2), vectors[::-1])
     ELMO.encode(SENTENCES)
     assert capsys.readouterr().err == ""
     ELMO.encode(SENTENCES, show_progress_bar=True)
