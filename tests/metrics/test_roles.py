@@ -1,6 +1,4 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from elmokit.metrics.roles import (
     Argument,
@@ -11,7 +9,6 @@ from elmokit.metrics.roles import (
     tags_from_props,
 )
 from elmokit.metrics.score import Score
-from elmokit.metrics.spans import Span, tags_from_spans
 
 
 def matches(correct: int, predicted: int, gold: int) -> Score:
@@ -95,17 +92,6 @@ def test_props_become_tags_and_back():
     tags = ["B-A0", "I-A0", "O", "B-V", "B-C-A0", "B-A1"]
     assert tags_from_props(column) == tags
     assert props_from_tags(tags) == [*column[:5], "(A1*)"]
-
-
-@given(st.lists(st.tuples(st.sampled_from(["A0", "C-A0", "R-A1", "V", ""]), st.integers(1, 3)), max_size=5))
-def test_props_hold_what_tags_hold(parts: list[tuple[str, int]]):
-    spans, start = list[Span](), 0
-    for role, length in parts:
-        if role:
-            spans.append(Span(role, start, start + length - 1))
-        start += length
-    tags = tags_from_spans(spans, num_tokens=start, scheme="BIO")
-    assert tags_from_props(props_from_tags(tags)) == tags
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,15 @@
+"""Scores of labels, of several runs, and Student's intervals: computed by hand where that can be done."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
 import pytest
 
+from elmokit.metrics.labels import score_labels
 from elmokit.metrics.score import Accuracy, Score
+from elmokit.metrics.statistics import Statistic, paired_t
 
 
 def test_conllevals_published_sample():
@@ -24,3 +33,49 @@ def test_batches_add_up_before_they_are_divided():
     assert (score.precision, score.recall, score.f1) == (50, 75, pytest.approx(60))
     assert Accuracy(correct=1, total=2) + Accuracy(correct=2, total=2) == Accuracy(correct=3, total=4)
     assert Accuracy(correct=3, total=4).percent == 75
+
+
+GOLD = ["neutral", "neutral", "neutral", "contradiction", "entailment"]
+PREDICTED = ["neutral", "neutral", "contradiction", "contradiction", "neutral"]
+
+
+def test_three_labels_counted_by_hand():
+    score = score_labels(gold=GOLD, predicted=PREDICTED)
+    assert score.by_label == {
+        "contradiction": Score.of_matches(correct=1, predicted=2, gold=1),
+        "entailment": Score.of_matches(correct=0, predicted=0, gold=1),
+        "neutral": Score.of_matches(correct=2, predicted=3, gold=3),
+    }
+    assert score.accuracy == Accuracy(correct=3, total=5)
+    assert score.micro.f1 == pytest.approx(score.accuracy.percent)
+    assert score.macro_f1 == pytest.approx(100 * (2 / 3 + 0 + 2 / 3) / 3)  # as scikit-learn has it
+    nothing = score_labels(gold=list[str](), predicted=list[str]())
+    assert (nothing.accuracy.percent, nothing.macro_f1) == (0, 0)
+
+
+def test_refuses_unequal_numbers():
+    with pytest.raises(ValueError, match="5 gold labels but 4 predicted ones"):
+        score_labels(gold=GOLD, predicted=PREDICTED[:4])
+
+
+def test_three_seeds_have_students_interval():
+    interval = paired_t([1.0, 2.0, 3.0])  # mean 2, deviation 1, 4.303 / sqrt(3) = 2.484
+    assert interval is not None and str(interval) == "+2.00 [-0.48, 4.48]"
+    assert paired_t([1.0]) is None
+    with pytest.raises(ValueError, match="no differences; expected at least 1"):
+        paired_t([])
+
+
+@pytest.mark.parametrize(("number", "quantile"), [(22, 2.0796), (31, 2.0423), (101, 1.9840)])
+def test_many_seeds_have_it_too(number: int, quantile: float):
+    differences = [float(seed % 2) for seed in range(number)]
+    interval = paired_t(differences)
+    assert interval is not None
+    error = statistics.stdev(differences) / math.sqrt(number)
+    assert (interval.high - interval.estimate) / error == pytest.approx(quantile, abs=5e-5)
+
+
+def test_mean_and_deviation_are_those_of_a_sample():
+    statistic = Statistic((80.0, 82.0, 84.0))
+    assert (statistic.mean, statistic.deviation) == (82.0, 2.0)
+    assert str(statistic) == "82.00 ± 2.00" and str(Statistic((80.0,))) == "80.00"

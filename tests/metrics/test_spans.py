@@ -9,11 +9,6 @@ SCHEMES = ["IOB1", "BIO", "BIOUL", "IOBES"]
 LABELS = st.sampled_from(["PER", "LOC", "ORG-X"])
 
 
-def tags_of(prefixes: str) -> st.SearchStrategy[list[str]]:
-    tag = st.just("O") | st.builds("{}-{}".format, st.sampled_from(prefixes), LABELS)
-    return st.lists(tag, max_size=8)
-
-
 @st.composite
 def spans_in_a_sentence(draw: st.DrawFn) -> tuple[list[Span], int]:
     spans: list[Span] = []
@@ -125,28 +120,3 @@ def test_refuses_what_no_tags_can_hold_and_unequal_lengths():
         score_spans(gold=[["O"], ["O"]], predicted=[["O"]])
     with pytest.raises(ValueError, match="sentence 1 has 2 gold tags but 1 predicted ones"):
         score_spans(gold=[["O"], ["O", "O"]], predicted=[["O"], ["O"]])
-
-
-@given(tags_of("BIES"))
-def test_reads_as_seqeval(tags: list[str]):
-    oracle = pytest.importorskip(
-        "seqeval.metrics.sequence_labeling", reason="the oracle of forgiving reading is seqeval"
-    )
-    assert [(span.label, span.first, span.last) for span in spans_from_tags(tags)] == oracle.get_entities(tags)
-
-
-@given(tags_of("BI"))
-def test_spans_start_where_conlleval_says(tags: list[str]):
-    """The script's rule, as its documentation puts it: at B, or at I after O, the beginning or another label."""
-    labels = [tag.partition("-")[2] for tag in tags]
-    before = [("O", ""), *zip(tags, labels, strict=True)]
-    starts = [
-        position
-        for position, tag in enumerate(tags)
-        if tag[0] == "B" or (tag[0] == "I" and (before[position][0] == "O" or before[position][1] != labels[position]))
-    ]
-    spans = spans_from_tags(tags)
-    assert [span.first for span in spans] == starts
-    covered = {position for span in spans for position in range(span.first, span.last + 1)}
-    assert covered == {position for position, tag in enumerate(tags) if tag != "O"}
-    assert all(labels[position] == span.label for span in spans for position in range(span.first, span.last + 1))
