@@ -80,13 +80,6 @@ def test_infinite_weights_give_gradients_and_no_index_out_of_bounds() -> None:
     assert not layer.embedding.weight.grad.isfinite().all()
 
 
-def test_a_token_alone_equals_itself_in_any_company() -> None:
-    layer = encoder()
-    together = layer(ids("a", "b" * 48, "word"))
-    torch.testing.assert_close(together[2:], layer(ids("word")), rtol=0, atol=1e-6)
-    torch.testing.assert_close(together[:1], layer(ids("a")), rtol=0, atol=1e-6)
-
-
 def test_no_tokens_give_no_vectors() -> None:
     assert encoder()(torch.zeros(0, 50, dtype=torch.int32)).shape == (0, 8)
 

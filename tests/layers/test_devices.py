@@ -15,10 +15,6 @@ from elmokit.layers.devices import (
 )
 
 
-def test_the_cpu_is_always_there():
-    assert find_device("cpu") == find_device(torch.device("cpu")) == torch.device("cpu")
-
-
 def test_the_default_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch):
     for has_cuda, has_mps, expected in (
         (True, False, "cuda"),
@@ -29,6 +25,7 @@ def test_the_default_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(torch.cuda, "is_available", lambda has_cuda=has_cuda: has_cuda)
         monkeypatch.setattr(torch.backends.mps, "is_available", lambda has_mps=has_mps: has_mps)
         assert find_device(None) == torch.device(expected)
+    assert find_device(torch.device("cpu")) == torch.device("cpu")
 
 
 def test_apples_gpu_is_named(monkeypatch: pytest.MonkeyPatch):
@@ -77,36 +74,21 @@ def test_what_the_caller_lets_torch_cast_can_be_left_as_it_is() -> None:
         assert (matrix @ matrix).dtype == torch.float32
 
 
-def test_a_machine_is_described_by_its_processor_threads_and_torch() -> None:
+def test_a_machine_is_described_by_its_processor_threads_and_torch_or_its_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     described = describe_machine(torch.device("cpu"))
     assert platform.machine() in described and torch.backends.cpu.get_cpu_capability() in described
     assert described.endswith(f", {torch.get_num_threads()} threads, torch {torch.__version__}")
-
-
-def test_a_gpu_is_described_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"loom {device}")
     assert describe_machine(torch.device("cuda", 1)) == f"loom cuda:1, torch {torch.__version__}"
 
 
-def test_numbers_follow_from_the_seed_and_leave_the_generator_as_it_was() -> None:
-    torch.manual_seed(1)
+def test_numbers_follow_from_the_seed_and_leave_all_generators_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda _: pytest.fail("a GPU's generator is touched"))
+    torch.default_generator.manual_seed(1)
     expected = torch.rand(3)
-    torch.manual_seed(1)
-    with seeded(7):
+    torch.default_generator.manual_seed(1)
+    with torch.device("meta"), seeded(7):  # whatever the default device is
         one = torch.rand(3)
-    torch.testing.assert_close(torch.rand(3), expected, rtol=0, atol=0)
-    torch.manual_seed(7)
-    torch.testing.assert_close(one, torch.rand(3), rtol=0, atol=0)
-
-
-def test_the_generators_of_gpus_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeds: list[int] = []
-    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeds.append)
-    with seeded(7):
-        torch.rand(1)
-    assert seeds == []
-
-
-def test_the_default_device_has_no_say() -> None:
-    with torch.device("meta"), seeded(7):
-        assert torch.rand(1).device == torch.device("cpu")
+    assert torch.equal(torch.rand(3), expected)
+    torch.default_generator.manual_seed(7)
+    assert torch.equal(one, torch.rand(3))

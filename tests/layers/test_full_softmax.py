@@ -37,15 +37,9 @@ def test_each_target_has_the_loss_of_its_context(blocks: None) -> None:
     assert found.ranks.tolist() == ranks
     assert torch.equal(found.likeliest[0], falling[:, :3])
     torch.testing.assert_close(found.likeliest[1], logs.exp().gather(1, falling[:, :3]))
-
-
-def test_details_are_left_out_unless_they_are_asked_for_and_change_no_loss() -> None:
-    softmax, hidden = Softmax(num_tokens=11, dim=4), torch.randn(5, 4)
-    contexts, targets = torch.arange(5), torch.arange(5)
     plain = full_softmax_predictions(hidden, softmax, contexts=contexts, targets=targets)
+    assert torch.equal(plain.losses, found.losses)
     assert (plain.ranks, plain.entropies, plain.likeliest) == (None, None, None)
-    detailed = full_softmax_predictions(hidden, softmax, contexts=contexts, targets=targets, details=ALL)
-    assert torch.equal(plain.losses, detailed.losses)
 
 
 @pytest.mark.parametrize("scale", [1e0, 1e1, 1e3, 1e6])
@@ -75,15 +69,10 @@ def test_equal_probabilities_share_a_rank() -> None:
 def test_numbers_of_likeliest_tokens_that_do_not_exist_are_refused() -> None:
     with pytest.raises(ValueError, match="-1 likeliest tokens were asked for; expected 0 or more"):
         SoftmaxDetails(num_likeliest=-1)
-    one = torch.zeros(1, dtype=torch.long)
+    one, five = torch.zeros(1, dtype=torch.long), SoftmaxDetails(num_likeliest=5)
+    softmax = Softmax(num_tokens=4, dim=2)
     with pytest.raises(ValueError, match="5 likeliest tokens were asked for; the vocabulary has 4"):
-        full_softmax_predictions(
-            torch.zeros(1, 2),
-            Softmax(num_tokens=4, dim=2),
-            contexts=one,
-            targets=one,
-            details=SoftmaxDetails(num_likeliest=5),
-        )
+        full_softmax_predictions(torch.zeros(1, 2), softmax, contexts=one, targets=one, details=five)
 
 
 def test_the_entropy_of_a_confident_prediction_has_six_right_digits() -> None:

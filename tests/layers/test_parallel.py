@@ -1,20 +1,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 import torch
 
 from elmokit.layers.parallel import run_in_parallel
 
-
-@pytest.fixture(autouse=True)
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("two_threads")
 
 
 def test_both_run_at_once_and_their_results_come_in_order():

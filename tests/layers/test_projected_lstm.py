@@ -1,4 +1,4 @@
-"""The recurrence and its own backward through time, against a plain per-step loop under autograd."""
+"""The recurrence and its backward through time against a plain loop; a stack is in pretraining/test_gradients.py."""
 
 from __future__ import annotations
 
@@ -65,71 +65,12 @@ def test_outputs_states_and_gradients_are_those_of_the_plain_loop(lstm_dim: int,
     )
     for one, other in zip((*got, *gradients), (*expected, *expected_gradients), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+    with torch.no_grad():
+        without, same = layer(inputs, LSTMState(cell, output), batch_sizes=BATCH_SIZES, carry_mask=carry_mask)
+    assert torch.equal(without, outputs) and torch.equal(same.cell, state.cell)
     if clip is not None:
         assert (outputs.abs() == clip / 2).any() or lstm_dim == D
         assert (state.cell.abs() == clip).any()
-
-
-def test_without_gradients_the_values_are_the_same() -> None:
-    layer = random_layer()
-    inputs = torch.randn(T, B, D, dtype=torch.float64)
-    with_gradients, state = layer(inputs, batch_sizes=BATCH_SIZES)
-    with torch.no_grad():
-        without, same_state = layer(inputs, batch_sizes=BATCH_SIZES)
-    torch.testing.assert_close(with_gradients, without, rtol=0, atol=0)
-    torch.testing.assert_close(state.cell, same_state.cell, rtol=0, atol=0)
-
-
-def test_rows_that_an_index_names_are_read_as_often_as_it_names_them() -> None:
-    stack = ProjectedLSTM(
-        num_layers=2, projection_dim=D, lstm_dim=H, cell_clip=3.0, projection_clip=3.0, use_skip_connections=True
-    ).double()
-    rows = torch.randn(3, D, dtype=torch.float64, requires_grad=True)
-    index = torch.randint(3, (T, B))
-    found, expected = (
-        stack(inputs, index=index_or_none, batch_sizes=BATCH_SIZES)[0][1]
-        for inputs, index_or_none in ((rows, index), (rows[index], None))
-    )
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
-    parameters = [rows, *stack.parameters()]
-    gradients = (torch.autograd.grad(outputs.square().sum(), parameters) for outputs in (found, expected))
-    for got, want in zip(*gradients, strict=True):
-        torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
-
-
-def test_two_halves_with_the_state_between_them_are_the_whole() -> None:
-    layer = random_layer()
-    inputs = torch.randn(T, B, D, dtype=torch.float64)
-    whole, last = layer(inputs)
-    first, middle = layer(inputs[:2])
-    second, end = layer(inputs[2:], middle)
-    torch.testing.assert_close(torch.cat([first, second]), whole, rtol=0, atol=1e-14)
-    torch.testing.assert_close(end.cell, last.cell, rtol=0, atol=1e-14)
-
-
-def test_a_step_that_keeps_nothing_starts_from_zeros() -> None:
-    layer = random_layer()
-    inputs = torch.randn(T, B, D, dtype=torch.float64)
-    carry_mask = torch.ones(T, B, 1, dtype=torch.float64)
-    carry_mask[3] = 0.0
-    outputs, _ = layer(inputs, carry_mask=carry_mask)
-    fresh, _ = layer(inputs[3:])
-    torch.testing.assert_close(outputs[3:], fresh, rtol=0, atol=1e-14)
-
-
-def test_the_skip_connection_adds_the_input_but_is_not_carried() -> None:
-    torch.manual_seed(1)
-    sizes = {"num_layers": 2, "projection_dim": D, "lstm_dim": H, "cell_clip": 3.0, "projection_clip": 3.0}
-    stack = ProjectedLSTM(**sizes, use_skip_connections=True)
-    straight = ProjectedLSTM(**sizes, use_skip_connections=False)
-    straight.load_state_dict(stack.state_dict())
-    inputs = torch.randn(T, B, D)
-    (first, second), state = stack(inputs)
-    (same_first, without), same_state = straight(inputs)
-    torch.testing.assert_close(first, same_first)
-    torch.testing.assert_close(second, without + first)
-    torch.testing.assert_close(state[1].output, same_state[1].output)
-    torch.testing.assert_close(state[1].output, without[-1])
 
 
 def test_the_skip_connection_adds_the_dropped_input_as_bilm_tf_does() -> None:

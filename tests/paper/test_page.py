@@ -9,65 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.metrics.statistics import Statistic
 from elmokit.report.pictures import pictures
 from paper import page
 from paper.__main__ import main
 from paper.page import results_files, table_parts, write_results
 from paper.plan import ELMO, NO_ELMO
 from paper.printed import TABLE_1, PaperTable
-from paper.reproduction import OurRow, OurTable, Reproduction
-from paper.results import append_result
+from paper.reproduction import OurRow, Reproduction
 from paper.runs import make_setup
 from toy_planned_runs import SETUP, evidence_of, write_arm
 
 ROOT = Path(__file__).parents[2]
-EVIDENCE = evidence_of([])
-TOY = PaperTable(
-    name="Table 0",
-    section="9",
-    about="Legs of animals.",
-    columns=("legs", "source"),
-    rows={"cat": ("4.0 ± 0.1", None), "hen": ("2", "a_b")},
-    statements=("Cats have more.",),
-    notes=("Legs are counted.",),
-)
-
-
-def reproduction(*rows: OurRow, tables: tuple[OurTable, ...] = ()) -> Reproduction:
-    return Reproduction("table0", TOY, lambda _: rows, lambda _: tables)
-
-
-def test_our_rows_are_under_those_of_the_paper_and_others_come_last():
-    ours = OurRow("cat", "4 cats", (Statistic((4.0, 4.0, 3.0, 4.0)), "counted"))
-    extra = OurRow("ant", "1 ant", (Statistic((6.0,)), None), is_extra=True)
-    table = OurTable("By leg", "Left and right.", ("left",), {"cat": (Statistic((2.0,)),)})
-    parts = table_parts(reproduction(extra, ours, tables=(table,)), EVIDENCE)
-    assert parts is not None
-    assert "\n".join(parts).splitlines() == [
-        "# Table 0",
-        "Peters et al. (2018), section 9. Legs of animals.",
-        "| row | measured on | legs | source |",
-        "|---|---|---:|---:|",
-        "| cat | paper | 4.0 ± 0.1 | – |",
-        "| cat | 4 cats | 3.75 ± 0.50 | counted |",
-        "| hen | paper | 2 | a\\_b |",
-        "| ant | 1 ant | 6.00 | – |",
-        "- The paper: Cats have more.",
-        "- Legs are counted.",
-        "## By leg",
-        "Left and right.",
-        "|  | left |",
-        "|---|---:|",
-        "| cat | 2.00 |",
-    ]
+TOY = PaperTable("Table 0", "Legs of animals.", "9", ("legs", "source"), {"cat": ("4.0", None), "hen": ("2", "a_b")})
 
 
 def test_what_does_not_fit_the_paper_s_table_is_refused():
-    assert table_parts(reproduction(), EVIDENCE) is None  # no numbers of ours
+    evidence = evidence_of([])
+    assert table_parts(Reproduction("table0", TOY, lambda _: []), evidence) is None  # no numbers of ours
     for row in (OurRow("dog", "1 dog", (None, None)), OurRow("cat", "1 cat", (None,))):
         with pytest.raises(ValueError, match=r"our row .* cells; Table 0 has 2 columns and the rows cat, hen"):
-            table_parts(reproduction(row), EVIDENCE)
+            table_parts(Reproduction("table0", TOY, lambda _, row=row: [row]), evidence)
     with pytest.raises(ValueError, match="Table 0, SNLI: 1 cells in 2 columns"):
         PaperTable("Table 0", "", "", ("before", "after"), {"SNLI": ("1",)})
 
@@ -97,36 +58,11 @@ def test_the_published_page_is_what_its_command_writes(tmp_path: Path, monkeypat
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three seeds of NER, and perplexities, where the bundled model has the fingerprint of the toy runs."""
+    """Three seeds of NER, where the bundled model has the fingerprint of the toy runs."""
     monkeypatch.setattr(page, "make_setup", lambda data_dir, **_: SETUP)
     for arm, scores in ((NO_ELMO, (80, 82, 84)), (ELMO, (85, 85, 88))):
         write_arm(tmp_path / "runs", "named-entities", arm, scores, test=scores, commit="abc", version="0.1.0")
-    perplexities = {"forward": 90.0, "backward": 110.0, "mean": 100.0}
-    values = {"task": "sentiment", "part": "", "data": "sst", "model": "mini-en", "fingerprint": "f00d" * 4}
-    append_result(tmp_path / "runs", "table7", {**values, "before": perplexities, "after": perplexities})
     return tmp_path / "runs"
-
-
-def test_the_page_is_one_screen_and_each_table_a_page(folder: Path):
-    files = results_files([folder], command="x")
-    assert list(files) == [
-        "results.md",
-        *(f"results/{name}.md" for name in ("claims", "table1", "table2", "table7")),
-        *("results/table1.svg", "results/table1.png", "results/runs.tsv"),
-    ]
-    text = files["results.md"].decode()
-    assert len(text.splitlines()) <= 120
-    assert "| NER | 82.00 ± 2.00 | 86.00 ± 1.73 | +4.00 \\[1.52, 6.48\\] | 22.2 % | – | – | 2.06 | 21 % |" in text
-    assert "| 1 | ELMo helps in all six tasks | not measured | SST-5 not measured |" in text
-    assert "- [Table 7: fine-tuning the biLM](results/table7.md)" in text
-    assert "Not measured: Table 3: no runs of" in text
-    claims = files["results/claims.md"].decode()
-    assert "## 9. One epoch of fine-tuning" in claims and "SST (sst), perplexity 100.0 to 100.0, fall +0.00" in claims
-    table = files["results/table1.md"].decode()
-    assert "![Development scores by updates" in table and "`python -m paper table1` measures it again." in table
-    assert "0.1.0, abc. Machines: not recorded." in table
-    header, first, *_ = files["results/runs.tsv"].decode().splitlines()
-    assert len(header.split("\t")) == len(first.split("\t")) == 12
 
 
 def test_without_matplotlib_the_page_has_no_pictures(folder: Path, monkeypatch: pytest.MonkeyPatch):

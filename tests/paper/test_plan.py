@@ -1,4 +1,4 @@
-"""The plan: names that say what a run is, runs that tables share, and the order of the work."""
+"""The plan: runs that tables share, the order of the work; and what `python -m paper` refuses before it."""
 
 from __future__ import annotations
 
@@ -7,41 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.layers.devices import on_meta_device
 from elmokit.tasks.all_tasks import TASKS, find_task
-from paper import table1, table2, table3
+from elmokit.tasks.inputs import TokenInputs
+from elmokit.tasks.open_inputs import read_words
+from paper import table2, table3
+from paper.__main__ import main
 from paper.data_folders import data_folder, unpacked
-from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SCALES, SIX_TASKS, Arm, cheapest_first
+from paper.plan import CONVERGED, DATASETS, ELMO, SCALES, SIX_TASKS, Arm, cheapest_first
 from paper.reproduction import REPRODUCTIONS, find_reproduction
-from task_inputs import new_inputs
+from task_examples import EXAMPLES
 from toy_bilm import random_bilm
 from toy_planned_runs import SETUP
 
 ONE_SEED = replace(SETUP, seeds=(3,))
 PLANS = [name for name in REPRODUCTIONS if find_reproduction(name).plan is not None]
-SYMBOLS = {
-    "named-entities": ["O", "B-PER"],
-    "semantic-roles": ["O", "B-V", "B-ARG0"],
-    "entailment": ["contradiction", "entailment", "neutral"],
-    "sentiment": ["0", "1"],
-}
-
-
-def test_a_name_says_what_differs_from_the_recipe():
-    def name(*settings: str, task: str = "semantic-roles", recipe: str = "", vectors: str = "") -> str:
-        (run,) = ONE_SEED.runs(task, Arm("", settings, recipe, vectors))
-        return run.name
-
-    assert name() == name("elmo=input", "elmo.penalty=0.001") == "semantic-roles-cpu-elmo-01234567-3"
-    assert name("elmo=none", "elmo.penalty=1") == "semantic-roles-cpu-none-3"
-    assert name("elmo.penalty=1") == "semantic-roles-cpu-elmo-01234567-penalty.1.0-3"
-    assert name("elmo=none", "train_share=0.1") == "semantic-roles-cpu-none-train_share.0.1-3"
-    assert name("model.hidden_dim=7") == "semantic-roles-cpu-elmo-01234567-model.hidden_dim.7-3"
-    assert name("elmo=none", recipe=CONVERGED) == "semantic-roles-cpu-cpu-converged-none-3"
-    assert name(vectors=RANDOM) == "semantic-roles-cpu-elmo-random-01234567-3"
-    assert name(vectors="MiniLM-L6") == "semantic-roles-cpu-elmo-MiniLM-L6-3"
-    assert name(task="named-entities-ko") == "named-entities-ko-cpu-elmo-01234567-3"
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -56,19 +36,19 @@ def test_a_plan_has_distinct_runs_under_distinct_names(scale: str):
         assert len(set(configs)) == len(configs)
 
 
-@pytest.mark.slow
-def test_every_planned_model_is_built_with_a_toy_bilm(tmp_path: Path):
-    write_native(tmp_path / "tiny", to_stored(random_bilm()))
+def test_every_planned_model_is_built_with_a_toy_bilm():
     built: set[str] = set()
     for plan in (find_reproduction(name).plan for name in PLANS):
         assert plan is not None
         for run in plan(replace(SETUP, seeds=(0,))):
-            inputs = replace(run.config.inputs, word_vectors="", word_dim=4, train_word_vectors=True)
-            if inputs.elmo is not None:
-                inputs = replace(inputs, elmo=replace(inputs.elmo, model=str(tmp_path / "tiny")))
-            if (settings := str((run.config.model, inputs))) not in built:
-                made = new_inputs(inputs, [["the", "bank"]])
-                assert list(find_task(run.task).build(run.config.model, made, SYMBOLS.get(run.task, [])).parameters())
+            config = replace(run.config.inputs, word_vectors="", word_dim=4, train_word_vectors=True)
+            if (settings := str((run.config.model, config))) not in built:
+                words = read_words(config, [["the", "bank"]], [], seed=0)
+                task = find_task(run.task)
+                with on_meta_device():
+                    inputs = TokenInputs(config, words=words, elmo=None if config.elmo is None else random_bilm())
+                    model = task.build(run.config.model, inputs, task.symbols(EXAMPLES[run.task].examples))
+                assert list(model.parameters())
                 built.add(settings)
     assert len(built) > 50
 
@@ -83,12 +63,6 @@ def test_tables_share_the_runs_that_both_need_and_the_cheapest_come_first():
     assert first == sorted(first)
     (run,) = cheapest_first([*ONE_SEED.runs("sentiment", ELMO), *ONE_SEED.runs("sentiment", ELMO, tests=True)])
     assert run.scores_tests  # as one of the tables wants them
-
-
-def test_arms_of_another_recipe_are_planned_at_the_scale_cpu_alone():
-    names = {run.name for run in table1.plan(replace(SETUP, scale=SCALES["paper"], seeds=(0,)))}
-    assert f"sentiment-paper-{NO_ELMO.settings[0].partition('=')[2]}-0" in names
-    assert all(name.split("-paper-")[1].startswith(("none", "elmo")) for name in names)
 
 
 def test_a_run_that_ends_when_it_gets_no_better_is_estimated_by_the_steps_that_it_makes():
@@ -107,3 +81,54 @@ def test_every_task_has_data(tmp_path: Path):
     (tmp_path / "wic" / "HW2" / "WiC_dataset").mkdir(parents=True)
     assert data_folder(tmp_path, "wic", "HW2", "WiC_dataset") == tmp_path / "wic" / "HW2" / "WiC_dataset"
     assert data_folder(tmp_path, "sst", "HW2", "WiC_dataset") == tmp_path / "sst" / "sst"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tabel1"], "no reproduction 'tabel1'; did you mean table1?"),
+        (["train", "table1", "tabel2"], "tabel2: `train` takes the names of tables alone; give runs with --finished"),
+        (["train", "wic"], "wic: no runs are trained for it; `python -m paper NAME` measures it"),
+        (["train", "table1", "--jobs", "0"], "0 jobs; expected at least 1"),
+        (["train", "table1", "--seeds", "0"], "0 seeds; expected at least 1"),
+        (["table2", ".", "--model", "a", "--model", "b"], "2 models; table2 is made of training runs, which take one"),
+        (["wic", ".", "--model", "mini-en"], "give either the paths of results or the models to measure, not both"),
+        (
+            ["table2", "--results", "none"],
+            "none have no runs of `elmokit train` of its arms; `python -m paper train",
+        ),
+        (
+            ["table5", "--data", "none", "--results", "r"],
+            "wsd_raganato: there is no such folder; CONTRIBUTING.md",
+        ),
+        *(([*verb, "-o", "file"], "is not a folder; choose another") for verb in (["table1"], ["wic"], ["page", "."])),
+    ],
+)
+def test_what_cannot_be_made_is_refused(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("mine")
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert Path("file").read_text() == "mine"
+
+
+def test_the_plan_is_listed_with_its_time_and_with_all_data_that_are_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    given = ["--seeds", "1", "--data", str(tmp_path), "--results", str(tmp_path / "runs")]
+    assert main(["train", "figure2", "table3", *given, "--dry-run"]) == 2
+    listed = capsys.readouterr()
+    *runs, total = listed.out.splitlines()
+    assert total.startswith(f"{len(runs)} of {len(runs)} runs are not finished: about ")
+    assert sum("-none-" in run for run in runs) == 5 and any("sentiment-cpu-elmo-" in run for run in runs)
+    for missing in ("conll2003: there is no such folder", "sst: there", "glove.6B.50d.100k.txt.gz: there is no such"):
+        assert missing in listed.err
+    assert "CONTRIBUTING.md (Data) says where" in listed.err
+    assert main(["train", "figure2", "table3", *given]) == 2  # before the first run
+    assert capsys.readouterr().err == listed.err and not (tmp_path / "runs").exists()

@@ -1,4 +1,4 @@
-"""Tables of systems on toy data: each is measured once, kept with where it comes from, shown, and compared."""
+"""What the command line names becomes a system; tables of systems on toy data, each measured once, shown, compared."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
+from elmokit.vectors.save_vectors import save_vectors
 from paper import polysemy_ko, senses_supervised, system_results, table5, table6
 from paper.__main__ import main
 from paper.data_folders import glove_file
+from paper.models import random_elmo
 from paper.printed import POLYSEMY_KO
 from paper.reproduction import OurRow, OurTable, Request, find_reproduction
 from paper.system_results import (
@@ -23,8 +29,53 @@ from paper.system_results import (
     read_system_results,
     share_gain,
 )
+from paper.systems import open_system
+from toy_bilm import TINY, random_bilm
 from toy_planned_runs import evidence_of
 from toy_senses import cue_system, write_sense_data
+
+SENTENCE = ["the", "bank"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model, word vectors, and a file of vectors."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write_native(tmp_path / "tiny", to_stored(random_bilm()))
+    (tmp_path / "glove.txt").write_text("the 1 0\nbank 0 2\n")
+    save_vectors(tmp_path / "cove.npy", [SENTENCE], [np.ones((2, 2, 4), np.float16)])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "is_bilm", "num_layers"),
+    [
+        ("{}/tiny", "tiny", True, 3),
+        ("random:{}/tiny", "tiny, random weights", False, 3),
+        ("static:{}/glove.txt", "static, glove", False, 1),
+        ("{}/cove.npy", "cove", False, 2),
+    ],
+)
+def test_a_system_is_opened_by_its_name_or_ending(given: str, name: str, is_bilm: bool, num_layers: int, folder: Path):
+    system = open_system(given.format(folder), word_vectors=folder / "glove.txt")  # which these do not read
+    assert (system.name, system.is_bilm, system.layers.num_layers) == (name, is_bilm, num_layers)
+    assert system.layers([SENTENCE]).shape[:3] == (num_layers, 1, 2)
+
+
+def test_what_is_not_there_or_lacks_its_word_vectors_is_refused(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="no model 'mini-em'"):
+        open_system("mini-em")
+    with pytest.raises(ValueError, match="cove reads word vectors"):
+        open_system(f"cove:{tmp_path}")
+
+
+def test_random_weights_depend_on_the_seed_and_on_nothing_else():
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    first = random_elmo(TINY, seed=0).fingerprint()
+    assert torch.equal(torch.get_rng_state(), before)
+    assert random_elmo(TINY, seed=0).fingerprint() == first != random_elmo(TINY, seed=1).fingerprint()
+
 
 TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
 PARTS = ("train", "dev", "test")
@@ -46,7 +97,7 @@ def data(tmp_path: Path) -> Path:
             rows = [enumerate(each, start=1) for each in TAGGED]
             line = "{1}\t{2}\n" if name.endswith(".tsv") else "{0}\t{1}\t_\t{2}\t{3}\t_\t0\t_\t_\t_\n"
             sentences = ["".join(line.format(number, *word) for number, word in row) for row in rows]
-            files[f"{corpus.folder}/{name}"] = "\n".join(sentences * 200)
+            files[f"{corpus.folder}/{name}"] = "\n".join(sentences * 60)
     for part in PARTS:
         pairs = ["bank\tN\t0-0\tbank loans\tbank loans\n", "bank\tN\t0-0\tbank loans\tbank flooded\n"]
         files[f"external/wic/HW2/WiC_dataset/{part}/{part}.data.txt"] = "".join(pairs)
@@ -119,7 +170,7 @@ def test_table_6_probes_each_corpus_of_its_language(name: str, data: Path):
     assert {(str(row.cells[0]), row.is_extra) for row in first} == {("100.00", name == table6.KOREAN)}
     assert [table.title for table in tables] == [title for corpus in corpora for title in (corpus, "Differences")]
     assert [str(table.rows["cues (cues), layer 0"][1]) for table in tables[::2]] == ["75.00"] * len(corpora)
-    assert tables[0].about.endswith(f"Data: {corpora[0]}: 800, 800, 800 tokens.")
+    assert tables[0].about.endswith(f"Data: {corpora[0]}: 240, 240, 240 tokens.")
 
 
 @pytest.mark.parametrize("name", ["wic", "kobest"])

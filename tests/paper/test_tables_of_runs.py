@@ -1,17 +1,20 @@
-"""Tables and figures measured from runs: cells worked out by hand from runs written by hand."""
+"""Runs read back by name, and tables and figures measured from them: cells worked out by hand."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+import elmokit
 from elmokit.report.pictures import pictures
+from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.system.messages import FormatError
-from paper import figure1, figure2, perplexity_curve, table1, table2, table3, table7
-from paper.ablation import Ablation
-from paper.ablations import DROPOUT_TABLE, GAMMA_TABLE, KOREAN_TABLE, LAYER_NORM_TABLE
+from paper import figure1, figure2, perplexity_curve, table1, table2, table7
+from paper.ablations import KOREAN_TABLE
 from paper.figure1 import arms, overtaken_at, sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import gains_figure, weights_figure
@@ -19,8 +22,90 @@ from paper.models import CURVE_RESULTS
 from paper.perplexity_curve import ARMS, BASELINE, gain_curves
 from paper.plan import CONVERGED, ELMO, FINETUNED, NO_ELMO, Arm
 from paper.reproduction import OurTable, distinct_rows
-from paper.results import append_result
-from toy_planned_runs import evidence_in, write_arm
+from paper.results import append_result, read_results
+from paper.runs import gain_text, measured_on, read_evidence
+from toy_planned_runs import SETUP, evidence_in, write_arm
+
+NER = "named-entities"
+
+
+def test_a_gain_is_over_the_seeds_that_both_arms_have(tmp_path: Path):
+    write_arm(tmp_path, NER, NO_ELMO, (80, 82, 84))
+    write_arm(tmp_path, NER, ELMO, (85, 86))
+    evidence = evidence_in(tmp_path)
+    none, elmo = evidence.arm(NER, NO_ELMO), evidence.arm(NER, ELMO)
+    assert none is not None and elmo is not None
+    one = replace(elmo, runs=elmo.runs[:1])
+    assert (gain_text(none, one), gain_text(none, None)) == ("+5.00 (one seed)", None)
+    assert (gain_text(none, elmo) or "").startswith("+4.50 [")
+    words = "conll2003, 200 training examples, mini-en (01234567), 2 or 3 seeds"
+    assert measured_on([none, elmo]) == words
+
+
+def test_runs_that_the_plan_does_not_name_are_in_no_table(tmp_path: Path):
+    write_arm(tmp_path, NER, NO_ELMO, (80,))
+    for arm in (Arm("", ("elmo.penalty=0.5",)), Arm("", ("elmo=none", "max_train_examples=20"))):
+        write_arm(tmp_path, NER, arm, (90,))
+    assert table2.TABLE.rows(evidence_in(tmp_path)) == []
+
+
+def test_a_run_of_other_settings_or_another_bilm_under_a_planned_name_is_refused(tmp_path: Path):
+    (run,) = write_arm(tmp_path, NER, Arm("", ("elmo.penalty=0.5",)), (90,))
+    (planned,) = replace(SETUP, seeds=(0,)).runs(NER, ELMO)
+    renamed = run.rename(run.with_name(planned.name))
+    with pytest.raises(ValueError, match=r"holds a run with other settings \(inputs.elmo.penalty\)"):
+        evidence_in(tmp_path).arm(NER, ELMO)
+    config = renamed / "config.json"
+    record = {**json.loads(config.read_text()), "elmo_fingerprint": "abcdef"}
+    config.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match=r"other settings \(inputs.elmo.penalty, the biLM\)"):
+        evidence_in(tmp_path).arm(NER, ELMO)
+
+
+def test_arms_of_different_data_are_not_compared(tmp_path: Path):
+    write_arm(tmp_path, NER, NO_ELMO, (80, 81))
+    write_arm(tmp_path, NER, ELMO, (85, 85), num_train=100)
+    with pytest.raises(ValueError, match="are of different data, so they are not compared"):
+        table2.TABLE.details(evidence_in(tmp_path))
+
+
+def test_two_different_runs_of_one_name_are_refused_and_a_copy_is_one_run(tmp_path: Path):
+    (run,) = write_arm(tmp_path / "here", NER, NO_ELMO, (80,))
+    write_runs(read_runs([run]), tmp_path / "runs.jsonl")
+    paths = [tmp_path / "here", tmp_path / "runs.jsonl"]
+    assert list(read_evidence(SETUP, paths).runs) == [run.name]
+    lines = (run / "metrics.jsonl").read_text()
+    (run / "metrics.jsonl").write_text(lines.replace('"seconds": 60.0', '"seconds": 61.0'))
+    with pytest.raises(ValueError, match="are different runs of one name; give one of them"):
+        read_evidence(SETUP, paths)
+
+
+@pytest.mark.parametrize(("num_epochs", "is_converged"), [(9, True), (8, False)])
+def test_a_run_that_has_not_recorded_it_has_converged_if_its_log_says_so(
+    num_epochs: int, is_converged: bool, tmp_path: Path
+):
+    epochs = [(step, 50.0) for step in range(num_epochs)]
+    (run,) = write_arm(tmp_path, NER, NO_ELMO, (80,), epochs=epochs)  # patience 8
+    log = run / "metrics.jsonl"
+    log.write_text(log.read_text().replace('"converged": true, ', ""))
+    found = evidence_in(tmp_path).arm(NER, NO_ELMO)
+    assert found is not None and found.is_converged == is_converged
+    log.write_text(log.read_text().splitlines()[0] + "\n")
+    assert evidence_in(tmp_path).arm(NER, NO_ELMO) is None  # a run that has not ended is passed over
+
+
+def test_results_are_found_by_their_reproduction_in_folders_and_files_each_once(tmp_path: Path):
+    append_result(tmp_path / "a", "table7", {"before": 100.0})
+    append_result(tmp_path / "a", "table5", {"f1": 65.9})
+    append_result(tmp_path / "b" / "inner", "table7", {"before": 50.0})
+    found = read_results([tmp_path / "a", tmp_path / "b", tmp_path / "nothing"], "table7")
+    assert [fields.number("before") for fields in found] == [100.0, 50.0]
+    (one,) = read_results([tmp_path / "a", tmp_path / "a" / "results.jsonl"], "table5")
+    assert one.number("f1") == 65.9 and one.text("version") == elmokit.__version__
+    (tmp_path / "a" / "results.jsonl").write_text("nonsense\n{}\n")
+    with pytest.raises(ValueError, match=r"results\.jsonl, line 1"):
+        read_results([tmp_path / "a"], "table7")
+
 
 NER, QA = "named-entities", "question-answering"
 INTERVAL = {"estimate": 4.0, "low": 3.0, "high": 5.0}
@@ -50,39 +135,10 @@ def test_table_2_has_the_paper_s_columns_and_all_lambdas(tmp_path: Path):
     assert cells(rising) == []  # all have converged
 
 
-@pytest.mark.parametrize(
-    "table", [table3.TABLE, GAMMA_TABLE, LAYER_NORM_TABLE, DROPOUT_TABLE], ids=lambda one: one.name
-)
-def test_an_ablation_has_its_arms_side_by_side(table: Ablation, tmp_path: Path):
-    write_arm(tmp_path, QA, NO_ELMO, (50,))  # a single arm makes no row
-    for number, arm in enumerate(table.arms):
-        write_arm(tmp_path, "semantic-roles", arm, (50 + number,), converged=number != 1, epochs=((5, 40), (9, 41.5)))
-    scores, gains, rising = table.details(evidence_in(tmp_path))
-    numbers = range(len(table.arms))
-    assert cells(rising) == [["+1.50" if number == 1 else None for number in numbers]]
-    rows = table.rows(evidence_in(tmp_path))
-    if table.columns:  # all of its arms but the first are in the paper's table
-        assert cells(scores) == [] and [str(cell) for cell in rows[0].cells] == ["51.00", "52.00", "53.00"]
-        assert cells(gains) == [["50.00", "+1.00 (one seed)", "+1.00 (one seed)", "-1.00 (one seed)"]]
-    else:
-        assert rows == [] and cells(scores) == [[f"{50 + number}.00" for number in numbers]]
-        assert cells(gains) == [["50.00", *(f"+{number}.00 (one seed)" for number in numbers if number)]]
-
-
 def write_seeds(folder: Path, none: Arm = NO_ELMO, elmo: Arm = ELMO) -> list[str]:
     """Three seeds of both arms; returns the names of the runs."""
     runs = write_arm(folder, NER, none, (81, 83, 85), test=(80, 82, 84))
     return [run.name for run in (*runs, *write_arm(folder, NER, elmo, (86, 86, 89), test=(85, 85, 88)))]
-
-
-WHERE = "conll2003, 200 training examples, mini-en (01234567), at input, fixed epochs, 3 seeds"
-
-
-def test_table_1_has_the_means_and_gains_of_each_pair(tmp_path: Path):
-    write_seeds(tmp_path)
-    (row,) = table1.our_rows(evidence_in(tmp_path))
-    assert (row.row, row.measured_on) == ("NER", WHERE)
-    assert [cell and str(cell) for cell in row.cells] == [None, None, "82.00 ± 2.00", "86.00 ± 1.73", "4.00", "22.22"]
 
 
 def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):
@@ -103,30 +159,6 @@ def test_the_first_pair_that_was_trained_stands_for_a_task(tmp_path: Path):
     evidence = evidence_in(tmp_path)
     assert table1.headlines(evidence)[NER].words == "until converged"
     assert [one.words for one in table1.tested(evidence)] == ["until converged", "fixed epochs"]
-
-
-def test_a_pair_has_its_intervals_over_test_items_and_its_ensemble_where_they_were_measured(tmp_path: Path):
-    names = write_seeds(tmp_path)
-    record = {"task": NER, "test_set": "eng.testb", "interval": INTERVAL}
-    ensembles = {"baseline": {"f1": 50.0}, "elmo": {"f1": 60.0}}
-    append_result(tmp_path, "table1", {**record, "baseline": names[:3], "elmo": names[3:], "ensembles": ensembles})
-    append_result(tmp_path, "table1", {**record, "baseline": names[:2], "elmo": names[3:5], "ensembles": {}})
-    tables = {table.title: table for table in table1.details(evidence_in(tmp_path))}
-    intervals = ("+4.00 [3.00, 5.00]", "+4.00 [1.52, 6.48]", "+4.00 [1.32, 6.68]")
-    assert tables["Intervals of the gains"].rows == {f"NER: {WHERE}": intervals}
-    assert cells(tables["Ensembles"]) == [["3", "50.00", "60.00"], ["11", None, "87.4"], ["5", None, "89.3"]]
-
-
-def test_table_1_has_controls_and_other_systems(tmp_path: Path):
-    for arm, score in zip(
-        (*table1.CONTROLS.arms, *table1.OTHER_SYSTEMS.arms[2:]), (50, 52, 53, 60, 55, 66), strict=True
-    ):
-        write_arm(tmp_path, NER, arm, (score, score), test=(score, score, score))
-    tables = {table.title: table for table in table1.details(evidence_in(tmp_path))}
-    gains = [f"+{gain}.00 [{gain}.00, {gain}.00]" for gain in (2, 3, 10)]
-    assert cells(tables["Controls"]) == [["50.00 ± 0.00", *gains]]
-    (row,) = cells(tables["Other systems: Differences"])
-    assert row[3:] == ["+5.00 [5.00, 5.00]", "-6.00 [-6.00, -6.00]"]  # ELMo over CoVe, and over MiniLM
 
 
 ARTICLES = {"model": "mini-en (c3b1f14d)", "questions": 1328, "percent_read": 0.466, "baseline": 60.871, "elmo": 67.26}
@@ -180,10 +212,8 @@ def test_figure_2_has_the_mean_weights_at_each_place(tmp_path: Path):
     assert at_input.weights == pytest.approx((0.3, 0.4, 0.3)) and at_output.weights == (0.9, 0.05, 0.05)
     (table,) = figure2.details(evidence_in(tmp_path))
     assert cells(table) == [["0.30", "0.40", "0.30"], ["0.90", "0.05", "0.05"]]
-    drawn = [pictures(lambda: weights_figure([at_input, at_output]))["svg"] for _ in range(2)]
-    assert drawn[0] == drawn[1]
-    texts = {"".join(element.itertext()).strip() for element in ElementTree.fromstring(drawn[0]).iter()}
-    assert {"0.30", "0.90", "NER", "at the input", "token layer", "LSTM layer 2"} <= texts
+    drawn = ElementTree.fromstring(pictures(lambda: weights_figure([at_input, at_output]))["svg"])
+    assert {"0.30", "0.90", "NER"} <= {"".join(element.itertext()).strip() for element in drawn.iter()}
 
 
 def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import lzma
-import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,20 +30,14 @@ OTHERS = ["the", "film", "was", "very"]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sentences in which one word tells the label, under the names of the data sets."""
+    """Sentences in which the last word tells the label, under the names of the data sets."""
     folder = tmp_path_factory.mktemp("data")
-    randomness = random.Random(0)
     (folder / "tasks" / "sst").mkdir(parents=True)
-    for name, number in (("train", 24), ("dev", 12), ("test", 12)):
-        rows = ["text\tlabel"]
-        for _ in range(number):
-            label = randomness.choice("01")
-            tokens = [*randomness.choices(OTHERS, k=2), randomness.choice(WORDS[label])]
-            rows.append(f"the film was {' '.join(tokens)}\t{label}")
-        (folder / "tasks" / "sst" / f"{name}.tsv").write_text("\n".join(rows) + "\n")
-    words = [*OTHERS, *WORDS["0"], *WORDS["1"]]
-    vectors = [f"{word} {' '.join(f'{randomness.gauss(0, 1):.3f}' for _ in range(4))}" for word in words]
-    (folder / "vectors.txt").write_text("\n".join(vectors) + "\n")
+    rows = "".join(f"the film was very {word}\t{label}\n" for label in WORDS for word in WORDS[label])
+    for name, copies in (("train", 4), ("dev", 2), ("test", 2)):
+        (folder / "tasks" / "sst" / f"{name}.tsv").write_text(f"text\tlabel\n{copies * rows}")
+    words = enumerate([*OTHERS, *WORDS["0"], *WORDS["1"]])
+    (folder / "vectors.txt").write_text("".join(f"{word} {n % 2} {n % 3} {n % 5} {n % 7}\n" for n, word in words))
     return folder
 
 

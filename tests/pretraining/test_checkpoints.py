@@ -44,10 +44,6 @@ def remove(name: str) -> Damage:
     return lambda checkpoint: (checkpoint / name).unlink()
 
 
-def write(name: str, content: bytes) -> Damage:
-    return lambda checkpoint: (checkpoint / name).write_bytes(content)
-
-
 def tensors(name: str, change: Callable[[dict[str, torch.Tensor]], object]) -> Damage:
     def edit(checkpoint: Path) -> None:
         found = load_file(checkpoint / name)
@@ -87,10 +83,7 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     **{f"{name} cut short": (truncate(name), name) for name in FILES},
     **{f"{name} removed": (remove(name), "there is no such file") for name in FILES},
     **{f"a bit of {name}": (flip_a_bit(name), f"{name}: does not have the checksum") for name in FILES},
-    "a header of nothing": (write(STATE, bytes(100)), "is not a safetensors file"),
-    "JSON nested too deeply": (write(PROGRESS, b"[" * 100_000), "is nested too deeply"),
     "a field removed": (progress(lambda record: record.pop("packers")), "field packers: is missing"),
-    "a field of another type": (progress(lambda record: record.update(step="7")), "field step: is text"),
 }
 
 

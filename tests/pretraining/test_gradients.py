@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -109,14 +107,6 @@ def test_the_step_is_the_plain_one(config: PretrainingConfig, softmax_kind: str)
         torch.testing.assert_close(one, parameter.grad, rtol=0, atol=1e-9)
 
 
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.usefixtures("two_threads")
 def test_two_threads_give_the_gradients_of_one_up_to_rounding(config: PretrainingConfig) -> None:
     results: list[list[torch.Tensor]] = []
@@ -129,16 +119,6 @@ def test_two_threads_give_the_gradients_of_one_up_to_rounding(config: Pretrainin
         results.append([parameter.grad.clone() for parameter in maker.bilm.parameters()])  # type: ignore[union-attr]
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_threads_that_have_nothing_to_do_with_training_keep_their_number(config: PretrainingConfig) -> None:
-    made(replace(config, precision="float32")).backward(random_batch(), None, step=1)
-    seen: list[int] = []
-    other = Thread(target=lambda: seen.append(torch.get_num_threads()))
-    other.start()
-    other.join()
-    assert (seen, torch.get_num_threads()) == ([2], 2)
 
 
 def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:

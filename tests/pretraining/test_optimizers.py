@@ -1,4 +1,4 @@
-"""Which optimiser has which weights; that its state is saved like any other is in test_train.py."""
+"""Which optimiser has which weights, and the steps of Muon; that their state is saved is in test_train.py."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import torch
 
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
+from elmokit.pretraining.muon import Muon, by_eigenvalues, by_products, polar_factors
 from elmokit.pretraining.optimizers import CombinedOptimizer, new_optimizer
 from elmokit.pretraining.recipes import recipe
 
@@ -37,3 +38,49 @@ def test_adagrad_is_one_kernel_where_torch_has_it(device: str, fused: bool) -> N
         bilm, softmax = BiLM(config.bilm), Softmax(num_tokens=5, dim=config.bilm.projection_dim)
         optimizer = new_optimizer(config, bilm, softmax)
     assert [group["fused"] for group in optimizer.param_groups] == [fused]
+
+
+def test_matrices_of_one_size_do_not_change_one_another() -> None:
+    matrices = [torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in [(9, 4), (4, 7), (5, 6)]]
+    together = polar_factors([matrices[0], matrices[1] * 1e-3, matrices[2]])
+    alone = [polar_factors([matrix])[0] for matrix in (matrices[0], matrices[1] * 1e-3, matrices[2])]
+    for (small, left), (expected, expected_left) in zip(together, alone, strict=True):
+        assert left == expected_left
+        torch.testing.assert_close(small, expected)
+    assert polar_factors([torch.zeros(6, 3)])[0][0].isfinite().all()
+
+
+def test_eigenvalues_give_what_products_give() -> None:
+    matrices = torch.randn(3, 9, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(6))
+    grams = matrices.mT @ matrices / matrices.square().sum(dim=(1, 2), keepdim=True)
+    torch.testing.assert_close(by_eigenvalues(grams), by_products(grams))
+
+
+def test_the_rows_of_a_convolution_are_those_of_a_matrix() -> None:
+    start = torch.randn(6, 4, 3, generator=torch.Generator().manual_seed(4))
+    weight, matrix = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.reshape(6, 12).clone())
+    optimizers = Muon([weight], lr=0.1), Muon([matrix], lr=0.1)
+    for _ in range(3):
+        weight.grad = torch.randn(6, 4, 3, generator=torch.Generator().manual_seed(5))
+        matrix.grad = weight.grad.reshape(6, 12)
+        for optimizer in optimizers:
+            optimizer.step()
+    assert not torch.equal(weight, start)
+    torch.testing.assert_close(weight.flatten(start_dim=1), matrix)
+
+
+@pytest.mark.parametrize("shape", [(48, 8), (8, 40), (12, 12)])
+def test_makes_the_steps_of_torchs_muon(shape: tuple[int, int]) -> None:
+    start = torch.randn(*shape, generator=torch.Generator().manual_seed(2))
+    ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
+    optimizers = (
+        Muon([ours], lr=0.01),
+        torch.optim.Muon([theirs], lr=0.01, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+    )
+    for step in range(5):
+        gradient = torch.randn(*shape, generator=torch.Generator().manual_seed(10 + step))
+        for parameter, optimizer in zip((ours, theirs), optimizers, strict=True):
+            parameter.grad = gradient.clone()
+            optimizer.step()
+    moved = (ours - start).norm()
+    assert (ours - theirs).norm() < 0.02 * moved  # torch iterates in bfloat16

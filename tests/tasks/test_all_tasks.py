@@ -77,33 +77,27 @@ WORDS = "expected a list of words"
     [
         ("ner", " ", "' ' has no tokens"),
         ("ner", {"words": []}, "field text: is missing; there are words"),
-        *(("ner", {"tokens": tokens}, f"{WORDS} without spaces") for tokens in ([], ["New York"], ["a", 1], [""])),
+        ("ner", {"tokens": ["New York"]}, f"{WORDS} without spaces"),
         ("ner", {"tokens": ["Jane"], "text": "Ann"}, "token 0, 'Jane', does not match the text"),
         ("sst", "", "'' has no tokens; expected a text"),
         ("sst", {"tekst": "so so"}, "field text: is missing"),
-        *(("sst", {"tokens": tokens}, WORDS) for tokens in ([], ["so", 1], [""])),
+        ("sst", {"tokens": ["so", 1]}, WORDS),
         ("nli", "A dog.", "has 0 tabs; expected a premise, a tab and a hypothesis"),
         ("nli", {"premise": "A dog."}, "the pair: field hypothesis: is missing; there are premise"),
-        ("nli", {"premise": 3, "hypothesis": "A"}, "the pair: field premise: is a number; expected text"),
         ("nli", {"premise": "A", "hypothesis": " "}, "the hypothesis ' ' has no tokens"),
-        *(("nli", {"premise": tokens, "hypothesis": "A"}, f"premise: is .*; {WORDS}") for tokens in ([], ["A", ""])),
+        ("nli", {"premise": [], "hypothesis": "A"}, WORDS),
         ("qa", "Who won?", "has 0 tabs; expected a question, a tab and a passage"),
         ("qa", {"question": "Who won?"}, "field context: is missing"),
         ("qa", {"question": "Who?", "context": " "}, "question 'Who?', context ' ': one of them has no tokens"),
         *(
             ("srl", line, "marks no predicate; expected one word between asterisks")
-            for line in ("", "Ann sang", "Ann *sang", "Ann ** sang", "*Ann* *sang*", "Ann * * sang", "Ann *sang it*")
+            for line in ("Ann sang", "Ann *sang", "Ann ** sang", "*Ann* *sang*", "Ann *sang it*")
         ),
         ("srl", "Ann *\u200b* sang", "there is no token between the asterisks"),
-        ("srl", {}, "the sentence: field text: is missing"),
         ("srl", {"tokens": ["Ann"]}, "the sentence: field predicate: is missing"),
         ("srl", {"tokens": ["Ann"], "predicate": 1}, "field predicate: is 1; expected 0 to 0"),
         ("coref", " ", "has no tokens; expected the sentences of a document"),
-        ("coref", {}, "the document: field text: is missing"),
-        *(
-            ("coref", {"sentences": some}, "expected a list of lists of words, none empty")
-            for some in ([], [["Ann"], []])
-        ),
+        ("coref", {"sentences": [["Ann"], []]}, "expected a list of lists of words, none empty"),
         ("coref", {"sentences": ["Ann slept"]}, f"a sentence is Ann slept; {WORDS}"),
         ("coref", {"sentences": [["Ann"]], "speakers": [1]}, "expected a list of names"),
         ("coref", {"sentences": [["Ann"]], "speakers": ["a", "b"]}, "there are 2 speakers but 1 sentences"),

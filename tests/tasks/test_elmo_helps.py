@@ -26,7 +26,7 @@ def test_senses_in_unseen_contexts_are_told_apart_with_elmo_only(tmp_path: Path)
         (tmp_path / name).write_text(columns(LEARNT))
     (tmp_path / "test.conll").write_text(columns(UNSEEN))
     common = "min_word_count=1 train_word_vectors=true character_dim=0 first_dim=16 second_dim=16 batch_size=18"
-    common += " learning_rate=0.03 max_epochs=100 patience=100 dropout_rate=0 output_dropout_rate=0"
+    common += " learning_rate=0.03 max_epochs=60 patience=60 dropout_rate=0 output_dropout_rate=0"
     found: dict[str, float] = {}
     for elmo, word_dim in (("none", 16), ("input", 0)):
         config = task_recipe("named-entities", "cpu", [*common.split(), f"elmo={elmo}", f"word_dim={word_dim}"])

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.embedding import ElmoEmbedding
+from elmokit.formats.read import read_bilm
 from elmokit.tasks.config import ElmoInput, InputConfig
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.word_table import new_word_table
@@ -104,32 +105,29 @@ def test_elmo_is_read_where_it_is_asked_for(bilm: str, position: str, input_dim:
     assert torch.equal(out.inputs[:2, :, :4], plain.inputs)  # the arms differ in ELMo alone
 
 
-@pytest.mark.parametrize("layers", ["average", "top", "1", "0.1,0.3,0.6"])
-def test_each_choice_of_layers_is_what_elmo_gives(bilm: str, layers: str):
-    inputs = make(NO_WORDS, character_dim=0, elmo=ElmoInput("input", bilm, layers=layers))
-    choice = [0.1, 0.3, 0.6] if "," in layers else int(layers) if layers.isdecimal() else layers
-    expected = Elmo.from_pretrained(bilm, device="cpu").encode(TRAINING, layers=choice)  # type: ignore[call-overload]
-    out = inputs(TRAINING).inputs.detach()
-    for row, tokens, want in zip(out, TRAINING, expected, strict=True):
-        np.testing.assert_allclose(row[: len(tokens)], want, atol=1e-3, rtol=1e-3)
-    assert inputs.penalty().item() == 0
-
-
-def test_each_position_has_a_mix_of_its_own_whose_weights_are_penalised(bilm: str):
-    inputs = make(PLAIN, elmo=ElmoInput("both", bilm, penalty=0.5))
-    assert inputs.elmo is not None and len(inputs.elmo.mixes) == 2
-    first, second = inputs.elmo.mixes
-    before = inputs(TRAINING)
-    assert torch.equal(before.inputs[..., 4:], before.outputs)  # both start as the average
-    with torch.no_grad():
-        for mix, values in ((first, [1.0, 2.0, 0.0]), (second, [0.0, 0.0, 3.0])):
-            mix.weights.copy_(torch.tensor(values))  # type: ignore[operator]
-    after = inputs(TRAINING)
-    assert not torch.equal(after.inputs[..., 4:], after.outputs)
-    assert inputs.penalty().item() == pytest.approx(0.5 * (5 + 9))
-    inputs.penalty().backward()
-    assert first.weights.grad.tolist() == [1, 2, 0]  # type: ignore[union-attr]
-    assert make(PLAIN).penalty().item() == 0
+@pytest.mark.parametrize(
+    ("settings", "arguments"),
+    [
+        ({"layers": "average"}, {"layers": "average"}),
+        ({"layers": "1"}, {"layers": 1}),
+        ({"layers": "0.1,0.3,0.6"}, {"layers": [0.1, 0.3, 0.6]}),
+        ({"layer_norm": True, "penalty": 0.5}, {"layer_norm": True, "penalty_factor": 0.5}),
+        ({"rescale": True}, {"rescale": True}),
+    ],
+)
+def test_settings_of_elmo_are_those_of_an_embedding(bilm: str, settings: dict[str, Any], arguments: dict[str, Any]):
+    inputs = make(NO_WORDS, character_dim=0, elmo=ElmoInput("both", bilm, **settings))
+    embedding = ElmoEmbedding(read_bilm(bilm)[0], num_mixes=2, dropout_rate=0.0, **arguments)
+    inputs.measure_scales(TRAINING)  # which does nothing without `rescale`
+    if embedding.scales is not None:
+        embedding.measure_scales(TRAINING)
+    weights = {name: torch.arange(3.0) + int(name[6]) for name in embedding.state_dict() if name.endswith("x.weights")}
+    for module in (embedding, inputs.elmo):
+        module.load_state_dict(module.state_dict() | weights)
+    found = inputs(TRAINING)
+    for mix, vectors in zip(embedding(TRAINING).mixes, (found.inputs, found.outputs), strict=True):
+        torch.testing.assert_close(vectors, mix, atol=2e-3, rtol=1e-3)  # of activations in float16
+    assert inputs.penalty().item() == pytest.approx(embedding.penalty().item())
 
 
 def test_dropout_is_for_training_and_different_at_both_positions(bilm: str):
@@ -138,42 +136,6 @@ def test_dropout_is_for_training_and_different_at_both_positions(bilm: str):
     out = inputs.train()(TRAINING)
     assert not torch.equal(out.inputs[..., 4:], out.outputs)
     assert torch.equal(out.inputs[..., :4], inputs.eval()(TRAINING).inputs[..., :4])
-
-
-def test_layer_norm_makes_every_layer_of_a_batch_of_mean_0_and_variance_1(bilm: str):
-    inputs = make(PLAIN, elmo=ElmoInput("output", bilm, layer_norm=True, layers="2"))
-    out = inputs(TRAINING)
-    real = out.outputs[out.mask].detach()
-    assert float(real.mean()) == pytest.approx(0, abs=1e-6) and float(real.var(correction=0)) == pytest.approx(1)
-    assert not out.outputs[~out.mask].any()
-
-
-def test_rescaled_layers_are_as_large_as_each_other_on_the_training_set_and_stay_so(bilm: str):
-    elmo_input = ElmoInput("input", bilm, rescale=True)
-    inputs = make(PLAIN, word_dim=0, elmo=elmo_input)
-    before = inputs([["the", "cat"]]).inputs
-    inputs.measure_scales(TRAINING)
-    assert inputs.elmo is not None
-    elmo = Elmo.from_pretrained(bilm, device="cpu")
-    tokens = np.concatenate(elmo.encode(TRAINING, layers="all"), axis=1)
-    expected = torch.from_numpy(np.sqrt((tokens**2).mean(axis=(1, 2))))
-    torch.testing.assert_close(inputs.elmo.scales, expected, rtol=1e-3, atol=0)  # of activations in float16
-    layers = torch.from_numpy(elmo.encode([["the", "cat"]], layers="all")[0]) / expected[:, None, None]
-    torch.testing.assert_close(inputs([["the", "cat"]]).inputs[0], layers.mean(dim=0), rtol=0, atol=2e-3)
-
-    other = make(PLAIN, word_dim=0, elmo=elmo_input)  # kept with the weights, not measured again
-    other.load_state_dict(inputs.state_dict())
-    assert torch.equal(other([["dog", "sat"]]).inputs, inputs([["dog", "sat"]]).inputs)
-    plain = make(PLAIN, word_dim=0, elmo=replace(elmo_input, rescale=False))
-    plain.measure_scales(TRAINING)
-    assert torch.equal(plain([["the", "cat"]]).inputs, before)
-
-
-def test_padding_and_the_other_sentences_change_nothing(bilm: str):
-    inputs = make(NO_WORDS, word_dim=4, elmo=ElmoInput("both", bilm))
-    alone, together = inputs([["the", "dog"]]), inputs([["a", "cat", "ran", "unseen"], ["the", "dog"]])
-    torch.testing.assert_close(alone.inputs[0], together.inputs[1, :2], atol=1e-6, rtol=0)
-    torch.testing.assert_close(alone.outputs[0], together.outputs[1, :2], atol=1e-6, rtol=0)
 
 
 def test_a_bilm_that_is_trained_too_starts_with_the_same_vectors_and_gets_gradients(bilm: str):

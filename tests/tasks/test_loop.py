@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.tasks.batching import num_tokens, predict_all, training_batches
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import InputConfig, TrainingConfig
 from elmokit.tasks.loop import TaskTraining
@@ -68,20 +70,13 @@ def test_the_penalty_of_the_inputs_is_part_of_the_loss(toy: Toy, tmp_path: Path)
     assert lone.weight.tolist() == [-1.5, -1.5]
 
 
-def test_training_ends_when_patience_does(toy: Toy, tmp_path: Path):
+def test_training_ends_when_patience_does_but_not_before_the_least_number_of_steps(toy: Toy, tmp_path: Path):
     progress = lone_training(toy, tmp_path, [10, 30, 30, 20, 25, 99], patience=3).run()
     assert (progress.epoch, progress.best_epoch, progress.best_score) == (5, 2, 30)
     best = load_file(tmp_path / "model.safetensors")
     assert best["weight"].tolist() == [-2, -2]  # of the second epoch
-
-
-def test_patience_does_not_end_training_before_the_least_number_of_steps(toy: Toy, tmp_path: Path):
-    scores = [30, 20, 25, 20, 10, 99]
-    progress = lone_training(toy, tmp_path, scores, patience=2, min_steps=5).run()
+    progress = lone_training(toy, tmp_path, [30, 20, 25, 20, 10, 99], patience=2, min_steps=5).run()
     assert (progress.epoch, progress.step, progress.best_epoch) == (5, 5, 1)
-    config = TrainingConfig(patience=2, min_steps=5, max_epochs=9)
-    assert progress.converged(config)
-    assert not progress.converged(replace(config, min_steps=6))
 
 
 def test_a_small_training_set_is_read_as_often_as_an_epoch_needs(toy: Toy, tmp_path: Path):
@@ -154,3 +149,33 @@ def test_each_optimiser_goes_on_exactly(toy: Toy, tmp_path: Path, optimizer: str
     assert rest.progress.epoch == 2
     rest.run()
     assert torch.equal(rest.model.get_parameter("weight"), whole.model.get_parameter("weight"))
+
+
+def test_an_epoch_has_every_example_once_in_batches_of_similar_length(toy: Toy):
+    randomness = random.Random(1)
+    examples = [toy.from_json({"tokens": ["a"] * randomness.randint(1, 60)}) for _ in range(203)]
+    epoch = training_batches(toy, examples, size=8, seed="0 0")
+    assert sorted(map(id, (example for batch in epoch for example in batch))) == sorted(map(id, examples))
+    assert sorted(map(len, epoch)) == [3, *[8] * 25]
+    spread = [max(lengths) - min(lengths) for lengths in ([num_tokens(toy, each) for each in batch] for batch in epoch)]
+    assert sum(spread) / len(spread) < 15
+    starts = [num_tokens(toy, batch[0]) for batch in epoch]
+    assert starts != sorted(starts) and starts != sorted(starts, reverse=True)
+    assert (
+        epoch
+        == training_batches(toy, examples, size=8, seed="0 0")
+        != training_batches(toy, examples, size=8, seed="0 1")
+    )
+
+
+def test_predictions_come_in_the_order_of_the_examples_and_training_goes_on(toy: Toy):
+    class Echo(nn.Module):
+        def predict(self, examples: list[Any]) -> list[int]:
+            assert not self.training and not torch.is_grad_enabled() and len(examples) <= 3
+            return [len(example.tokens) for example in examples]
+
+    model: Any = Echo()
+    examples = [toy.from_json({"tokens": ["a"] * length}) for length in (3, 1, 4, 1, 5, 9, 2, 6)]
+    assert predict_all(toy, model, examples, batch_size=3) == [3, 1, 4, 1, 5, 9, 2, 6]
+    assert model.training
+    assert predict_all(toy, model, [], batch_size=3) == []

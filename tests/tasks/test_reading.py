@@ -84,12 +84,8 @@ def test_questions_are_set_apart_with_their_article(tmp_path: Path):
     data = read_data(task, splits, with_settings(recipe_config(task, "cpu"), ["dev_share=0.34"]))
     assert [question.article for question in data.dev] == ["article 4"] * 2 + ["article 1"] * 2
     assert len(data.train) == 8
-    assert [question.article for question in read_data(task, splits, recipe_config(task, "cpu")).dev] == [
-        "article 0",
-        "article 0",
-        "article 1",
-        "article 1",
-    ]
+    dev = read_data(task, splits, recipe_config(task, "cpu")).dev
+    assert [question.article for question in dev] == ["article 0"] * 2 + ["article 1"] * 2
 
 
 def test_equal_sentences_of_trees_are_on_one_side_whatever_their_lines_and_files(tmp_path: Path):

@@ -5,6 +5,7 @@ import json
 import pickle
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
@@ -181,10 +184,15 @@ def test_raw_text_and_data_without_labels_that_are_not_named_so_are_told_from_da
             list(TrainedTask(task, record, trained.model).predict_file(path))
 
 
-def change_model(run_dir: Path, model: str) -> None:
+def change_config(run_dir: Path, part: str | None, **values: object) -> None:
     config = json.loads((run_dir / "config.json").read_text())
-    config["inputs"]["elmo"]["model"] = model
+    (config if part is None else config[part]).update(values)
     (run_dir / "config.json").write_text(json.dumps(config))
+
+
+def change_model(run_dir: Path, model: str) -> None:
+    elmo = json.loads((run_dir / "config.json").read_text())["inputs"]["elmo"]
+    change_config(run_dir, "inputs", elmo=elmo | {"model": model})
 
 
 def test_a_run_without_elmo_takes_no_bilm(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
@@ -238,13 +246,82 @@ def test_what_is_not_a_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bil
     (copy / "model.safetensors").unlink()
     with pytest.raises(FileNotFoundError, match="the first epoch of the run has not ended"):
         load_task(copy, task=toy)
-    config = json.loads((copy / "config.json").read_text())
-    (copy / "config.json").write_text(json.dumps(config | {"version": 3}))
+    change_config(copy, None, version=3)
     with pytest.raises(ValueError, match="has version 3; this elmokit reads version 2"):
         load_task(copy, task=toy)
     (copy / "config.json").write_text("{")
     with pytest.raises(ValueError, match="is not valid JSON"):
         load_task(copy, task=toy)
+
+
+@pytest.fixture
+def strangers(run_dir: Path, tmp_path: Path) -> Path:
+    """A copy of the run, whose damage is one error that names the file, before memory is taken."""
+    return Path(shutil.copytree(run_dir, tmp_path / "run"))
+
+
+@pytest.mark.parametrize(
+    ("part", "values", "message"),
+    [
+        ("model", {"hidden_dim": 20_000}, r"model.safetensors: tensor encode\..* has shape .*; the model that config"),
+        ("inputs", {"character_dim": 1 << 53}, r"config.json: describes no model: "),
+        ("model", {"third_dim": 3}, r"config.json: field model.third_dim: is not known"),
+        ("inputs", {"character_filters": [[2, 1 << 30]]}, r"model.safetensors: tensor inputs.characters.* has shape"),
+        ("inputs", {"character_filters": [[2, 4]] * 65}, r"config.json: field inputs.character_filters: has 65"),
+        ("inputs", {"max_characters": 1 << 30}, r"config.json: inputs: max_characters is 1073741824; expected"),
+        (None, {"symbols": ["O"] * 1001}, r"config.json: symbols has 1,001 entries; expected at most 1,000"),
+        (None, {"examples": {"train": {"examples": -1}}}, r"config.json: field examples.train.examples: is -1"),
+    ],
+)
+def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_taken(
+    strangers: Path, toy: Toy, monkeypatch: pytest.MonkeyPatch, part: str | None, values: dict[str, Any], message: str
+):
+    change_config(strangers, part, **values)
+    for module in ("saved", "train"):
+        monkeypatch.setattr(f"elmokit.tasks.{module}.new_model", lambda *_, **__: pytest.fail("memory is taken"))
+    with pytest.raises(ValueError, match=message):
+        load_task(strangers, task=toy, device="cpu")
+    if values == {"hidden_dim": 20_000}:  # a run that is resumed is compared with its checkpoint
+        with pytest.raises(ValueError, match=message.replace("model", "checkpoint", 1) + ".*Nothing was changed"):
+            resume_task(strangers, task=toy, device="cpu")
+
+
+@pytest.mark.parametrize("name", ["config.json", "words.json"])
+def test_links_out_of_the_folder_are_not_followed(strangers: Path, toy: Toy, tmp_path: Path, name: str):
+    (strangers / name).rename(tmp_path / "elsewhere")
+    (strangers / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=rf"{name}: is a link out of its folder, and is not followed"):
+        load_task(strangers, task=toy, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensors: tensors.pop("score.bias"), "is missing; config.json describes a model with it"),
+        (lambda tensors: tensors.update(more=torch.ones(2)), "is not part of the model"),
+        (lambda tensors: tensors["score.bias"].fill_(torch.nan), "has numbers that are not finite"),
+    ],
+)
+def test_weights_that_are_not_those_of_the_config_are_refused(
+    strangers: Path, toy: Toy, change: Callable[[dict[str, torch.Tensor]], object], message: str
+):
+    tensors = load_file(strangers / "model.safetensors")
+    change(tensors)
+    save_file(tensors, strangers / "model.safetensors")
+    with pytest.raises(ValueError, match=f"model.safetensors: tensor (score.bias|more): {message}"):
+        load_task(strangers, task=toy, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("learnt", "message"),
+    [(["a"], r"words.safetensors: tensor vectors: has .* vectors, but words.json 2 words"), (["a", "a"], "more than")],
+)
+def test_words_that_are_not_those_of_the_vectors_are_refused(
+    strangers: Path, toy: Toy, learnt: list[str], message: str
+):
+    (strangers / "words.json").write_text(json.dumps({"learnt": learnt, "fixed": []}))
+    with pytest.raises(ValueError, match=message):
+        load_task(strangers, task=toy, device="cpu")
 
 
 @pytest.mark.usefixtures("known_toy")
@@ -291,23 +368,16 @@ def test_the_verbs_train_go_on_score_and_predict(
             "train --resume RUN --train DATA/train.tsv --dev DATA/test.tsv",
             "the training or development set has changed since the run began",
         ),
-        ("train --resume RUN --data NEW", "o such file"),
+        ("train --resume RUN --data NEW", "there is no such folder"),
         ("train --resume RUN --model nowhere", "no model 'nowhere'"),
         ("train --resume RUN --test DATA/test.tsv", "the test files of --data and --resume are known"),
         ("train toy --data DATA --train DATA/train.tsv --run NEW", "give it or --train FILE and --dev FILE, not both"),
         ("train toy --data DATA --test DATA/test.tsv --run NEW", "needs --train FILE"),
         ("train toy --train DATA/train.tsv --run NEW --test", "--test needs a FILE next to --train FILE"),
         ("train toy --train DATA/none.tsv --run NEW", "there is no such file"),
-        ("train none --data DATA --run NEW", "no task 'none'"),
-        ("train toy --data DATA --run NEW --recipe gpu", "unknown recipe 'gpu' of toy"),
-        ("train toy --data DATA --run NEW --elmo input --model nowhere", "no model 'nowhere'"),
         ("train toy --data DATA --run NEW --word-vectors nowhere", "nowhere: there is no such file"),
-        ("train toy --data DATA --run RUN", "already holds a run"),
         ("train ner --data DATA/dev.tsv --run NEW", "dev.tsv is a file; expected a folder with the files of named ent"),
         ("train toy --data DATA --run NEW --cache X --no-cache", "cannot be combined"),
-        ("evaluate RUN NEW/dev.tsv", "there is no such file"),
-        ("evaluate NEW DATA", "is not a run folder"),
-        ("predict RUN NEW/no.txt", "there is no such file"),
         ("predict RUN DATA/dev.tsv -o NEW/out", "does not exist; create it first"),
         ("predict RUN DATA/dev.tsv#:2 -o DATA/dev.tsv", "dev.tsv would be replaced by the output"),
     ],

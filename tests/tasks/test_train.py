@@ -183,7 +183,7 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, whol
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("torn", ["words.safetensors", "model.safetensors", "checkpoint.safetensors"])
+@pytest.mark.parametrize("torn", ["model.safetensors", "checkpoint.safetensors"])
 def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same_bits(
     run: Run, whole: Path, toy: Toy, tmp_path: Path, torn: str
 ):
@@ -192,17 +192,12 @@ def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same
 
         def fill_the_disk(*given: Any) -> Any:
             full_disk.enter_context(files_of_at_most((whole / torn).stat().st_size - 10))
-            return toy.symbols(*given) if torn == "words.safetensors" else toy.score(*given)
+            return toy.score(*given)
 
-        filling = "symbols" if torn == "words.safetensors" else "score"
         with pytest.raises(OSError, match="File too large") as caught:
-            run("broken", *EVERYTHING, task=replace(toy, **{filling: fill_the_disk}), cache=whole.parent / "cache")
+            run("broken", *EVERYTHING, task=replace(toy, score=fill_the_disk), cache=whole.parent / "cache")
     assert caught.value.filename == str(broken / torn)
-    if torn == "words.safetensors":
-        run("broken", *EVERYTHING)
-    else:
-        resume_task(broken, task=toy, device="cpu")
-    assert contents(broken) == contents(whole)
+    assert contents(resume_task(broken, task=toy, device="cpu")) == contents(whole)
 
 
 def test_the_seed_decides_and_chooses_a_share_of_the_training_set(
@@ -346,18 +341,11 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (truncate("model.safetensors"), r"model\.safetensors: its tensors end at"),
     (lambda run_dir: (run_dir / "model.safetensors").unlink(), r"model\.safetensors: there is no such file"),
     (lambda run_dir: (run_dir / "checkpoint.safetensors").unlink(), "is missing, and the run has finished more than"),
-    (lambda run_dir: (run_dir / "checkpoint.safetensors").write_bytes(b"[" * 100_000), "is not a safetensors file"),
     (flip_a_bit, r"checkpoint\.safetensors: does not have the checksum that was written with it"),
     (edit_checkpoint(lambda tensors, _: tensors.pop("model.encode.weight")), "tensor encode.weight: is missing"),
     (edit_checkpoint(lambda tensors, _: tensors.pop("optimizer.0.exp_avg")), "optimizer.0.exp_avg: is missing"),
-    (edit_checkpoint(lambda tensors, _: tensors.update({"x": torch.ones(1)})), "tensor x: does not belong"),
-    (
-        edit_checkpoint(lambda tensors, _: tensors.update({"model.encode.weight": torch.ones(2)})),
-        r"encode.weight: has shape \(2,\); the model that config.json describes has \(8, ",
-    ),
     (edit_checkpoint(lambda tensors, _: tensors["optimizer.0.exp_avg"].fill_(math.nan)), "not finite"),
     (edit_checkpoint(lambda _, progress: progress.pop("step")), "field progress.step: is missing"),
-    (edit_checkpoint(lambda _, progress: progress.update(epoch="two")), "field progress.epoch: is text"),
 ]
 
 

@@ -1,8 +1,9 @@
 """Fixtures that several rooms share: a toy task of two lines, its data, and two tiny biLMs."""
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
+from elmokit.tasks.config import InputConfig, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
-from elmokit.tasks.task import Prediction, Reading, Task
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, own_tokens
 from elmokit.tasks.task_model import TaskModel
 
 Write = Callable[[str], Path]
@@ -32,6 +33,14 @@ def write(tmp_path_factory: pytest.TempPathFactory) -> Write:
         return path
 
     return write_text
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
 
 
 class StandInInputs(nn.Module):
@@ -103,10 +112,6 @@ class ToyModel(TaskModel):
         return [self.labels[index] for index in self.logits(examples).argmax(dim=1).tolist()]
 
 
-def _find(folder: Path) -> Splits:
-    return Splits(*((folder / name,) for name in ("train.tsv", "dev.tsv", "test.tsv")))
-
-
 def _read(path: Path, config: ToyConfig, training: bool) -> Reading[ToyExample]:
     reading = Reading[ToyExample]([])
     for line in path.read_text().splitlines():
@@ -125,10 +130,6 @@ def _score(examples: Sequence[ToyExample], predictions: Sequence[str]) -> Mappin
 
 def _symbols(examples: Iterable[ToyExample]) -> list[str]:
     return sorted({example.label or "" for example in examples})
-
-
-def _sentences(example: ToyExample) -> list[list[str]]:
-    return [example.tokens]
 
 
 def _build(config: ToyConfig, inputs: TokenInputs, symbols: Sequence[str]) -> ToyModel:
@@ -164,9 +165,9 @@ def _tiny() -> TaskConfig:
 TOY = Task[ToyExample, str](
     name="toy",
     metric="accuracy",
-    find=_find,
+    find=partial(find_splits, names=[("train.tsv", "dev.tsv", "test.tsv")], task_name="toys"),
     read=_read,
-    sentences=_sentences,
+    sentences=own_tokens,
     symbols=_symbols,
     build=_build,
     score=_score,

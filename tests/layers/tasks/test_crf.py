@@ -6,17 +6,12 @@ from itertools import product
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
 from elmokit.layers.tasks.crf import CRF, bio_transitions, bioul_transitions, viterbi
-from elmokit.metrics.spans import spans_from_tags, tags_from_spans
 
 LENGTHS = [4, 1, 3]
 MASK = torch.arange(4) < torch.tensor(LENGTHS)[:, None]
-BIO = ["O", "B-X", "I-X", "I-Y", "B-Y"]
-BIOUL = ["L-X", "O", "B-X", "I-X", "U-X", "B-Y", "L-Y", "U-Y", "I-Y"]
 
 
 def random_crf(*, boundary_scores: bool) -> tuple[CRF, Tensor]:
@@ -61,19 +56,6 @@ def pairs(path: tuple[int, ...], boundary: int) -> list[tuple[int, int]]:
     return list(zip([boundary, *path], [*path, boundary], strict=True))
 
 
-def test_neighbours_in_the_batch_and_padding_change_nothing():
-    crf, scores = random_crf(boundary_scores=True)
-    labels = torch.tensor([[0, 1, 2, 0], [2, 0, 0, 0], [1, 1, 0, 0]])
-    together, decoded = crf.log_likelihood(scores, MASK, labels=labels), crf.decode(scores, MASK)
-    spoilt, spoilt_labels = scores.masked_fill(~MASK[..., None], 1e6), labels.masked_fill(~MASK, 99)
-    torch.testing.assert_close(crf.log_likelihood(spoilt, MASK, labels=spoilt_labels), together)
-    assert crf.decode(spoilt, MASK) == decoded
-    for row, length in enumerate(LENGTHS):
-        alone = scores[row : row + 1, :length], MASK[row : row + 1, :length]
-        torch.testing.assert_close(crf.log_likelihood(*alone, labels=labels[row : row + 1, :length])[0], together[row])
-        assert crf.decode(*alone) == [decoded[row]]
-
-
 def test_a_sentence_without_tokens_has_the_empty_sequence_for_certain():
     crf, scores = random_crf(boundary_scores=True)
     mask = MASK.clone()
@@ -99,27 +81,6 @@ def test_bio_and_bioul_allow_what_the_papers_say():
         *("O O", "O B", "O U", "O |", "L O", "L B", "L U", "L |", "U O", "U B", "U U", "U |"),
         *("L-Y O", "L-Y B", "L-Y U", "L-Y |", "B I", "B L", "I I", "I L", "| O", "| B", "| U", "| |"),
     }
-
-
-@settings(max_examples=50)
-@given(
-    data=st.data(),
-    scheme=st.sampled_from(["BIO", "BIOUL"]),
-    length=st.integers(1, 6),
-    learned=st.booleans(),
-)
-def test_never_emits_an_illegal_sequence(data: st.DataObject, scheme: str, length: int, learned: bool):
-    labels, matrix = (BIO, bio_transitions(BIO)) if scheme == "BIO" else (BIOUL, bioul_transitions(BIOUL))
-    values = st.floats(-1e4, 1e4, width=32)
-    size = length * len(labels)
-    scores = torch.tensor(data.draw(st.lists(values, min_size=size, max_size=size))).reshape(1, length, len(labels))
-    mask = torch.ones(1, length, dtype=torch.bool)
-    if learned:
-        decoded = CRF(num_labels=len(labels), boundary_scores=True).decode(scores, mask, allowed=matrix)
-    else:
-        decoded = viterbi(scores, mask, allowed=matrix)
-    tags = [labels[label] for label in decoded[0]]
-    assert tags_from_spans(spans_from_tags(tags), num_tokens=length, scheme=scheme) == tags
 
 
 def test_refuses_what_cannot_be_decoded():

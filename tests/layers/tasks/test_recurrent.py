@@ -82,6 +82,13 @@ def sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-value))
 
 
+def outputs_of_two_tokens(layer: HighwayLSTMLayer | CoupledLSTMLayer, *, reads_backward: bool) -> list[float]:
+    """In the order in which the layer, which has one unit, reads 1.5 and -0.5."""
+    order = [1, 0] if reads_backward else [0, 1]
+    inputs = torch.tensor([1.5, -0.5])[order].reshape(2, 1, 1)
+    return layer(inputs, torch.ones(2, 1, 1)).flatten()[order].tolist()
+
+
 @pytest.mark.parametrize("reads_backward", [False, True])
 def test_a_highway_layer_computed_by_hand(reads_backward: bool):
     layer = HighwayLSTMLayer(input_dim=1, hidden_dim=1, reads_backward=reads_backward, recurrent_dropout_rate=0.0)
@@ -98,10 +105,7 @@ def test_a_highway_layer_computed_by_hand(reads_backward: bool):
         c = sigmoid(f) * c + sigmoid(i) * math.tanh(j)
         h = sigmoid(r) * sigmoid(o) * math.tanh(c) + (1 - sigmoid(r)) * k
         expected.append(h)
-    order = (1, 0) if reads_backward else (0, 1)
-    inputs = torch.tensor([1.5, -0.5])[list(order)].reshape(2, 1, 1)
-    outputs = layer(inputs, torch.ones(2, 1, 1)).flatten()
-    torch.testing.assert_close(outputs[list(order)], torch.tensor(expected))
+    assert outputs_of_two_tokens(layer, reads_backward=reads_backward) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("reads_backward", [False, True])
@@ -121,10 +125,7 @@ def test_a_coupled_layer_computed_by_hand(reads_backward: bool):
         c = (1 - sigmoid(i)) * c + sigmoid(i) * math.tanh(j)
         h = sigmoid(o) * math.tanh(c)
         expected.append(h)
-    order = (1, 0) if reads_backward else (0, 1)
-    inputs = torch.tensor([1.5, -0.5])[list(order)].reshape(2, 1, 1)
-    outputs = layer(inputs, torch.ones(2, 1, 1)).flatten()
-    torch.testing.assert_close(outputs[list(order)], torch.tensor(expected))
+    assert outputs_of_two_tokens(layer, reads_backward=reads_backward) == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_coupled_layer_drops_what_it_remembers_and_nothing_of_what_it_says():
@@ -157,24 +158,17 @@ def test_both_directions_are_those_of_torch_s_gru():
 
 
 def test_starts_with_orthonormal_blocks_and_open_forget_gates():
-    identity = torch.eye(4)
-    layer = HighwayLSTMLayer(input_dim=6, hidden_dim=4, reads_backward=False, recurrent_dropout_rate=0.1)
-    for block in (*layer.input_weight.chunk(6), *layer.recurrent_weight.chunk(5)):
-        torch.testing.assert_close(block @ block.T, identity)
+    settings = {"input_dim": 6, "hidden_dim": 4, "reads_backward": False, "recurrent_dropout_rate": 0.1}
+    layer, coupled, both = HighwayLSTMLayer(**settings), CoupledLSTMLayer(**settings), BiLSTM(input_dim=6, hidden_dim=4)
+    blocks = [*layer.input_weight.chunk(6), *layer.recurrent_weight.chunk(5)]
+    blocks += torch.cat([coupled.input_weight, coupled.recurrent_weight], dim=1).chunk(3)
+    blocks += [*both.forward_lstm.weight_hh_l0.chunk(4), *both.backward_lstm.weight_hh_l0.chunk(4)]
+    for block in blocks:
+        torch.testing.assert_close(block @ block.T, torch.eye(4))
     assert layer.bias.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 16
-
-    coupled = CoupledLSTMLayer(input_dim=6, hidden_dim=4, reads_backward=False, recurrent_dropout_rate=0.1)
-    for block in torch.cat([coupled.input_weight, coupled.recurrent_weight], dim=1).chunk(3):
-        torch.testing.assert_close(block @ block.T, identity)
     assert not coupled.bias.any() and coupled.first_cell.all() and coupled.first_hidden.all()
-
-    both = BiLSTM(input_dim=6, hidden_dim=4)
-    forward, backward = both.forward_lstm, both.backward_lstm
-    for block in (*forward.weight_hh_l0.chunk(4), *backward.weight_hh_l0.chunk(4)):
-        torch.testing.assert_close(block @ block.T, identity)
-    for bias in (forward.bias_hh_l0 + forward.bias_ih_l0, backward.bias_hh_l0 + backward.bias_ih_l0):
-        assert bias.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
-
+    for lstm in (both.forward_lstm, both.backward_lstm):
+        assert (lstm.bias_hh_l0 + lstm.bias_ih_l0).tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
     gru = BiGRU(input_dim=6, hidden_dim=4).forward_gru
     assert 0.03 < gru.weight_ih_l0.std() < 0.06 and gru.weight_ih_l0.abs().max() <= 0.1
     assert not gru.bias_hh_l0.any() and not gru.bias_ih_l0.any()

@@ -41,19 +41,6 @@ def test_a_representation_is_first_last_width_and_head():
     torch.testing.assert_close(represent(encoded, embedded, spans), expected)
 
 
-def test_a_span_does_not_depend_on_the_others():
-    torch.manual_seed(0)
-    represent = SpanRepresentation(encoded_dim=3, max_width=3, width_dim=2, dropout_rate=0.0)
-    encoded, embedded, spans = torch.randn(6, 3), torch.randn(6, 4), enumerate_spans(MASK, max_width=3)
-    together = represent(encoded, embedded, spans)
-    assert together.shape == (10, 3 + 3 + 2 + 4)
-    for index in range(10):
-        alone = Spans(first=spans.first[index : index + 1], last=spans.last[index : index + 1])
-        torch.testing.assert_close(represent(encoded, embedded, alone)[0], together[index])
-    none = Spans(first=spans.first[:0], last=spans.last[:0])
-    assert represent(encoded, embedded, none).shape == (0, 12)
-
-
 def pruned(bounds: list[tuple[int, int]], scores: list[float], *, max_spans: int) -> list[tuple[int, int]]:
     first, last = torch.tensor(bounds, dtype=torch.long).reshape(-1, 2).unbind(1)
     kept = prune_spans(Spans(first=first, last=last), torch.tensor(scores), max_spans=max_spans)

@@ -75,10 +75,8 @@ def test_what_is_not_an_encoder_or_does_not_fit_it_is_refused(lstm: nn.LSTM, wor
     path = tmp_path / "other.safetensors"
     tensors = dict(lstm.state_dict())
     for changed, message in (
-        ({"weight": torch.zeros(2)}, "has no weight_ih_l0 of shape"),
         ({**tensors, "weight_ih_l0": torch.zeros(0, 3)}, "has no weight_ih_l0 of shape"),
         ({**tensors, "extra": torch.zeros(1)}, "tensor extra: does not belong"),
-        ({**tensors, "weight_ih_l0": torch.zeros(20, 3)}, "is torch.float32 of shape"),
         ({name: tensor for name, tensor in tensors.items() if name != "bias_hh_l1"}, "tensor bias_hh_l1: is missing"),
     ):
         write_tensors(path, changed)

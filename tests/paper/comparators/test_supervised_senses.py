@@ -12,8 +12,44 @@ from elmokit.vectors import word_vector_source
 from elmokit.vectors.word_vector_source import WordVectorSource
 from paper.comparators.ims import decayed_sum, train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
-from paper.probes.sense_corpora import SenseSentence
-from toy_sense_sentences import LINES, annotated, senses, sentence, training
+from paper.probes.sense_corpora import Instance, SenseSentence, Word
+from paper.probes.targets import Target
+
+DICTIONARY: dict[Word, tuple[str, ...]] = {
+    ("bank", "NOUN"): ("bank%money", "bank%river"),
+    ("play", "NOUN"): ("play%stage", "play%game"),
+    ("dog", "NOUN"): ("dog%animal", "dog%person"),
+    ("cat", "NOUN"): ("cat%animal", "cat%person"),
+}
+LINES = [
+    ("the bank lends money", "bank%money"),
+    ("a bank gave money", "bank%money"),
+    ("the bank of the river", "bank%river"),
+    ("a bank near a river", "bank%river"),
+    ("an old play by him", "play%stage"),
+    ("the dog barks", "dog%animal"),
+]
+
+
+def annotated(name: str, word: Word, start: int, end: int, *senses: str) -> Instance:
+    return Instance(name, *word, Target(0, start, end), senses)
+
+
+def sentence(name: str, line: str, *senses: str) -> SenseSentence:
+    """A sentence whose word is the first one that the dictionary has."""
+    tokens = line.split()
+    start, word = next((at, (token, "NOUN")) for at, token in enumerate(tokens) if (token, "NOUN") in DICTIONARY)
+    tags = ["NOUN" if token.isalpha() and len(token) > 3 else "X" for token in tokens]
+    return SenseSentence(tokens, tags, [annotated(name, word, start, start + 1, *senses)])
+
+
+def training() -> list[SenseSentence]:
+    return [sentence(str(number), line, sense) for number, (line, sense) in enumerate(LINES)]
+
+
+def senses(word: Word) -> tuple[str, ...]:
+    return DICTIONARY.get(word, ())
+
 
 TAGGER = ["word_dim=12", "hidden_dim=12", "min_count=1", "dropout_rate=0", "learning_rate=0.02", "batch_size=3"]
 
@@ -68,15 +104,6 @@ def test_the_sum_decays_to_a_tenth_within_the_window():
     assert total[11] == total[14] == 1
     assert total[2] == total[23] == pytest.approx(0.1)
     assert total[[1, 12, 13, 24]].tolist() == [0, 0, 0, 0]
-
-
-def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    def absent(module: str) -> None:
-        raise ModuleNotFoundError(module, name="sklearn")
-
-    monkeypatch.setattr("elmokit.system.python.importlib.import_module", absent)
-    with pytest.raises(ValueError, match=r"training sense classifiers needs scikit-learn: pip install"):
-        train_ims(training())
 
 
 def test_the_tagger_learns_the_senses_of_a_toy_corpus_by_heart():

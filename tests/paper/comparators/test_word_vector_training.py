@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,31 +60,6 @@ def test_what_cannot_be_trained_is_refused(shard: Path, tmp_path: Path, capsys: 
         with pytest.raises(ValueError, match=r"no word occurs at least 5 times \(min_count\)"):
             train([shard], tmp_path / "vectors.bin")
     assert not (tmp_path / "vectors.bin").exists()
-
-
-def test_the_defaults_are_those_of_each_program(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    given: list[dict[str, object]] = []
-
-    def stop(**arguments: object) -> None:
-        given.append(arguments)
-        raise KeyboardInterrupt
-
-    for module, name, train in (
-        ("gensim.models", "Word2Vec", train_word2vec),
-        ("gensim.models.fasttext", "FastText", train_fasttext),
-    ):
-        monkeypatch.setattr(f"{module}.{name}", stop)
-        with pytest.raises(KeyboardInterrupt):
-            train([shard], tmp_path / "vectors.bin")
-    word2vec, fasttext = ([one["alpha"], one["sample"], one["ns_exponent"]] for one in given)
-    assert (word2vec, fasttext) == ([0.025, 1e-5, 0.75], [0.05, 1e-4, 0.5])
-
-
-def test_without_gensim_the_error_says_what_to_install(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "gensim.models", None)
-    with pytest.raises(ValueError, match=r"training word vectors needs gensim.*pip install 'elmokit\[comparators\]'"):
-        train_word2vec([shard], tmp_path / "vectors.vec")
-    assert not (tmp_path / "vectors.vec").exists()
 
 
 @pytest.mark.parametrize("train", [train_word2vec, train_fasttext])

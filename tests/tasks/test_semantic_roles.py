@@ -1,15 +1,28 @@
+"""Predicates with their roles: read, written, scored and found."""
+
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
-from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.model import SemanticRoleParser
+from elmokit.tasks.semantic_roles.reader import (
+    Lemma,
+    PredicateInSentence,
+    Proposition,
+    RoleSentence,
+    read_role_sentences,
+)
 from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.task import (
+    TASK,
     from_json,
     from_text,
-    read,
     read_sentences,
     result,
     score,
@@ -18,6 +31,82 @@ from elmokit.tasks.semantic_roles.task import (
     to_text,
     without_labels,
 )
+from task_examples import ANN, PREDICATES, SEMANTIC_ROLES
+
+GOLD = """#begin document (bc/x); part 000
+bc/x   0   0   Ann     NNP   *   -      -    -   -   *   (ARG0*)   (ARG0*)   -
+bc/x   0   1   tried   VBD   *   try    01   -   -   *   (V*)      *         -
+bc/x   0   2   -LRB-   TO    *   sense  -    -   -   *   (ARG1*    *         -
+bc/x   0   3   sang    VB    *   sing   02   -   -   *   *)        (V*)      -
+
+bc/x   0   0   !       .     *   -      -    -   -   *   -
+
+bc/x   0   0   Up      RB    *   give   01   -   -   *   *         -
+bc/x   0   1   gave    VBD   *   -      -    -   -   *   (V*)      -
+
+#end document
+"""
+CONLL2005 = """The    DT    (S(NP*   *      -    -       (A0*
+cat    NN    *)       (X*)   -    -       *)
+sat    VBD   (VP*     *      01   sit     (V*)
+down   RB    *))      *      -    -       (AM-DIR*)
+
+``     ``    (S*)     *      -    -
+"""
+SAT = RoleSentence(
+    ["The", "cat", "sat", "down"], [Proposition(2, ["B-A0", "I-A0", "B-V", "B-AM-DIR"], Lemma(2, "sit"))]
+)
+
+
+def conll2012(*rows: str) -> str:
+    lines = [f"x 0 {number} w{number} NN * - - - - * {row}" for number, row in enumerate(rows)]
+    return "\n".join(["#begin document (x); part 000", *lines, "", "#end document"])
+
+
+def read(path: Path) -> list[RoleSentence]:
+    return list(read_role_sentences(path))
+
+
+def test_reads_conll2012(write):
+    tried = Proposition(1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"], Lemma(1, "try"))
+    sang = Proposition(3, ["B-ARG0", "O", "O", "B-V"], Lemma(3, "sing"))
+    gave = Proposition(1, ["O", "B-V"], Lemma(0, "give"))  # at V, whatever the lemma says
+    assert read(write(GOLD)) == [
+        RoleSentence(["Ann", "tried", "(", "sang"], [tried, sang]),
+        RoleSentence(["!"], []),
+        RoleSentence(["Up", "gave"], [gave]),
+    ]
+
+
+def test_reads_conll2005_with_its_columns_pasted_together(write):
+    assert read(write(CONLL2005)) == [SAT, RoleSentence(['"'], [])]
+    words_and_props = "The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n"
+    assert read(write(words_and_props)) == [SAT]
+    assert read(write("* - (A0*)\n*** sing (V*)\n"))[0].tokens == ["*", "***"]  # words of asterisks
+
+
+def test_a_column_without_v_is_kept_without_a_predicate(write):
+    assert read(write(conll2012("* (V*) -", "* * -")))[0].propositions == [
+        Proposition(None, ["O", "O"]),
+        Proposition(0, ["B-V", "O"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (conll2012("(V*) -", "(A1* -"), "data, lines 2-3, predicate 1, token 1: A1 opens here and is never closed"),
+        (conll2012("(V*) -", "(V*) -"), "data, lines 2-3, predicate 1: V begins at tokens 0, 1; expected one"),
+        (conll2012("(V*) (V*) -", "* * -"), "data, line 2: 'w0' is V of predicate 2 and of another one"),
+        ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles after it"),
+        ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
+        ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))
+
 
 COLUMNS = """#begin document (bc/x); part 000
 bc/x   0   0   Ann     NNP   *   -      -    -   -   *   (ARG0*)   (ARG0*)   (ARG0*)   -
@@ -37,12 +126,12 @@ WITHOUT_V = PredicateInSentence(TOKENS, None, ["B-ARG0", "O", "O", "O"])
 
 def test_an_example_for_each_predicate_and_what_is_left_out_is_counted(write):
     path = write(COLUMNS)
-    training = read(path, SemanticRolesConfig(), True)
+    training = TASK.read(path, SemanticRolesConfig(), True)
     tried, sing, without_v = (replace(example, sentence=0) for example in (TRIED, SING, WITHOUT_V))
     assert training.examples == [tried, sing]  # the columns have three of roles, and only two lemmas
     assert symbols([SING]) == ["O", "B-ARG0", "I-ARG0", "B-V", "I-V"]
     assert training.skipped == {"predicates without a V": 1, "sentences without a predicate": 1}
-    scoring = read(path, SemanticRolesConfig(), False)
+    scoring = TASK.read(path, SemanticRolesConfig(), False)
     assert scoring.examples == [tried, sing, without_v]
     assert scoring.skipped == {"sentences without a predicate": 1}
 
@@ -50,11 +139,11 @@ def test_an_example_for_each_predicate_and_what_is_left_out_is_counted(write):
 def test_long_sentences_are_left_out_of_training_only(write):
     path = write(COLUMNS)
     short = SemanticRolesConfig(max_train_tokens=3)
-    training = read(path, short, True)
+    training = TASK.read(path, short, True)
     assert training.examples == []
     assert training.skipped["predicates in sentences of more than 3 tokens"] == 2
-    assert len(read(path, short, False).examples) == 3
-    assert len(read(path, SemanticRolesConfig(max_train_tokens=0), True).examples) == 2
+    assert len(TASK.read(path, short, False).examples) == 3
+    assert len(TASK.read(path, SemanticRolesConfig(max_train_tokens=0), True).examples) == 2
 
 
 def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
@@ -86,24 +175,11 @@ def test_writes_columns_that_its_reader_reads(write):
     assert [sentence.tokens for sentence in read_again] == [TOKENS] * 3
     assert [sentence.propositions[0].tags for sentence in read_again[:2]] == [TRIED.tags, SING.tags]
     assert read_again[2].propositions == []
-    (example,) = read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
+    (example,) = TASK.read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
     assert to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"  # one cell each
     assert to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
 
 
-GOLD = """#begin document (bc/x); part 000
-bc/x   0   0   Ann     NNP   *   -      -    -   -   *   (ARG0*)   (ARG0*)   -
-bc/x   0   1   tried   VBD   *   try    01   -   -   *   (V*)      *         -
-bc/x   0   2   -LRB-   TO    *   sense  -    -   -   *   (ARG1*    *         -
-bc/x   0   3   sang    VB    *   sing   02   -   -   *   *)        (V*)      -
-
-bc/x   0   0   !       .     *   -      -    -   -   *   -
-
-bc/x   0   0   Up      RB    *   give   01   -   -   *   *         -
-bc/x   0   1   gave    VBD   *   -      -    -   -   *   (V*)      -
-
-#end document
-"""
 PROPS = """-	(ARG0*)	(ARG0*)
 try	(V*)	*
 -	(ARG1*	*
@@ -134,7 +210,7 @@ def test_predicates_of_different_texts_are_blocks_of_their_own_with_words_for_le
 
 def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
     path = write("Ann\t-\t*\nsang\tsing\t*\n\nBob\t-\t(A0*)\nsang\tsing\t*\n")
-    unlabelled, without_v = read(path, SemanticRolesConfig(), False).examples
+    unlabelled, without_v = TASK.read(path, SemanticRolesConfig(), False).examples
     assert unlabelled.predicate is None  # its roles are all missed when it is scored
     assert (without_labels(unlabelled).predicate, without_labels(without_v)) == (1, without_v)
     assert [example.predicate for example in read_sentences(path, SemanticRolesConfig()).examples] == [1, None]
@@ -148,7 +224,6 @@ def test_writes_json_that_its_reader_reads():
         "pieces": [{"text": "to sing", "first": 2, "last": 3, "start": 10, "end": 17}],
     }
     assert from_json(made.to_dict()) == PredicateInSentence(TOKENS, 1, [])
-    assert repr(made) == "<PredicateRoles 'Ann tried to sing': ARG0 'Ann', V 'tried', ARG1 'to sing'>"
 
 
 def test_the_pieces_of_an_argument_are_at_their_places_in_the_text_without_asterisks():
@@ -158,3 +233,32 @@ def test_the_pieces_of_an_argument_are_at_their_places_in_the_text_without_aster
     assert made.arguments[0].text == "No ... never"
     assert [made.text[piece.start : piece.end] for piece in made.arguments[0].pieces] == ["No", "never"]
     assert made.predicate == 5 and made.tokens[5] == "said"
+
+
+@pytest.fixture
+def parser(stand_in_inputs) -> SemanticRoleParser:
+    torch.manual_seed(1)
+    made = SEMANTIC_ROLES.model(stand_in_inputs(SEMANTIC_ROLES.words(), input_dim=8, output_dim=3))
+    nn.init.normal_(made.dense.weight)
+    return made.eval()
+
+
+def test_the_loss_is_the_sum_over_the_tokens(parser: SemanticRoleParser):
+    nn.init.zeros_(parser.dense.weight)  # every tag is as likely as any other
+    assert parser([PREDICATES[0]]).item() == pytest.approx(5 * math.log(len(parser.labels.names)))
+    assert parser(PREDICATES).item() == pytest.approx(17 / 4 * math.log(len(parser.labels.names)))
+
+
+def test_the_predicate_decides(parser: SemanticRoleParser):
+    first, second = PREDICATES[0], PREDICATES[1]
+    asked = PredicateInSentence(ANN, second.predicate, first.tags)
+    assert parser([asked]) != parser([first])
+
+
+def test_without_a_predicate_nothing_is_found_and_nothing_learnt(parser: SemanticRoleParser):
+    nothing = PredicateInSentence(ANN, None, ["B-ARG0", "O", "O", "O", "O"])
+    assert parser.predict([nothing, PREDICATES[0]]) == [["O"] * 5, *parser.predict(PREDICATES[:1])]
+    assert parser.predict([nothing]) == [["O"] * 5]
+    assert parser.predict([]) == []
+    with pytest.raises(ValueError, match="the predicate is token None; expected 0 to 4"):
+        parser([nothing])

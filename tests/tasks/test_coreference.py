@@ -1,0 +1,249 @@
+"""Documents with coreference: read, written, scored and resolved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from elmokit.metrics.coreference import score_coreference
+from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, part_of
+from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
+from elmokit.tasks.coreference.recipes import CoreferenceConfig
+from elmokit.tasks.coreference.task import TASK, from_json, from_text, result, score, symbols, to_text
+from task_examples import COREFERENCE, DOCUMENTS, document
+
+
+def text_of(*sentences: list[str], name: str = "x") -> str:
+    """One document; tokens are w0, w1, ... in each sentence, and the cells those of coreference."""
+    lines = [f"#begin document ({name}); part 001"]
+    for cells in sentences:
+        lines += [f"{name} 1 {row} w{row} NN * - - - Ann * {cell}" for row, cell in enumerate(cells)] + [""]
+    return "\n".join([*lines, "#end document", ""])
+
+
+def read(path: Path) -> list[CoreferenceDocument]:
+    return list(read_coreference_documents(path))
+
+
+def test_reads_documents(write):
+    path = write(text_of(["(7", "7)|(3)", "-"], ["(3)"], name="bc/a") + text_of(["(3)", "(3)"], name="b"))
+    assert read(path) == [
+        CoreferenceDocument(
+            name="bc/a",
+            part=1,
+            sentences=[["w0", "w1", "w2"], ["w0"]],
+            speakers=["Ann"] * 4,
+            clusters=[[(0, 1)], [(1, 1), (3, 3)]],
+        ),
+        CoreferenceDocument(
+            name="b", part=1, sentences=[["w0", "w1"]], speakers=["Ann"] * 2, clusters=[[(0, 0), (1, 1)]]
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "clusters"),
+    [
+        ([["(3", "(3", "3)", "3)"]], [[(0, 3), (1, 2)]]),  # mentions of one entity nest
+        ([["(1", "(2", "1)", "2)"]], [[(0, 2)], [(1, 3)]]),  # those of two cross
+        ([["-"]], []),
+        # in the order in which the scorer meets their numbers: in a cell, the mentions of one token first
+        (
+            [["(5|(4|(3)", "4)", "5)"], ["(1|(3)", "1)|(4)"]],
+            [[(0, 0), (3, 3)], [(0, 2)], [(0, 1), (4, 4)], [(3, 4)]],
+        ),
+    ],
+)
+def test_clusters_of_cells(write, sentences: list[list[str]], clusters: list[list[tuple[int, int]]]):
+    assert read(write(text_of(*sentences)))[0].clusters == clusters
+
+
+def test_a_mention_of_two_clusters_counts_for_the_one_whose_number_comes_last(write):
+    """Scored by hand as scorer 8.01 does: it gives the mention a new id when it meets it again."""
+    (document,) = read(write(text_of(["(0)", "(0)|(1)", "(1)"])))
+    assert document.clusters == [[(0, 0), (1, 1)], [(1, 1), (2, 2)]]
+    assert score_coreference(gold=document.clusters, predicted=[[(1, 1), (2, 2)]]).muc.recalled == 1
+    assert score_coreference(gold=document.clusters, predicted=[[(0, 0), (1, 1)]]).muc.recalled == 0
+    (swapped,) = read(write(text_of(["(0)", "(1)|(0)", "(1)"])))
+    assert swapped.clusters == document.clusters
+
+
+def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):
+    lines = text_of(["(1)", "-", "(1)"]).split("\n")
+    text = "\n".join(line.replace(" ", "\t").removesuffix("-") if line.startswith("x") else line for line in lines)
+    assert read(write(text))[0].clusters == [[(0, 0), (2, 2)]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (text_of(["-"], ["(3", "-"]), "data, line 4: '\\(3' is not closed before the end .*\\(line 5\\)"),
+        (text_of(["(3"], ["3)"]), "data, line 2: '\\(3' is not closed before the end"),
+        (text_of(["-", "3)"]), "data, line 3: '3\\)' closes 3, which is not open"),
+        (text_of(["(3)|"]), "data, line 2: '\\(3\\)\\|' is not a coreference cell"),
+        (text_of(["(a)"]), "data, line 2: '\\(a\\)' is not a coreference cell"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))
+
+
+SENTENCES = [["Ann", "saw", "the", "cat", "."], ["It", "saw", "her", "."]]
+CLUSTERS = [[(0, 0), (7, 7)], [(2, 3), (5, 5)]]
+EXAMPLE = CoreferenceDocument("GUM_news_x", 2, SENTENCES, ["Bob"] * 5 + ["-"] * 4, CLUSTERS)
+
+
+def test_writes_columns_that_its_reader_reads(write):
+    assert list(read_coreference_documents(write(to_text(EXAMPLE, CLUSTERS)))) == [EXAMPLE]
+    reading = TASK.read(write("\n".join([to_text(EXAMPLE, CLUSTERS)] * 2)), CoreferenceConfig(), True)
+    assert reading.examples == [EXAMPLE, EXAMPLE] and not reading.skipped
+
+
+def test_scores_as_conll2012():
+    numbers = score([EXAMPLE, EXAMPLE], [CLUSTERS, [[(0, 0), (7, 7)], [(1, 1), (5, 5)]]])
+    # MUC: 2 + 1 of 4 links. B-cubed: 4 + 2 of 8 mentions wholly and one a half. CEAF-e: 2 + 1 + a half of 4 clusters.
+    assert numbers["muc_f1"] == pytest.approx(100 * 3 / 4)
+    assert numbers["b_cubed_precision"] == pytest.approx(100 * 6.5 / 8)
+    assert numbers["ceaf_e_recall"] == pytest.approx(100 * 3.5 / 4)
+    assert numbers["average_f1"] == pytest.approx(100 * (6 + 6.5 + 7) / 8 / 3)
+    assert numbers["mentions_f1"] == pytest.approx(100 * 7 / 8)
+
+
+def test_labels_are_genres():
+    other = CoreferenceDocument("bc/cnn/00/cnn_0000", 0, SENTENCES, ["-"] * 9, [])
+    nameless = CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
+    novel = CoreferenceDocument("the_old_house", 0, SENTENCES, ["-"] * 9, [])  # a title, not a genre of GUM
+    assert symbols([EXAMPLE, other, nameless, novel, EXAMPLE]) == ["bc", "news"]
+
+
+def test_reads_json():
+    named = CoreferenceDocument("bc/x", 0, SENTENCES, ["Bob"] * 5 + ["Ann"] * 4, [])
+    assert from_json({"sentences": SENTENCES, "speakers": ["Bob", "Ann"], "name": "bc/x"}) == named
+    made = from_json({"text": "Ann saw the cat. It saw her.", "name": "bc/x"})
+    assert (made.name, made.sentences, made.speakers) == ("bc/x", SENTENCES, ["-"] * 9)
+    assert from_json(result(EXAMPLE, CLUSTERS).to_dict()).sentences == SENTENCES
+    assert from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
+    assert from_text("Ann saw the cat. It saw her.") == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
+
+
+def test_writes_json():
+    made = result(EXAMPLE, CLUSTERS)
+    assert made.to_dict()["name"] == "GUM_news_x" and made.to_dict()["sentences"] == SENTENCES
+    assert made.to_dict()["clusters"][1] == [
+        {"text": "the cat", "first": 2, "last": 3, "start": 8, "end": 15},
+        {"text": "It", "first": 5, "last": 5, "start": 18, "end": 20},
+    ]
+
+
+def test_mentions_are_at_their_places_in_the_text():
+    text = "  Ann saw the\tcat.  It  saw “her”.  "
+    made = result(from_text(text), [[(2, 3), (5, 5)]])
+    assert made.text == text
+    assert [text[mention.start : mention.end] for mention in made.clusters[0]] == ["the\tcat", "It"]
+    made = result(from_json({"text": "Ann's  dog.", "tokens": ["Ann", "'s", "dog", "."]}), [[(0, 0), (2, 2)]])
+    assert made.text == "Ann's  dog." and [mention.start for mention in made.clusters[0]] == [0, 7]
+
+
+SMALL = COREFERENCE.config
+WORDS = COREFERENCE.words()
+
+
+@pytest.fixture
+def resolver(stand_in_inputs) -> CoreferenceResolver:
+    torch.manual_seed(1)
+    made = COREFERENCE.model(stand_in_inputs(WORDS, output_dim=3))
+    for parameter in made.score_pair.parameters():
+        nn.init.normal_(parameter)
+    return made.eval()
+
+
+def test_the_loss_is_minus_the_log_likelihood_of_all_correct_antecedents_together(resolver: CoreferenceResolver):
+    example = DOCUMENTS[2]
+    spans, scores = resolver._antecedent_scores(example)
+    mentions = list(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
+    (cluster,) = example.clusters
+    expected = torch.zeros(())
+    for later, mention in enumerate(mentions):
+        assert scores[later, later + 1 :].eq(-torch.inf).all()  # nothing stands there
+        right = [later - earlier for earlier in range(later) if {mention, mentions[earlier]} <= set(cluster)]
+        expected -= scores[later].log_softmax(dim=0)[right or [0]].logsumexp(dim=0)
+    assert expected > 0
+    torch.testing.assert_close(resolver([example]), expected)
+
+
+def test_column_m_has_the_score_with_the_span_m_places_before(resolver: CoreferenceResolver):
+    for parameter in resolver.score_mention.parameters():
+        nn.init.zeros_(parameter)
+    resolver.score_pair.register_forward_hook(
+        lambda module, args, named, output: 100.0 * named["later"] + named["earlier"], with_kwargs=True
+    )
+    _, scores = resolver._antecedent_scores(DOCUMENTS[2])
+    assert len(scores) > 3
+    for later in range(len(scores)):
+        assert scores[later, 1 : later + 1].tolist() == [100.0 * later + later - m for m in range(1, later + 1)]
+
+
+def test_a_pair_s_score_is_that_of_the_whole_layer():
+    torch.manual_seed(0)
+    score = PairScorer(SMALL, span_dim=5, num_genres=2).eval()
+    spans, later, earlier = torch.randn(9, 5), torch.tensor([3, 8, 8]), torch.tensor([2, 0, 7])
+    same_speaker = torch.tensor([True, False, True])
+    made = score(spans, later=later, earlier=earlier, same_speaker=same_speaker, genre=2)
+    features = [
+        score.speakers(same_speaker.long()),
+        score.genres(torch.tensor([2, 2, 2])),
+        score.distances(torch.tensor([1, 6, 1])),  # distances 1, 8 and 1
+    ]
+    whole = torch.cat([spans[later], spans[earlier], spans[later] * spans[earlier], *features], dim=1)
+    torch.testing.assert_close(made, score.rest(score.first_layer(whole)).squeeze(1))
+
+
+def test_speakers_and_genre_matter_and_an_unknown_genre_adds_nothing(resolver: CoreferenceResolver):
+    example = DOCUMENTS[0]
+    loss = resolver([example])
+    assert resolver([replace(example, speakers=["Ann"] * 7)]) != loss
+    assert resolver([replace(example, name="nw/x")]) != loss
+    with torch.no_grad():
+        resolver.score_pair.genres.weight[0] = 0.0
+        resolver.score_pair.genres.weight[1] = 0.0
+    torch.testing.assert_close(resolver([replace(example, name="text")]), resolver([example]))
+
+
+def test_a_part_of_a_document_has_the_mentions_in_it():
+    example = DOCUMENTS[2]
+    assert part_of(example, start=1, num_sentences=2) == replace(
+        document("Bob fed the cat / he slept", [[(0, 0), (4, 4)]], name="nw/x"), speakers=example.speakers[3:]
+    )
+    assert part_of(example, start=0, num_sentences=9) == example
+    assert part_of(DOCUMENTS[0], start=1, num_sentences=1).clusters == [[(2, 2)], [(0, 0)]]
+    assert part_of(DOCUMENTS[1], start=1, num_sentences=1).clusters == []
+
+
+def test_training_reads_a_random_part_of_a_long_document_and_evaluation_all(stand_in_inputs):
+    read: list[list[list[str]]] = []
+    inputs = stand_in_inputs(WORDS)
+    inputs.register_forward_pre_hook(lambda _, arguments: read.append(list(arguments[0])))
+    resolver = CoreferenceResolver(replace(SMALL, max_train_sentences=2), inputs=inputs, genres=[])
+    torch.manual_seed(0)
+    for _ in range(20):
+        resolver([DOCUMENTS[2]]).backward()
+    sentences = DOCUMENTS[2].sentences
+    assert all(part in (sentences[:2], sentences[1:]) for part in read)
+    assert sentences[:2] in read and sentences[1:] in read
+    resolver.eval()([DOCUMENTS[2]])
+    assert read[-1] == sentences
+
+
+def test_documents_of_a_word_and_without_clusters(resolver: CoreferenceResolver):
+    word = document("Ann", [])
+    assert resolver.predict([word]) == [[]]
+    resolver.train()
+    loss = resolver([word, DOCUMENTS[1]])
+    loss.backward()
+    resolver([word]).backward()
+    assert resolver([word]) == 0

@@ -1,0 +1,165 @@
+"""Pairs of sentences: read, written, scored and classified."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from elmokit.tasks.entailment.model import EntailmentClassifier
+from elmokit.tasks.entailment.reader import SentencePair, read_sentence_pairs
+from elmokit.tasks.entailment.task import TASK
+from elmokit.tasks.task_model import LabelPrediction
+from task_examples import ENTAILMENT
+
+
+def pair(**fields: object) -> str:
+    return json.dumps({"gold_label": "neutral", "sentence1": "A dog.", "sentence2": "It's a cat."} | fields)
+
+
+def read(path: Path) -> list[SentencePair]:
+    return list(read_sentence_pairs(path))
+
+
+def test_reads_snli_and_keeps_what_has_no_label(write):
+    path = write(f"{pair(captionID='x')}\n\n{pair(gold_label='-')}\n")
+    tokens = ["A", "dog", "."], ["It", "'s", "a", "cat", "."]
+    assert read(path) == [SentencePair(*tokens, "neutral"), SentencePair(*tokens, None)]
+
+
+KLUE = {"guid": "klue-nli", "premise": "비가 온다.", "hypothesis": "맑다.", "gold_label": "contradiction"}
+NEUTRAL = KLUE | {"gold_label": " neutral ", "author": "contradiction"}  # spaces are not part of a label
+IT_RAINS = SentencePair(["비가", "온다", "."], ["맑다", "."], "contradiction")
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ('{"id": "1", "premise": "비가 온다.", "hypothesis": "맑다.", "label": "contradiction"}', [IT_RAINS]),
+        (json.dumps([KLUE, NEUTRAL], indent=2, ensure_ascii=False), [IT_RAINS, replace(IT_RAINS, label="neutral")]),
+        *(  # SICK, with its labels in upper case
+            (
+                f"pair_ID\tsentence_A\tsentence_B\trelatedness_score\t{column}\n1\tA dog\tA cat\t3.2\tNEUTRAL\n",
+                [SentencePair(["A", "dog"], ["A", "cat"], "neutral")],
+            )
+            for column in ("entailment_judgment", "entailment_label")
+        ),
+        (
+            'pairID\tsentence1\tsentence2\tgold_label\n1\tA "dog\tA cat\tentailment\n2\ta\tb\t-\n',
+            [SentencePair(["A", '"', "dog"], ["A", "cat"], "entailment"), SentencePair(["a"], ["b"], None)],
+        ),
+    ],
+    ids=["KLUE, lines", "KLUE, a list", "SICK", "SICK, the other column", "a table"],
+)
+def test_reads_other_data_sets(write, text: str, pairs: list[SentencePair]):
+    assert read(write(text)) == pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{pair()}\n{pair()[:-1]}", "data, line 2: is not valid JSON: .* at character \\d+"),
+        ("\n", "data has no pairs; expected JSON lines, or a header"),
+        (
+            pair(gold_label="perhaps"),
+            "data, line 1: the label is 'perhaps'; expected entailment, neutral, contradiction",
+        ),
+        (pair(gold_label=1), "data, line 1: the label is .1.; expected entailment, .* for none; write the names"),
+        (pair(sentence2=" \u200b"), "data, line 1, hypothesis: '\\\\u200b' has no tokens"),
+        (
+            '{"sentence2": "a", "label": "neutral"}',
+            "data, line 1: field sentence1: is missing; there are sentence2, label",
+        ),
+        ("premise\thypothesis\na\tb\n", "data, line 1: the header has no column gold_label or label"),
+        (f"[{pair()},\n{pair(gold_label=1)}]", "data, pair 1: the label is '1'; .*; write the names"),
+        (f"[{pair()},\n{pair()}", "data: is not valid JSON: .* at line 2, character"),
+        ("[ ]\n", "data has no pairs; the list is empty"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))
+
+
+LINES = [
+    {"gold_label": "neutral", "sentence1": "A dog.", "sentence2": "It's a cat."},
+    {"gold_label": "-", "sentence1": "A dog.", "sentence2": "A pet."},
+]
+CAT = ["It", "'s", "a", "cat", "."]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_counts_the_pairs_without_a_label(write, training: bool):
+    path = write("\n".join(map(json.dumps, LINES)))
+    reading = TASK.read(path, TASK.recipes["cpu"]().model, training)
+    assert reading.examples == [SentencePair(["A", "dog", "."], CAT, "neutral")]
+    assert reading.skipped == {"without a label": 1}
+    assert TASK.sentences(reading.examples[0]) == [["A", "dog", "."], CAT]
+    assert TASK.symbols(reading.examples) == ["entailment", "neutral", "contradiction"]
+
+
+def test_scores_accuracy_over_the_pairs_with_a_label():
+    gold = ["neutral", "neutral", "entailment", "entailment", None]
+    made = ["neutral", "entailment", "entailment", "entailment", "neutral"]
+    scores = TASK.score(
+        [SentencePair(["a"], ["b"], label) for label in gold], [LabelPrediction(label, {}) for label in made]
+    )
+    assert scores[TASK.metric] == scores["accuracy"] == 75
+    assert scores["macro_f1"] == pytest.approx((200 / 3 + 80) / 2)
+
+
+def test_takes_raw_text_and_json():
+    expected = SentencePair(["A", "dog", "."], CAT, None)
+    assert TASK.from_text("A dog.\tIt's a cat.") == expected
+    assert TASK.from_json({"premise": "A dog.", "hypothesis": CAT}) == expected
+    assert TASK.from_json(LINES[0]) == expected
+
+
+def test_writes_a_table_and_json():
+    pair, made = SentencePair(["A", "dog"], ["A", "pet"], None), LabelPrediction("neutral", {"neutral": 1.0})
+    assert TASK.to_text(pair, made) == "neutral\tA dog\tA pet"
+    result = TASK.result(pair, made)
+    assert result.to_dict() == {
+        "premise": ["A", "dog"],
+        "hypothesis": ["A", "pet"],
+        "label": "neutral",
+        "probabilities": {"neutral": 1.0},
+    }
+
+
+@pytest.fixture
+def classifier(stand_in_inputs) -> EntailmentClassifier:
+    return ENTAILMENT.model(stand_in_inputs(ENTAILMENT.words(), output_dim=3))
+
+
+def test_compares_each_token_with_what_the_other_sentence_has_for_it(classifier: EntailmentClassifier):
+    seen: list[Tensor] = []
+    classifier.encoder.register_forward_hook(lambda *call: seen.append(call[2]))
+    classifier.projection.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
+    pair = SentencePair(["A", "dog"], ["It", "rains"], None)
+    classifier.predict([pair])
+    encoded, compared = seen
+    outputs = classifier.inputs([pair.premise, pair.hypothesis]).outputs
+    premise, hypothesis = torch.cat([encoded, outputs], dim=2)
+    other = (premise[0] @ hypothesis.T).softmax(dim=0) @ hypothesis  # of the premise's first token
+    token = premise[0]
+    expected = torch.cat([token, other, token - other, token * other])
+    torch.testing.assert_close(compared[0, 0], expected)
+    back = (hypothesis[1] @ premise.T).softmax(dim=0) @ premise  # of the hypothesis' second token
+    torch.testing.assert_close(compared[1, 1, 19:38], back)
+
+
+def test_pools_mean_and_maximum_of_the_premise_and_then_of_the_hypothesis(classifier: EntailmentClassifier):
+    seen: list[Tensor] = []
+
+    def replaced(*call: object) -> Tensor:
+        return torch.tensor([[[1.0] * 16, [3.0] * 16], [[5.0] * 16, [0.0] * 16]])
+
+    classifier.inference.register_forward_hook(replaced)
+    classifier.hidden.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
+    classifier.predict([SentencePair(["A", "dog"], ["rains"], None)])
+    torch.testing.assert_close(seen[0], torch.tensor([[2.0] * 16 + [3.0] * 16 + [5.0] * 32]))

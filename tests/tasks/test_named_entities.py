@@ -1,0 +1,207 @@
+"""Sentences with names: read, written, scored and tagged."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
+from elmokit.tasks.named_entities.task import TASK, Entity
+from task_examples import NAMED_ENTITIES, SENTENCES
+
+CONLL2003 = """-DOCSTART- -X- O O
+
+Ann NNP I-NP I-PER
+Lee NNP I-NP I-PER
+Bo NNP I-NP B-PER
+sings VBZ I-VP O
+
+Seoul NNP I-NP I-LOC
+"""
+
+
+def read(path: Path, **options: str) -> list[TaggedSentence]:
+    return list(read_tagged_sentences(path, **options))
+
+
+def test_reads_conll2003_and_its_iob1(write):
+    assert read(write(CONLL2003)) == [
+        TaggedSentence(
+            ["Ann", "Lee", "Bo", "sings"], ["B-PER", "L-PER", "U-PER", "O"], ["I-PER", "I-PER", "B-PER", "O"]
+        ),
+        TaggedSentence(["Seoul"], ["U-LOC"], ["I-LOC"]),
+    ]
+    assert read(write(CONLL2003), scheme="BIO")[0].tags == ["B-PER", "I-PER", "B-PER", "O"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (  # CoNLL-2002: documents begin without a blank line
+            "-DOCSTART- -DOCSTART- O\nIn Prep O\nGent N B-LOC\n-DOCSTART- -DOCSTART- O\nJan N B-PER\n",
+            [(["In", "Gent"], ["O", "U-LOC"]), (["Jan"], ["U-PER"])],
+        ),
+        (  # WNUT-17: a tab between sentences
+            "#Up\tB-creative-work\n@x\tI-creative-work\n\t\nhi\tO\n",
+            [(["#Up", "@x"], ["B-creative-work", "L-creative-work"]), (["hi"], ["O"])],
+        ),
+    ],
+)
+def test_reads_other_data_sets(write, text: str, sentences: list[tuple[list[str], list[str]]]):
+    assert [(sentence.tokens, sentence.tags) for sentence in read(write(text))] == sentences
+
+
+def klue_ner(annotated: str) -> str:
+    """Lines of KLUE-NER, for a sentence with its entities as the comment above it writes them: `<서울:LC>에`."""
+    rows: list[str] = []
+    for outside, entity, label in re.findall(r"([^<]*)(?:<([^>]*):([A-Z]+)>)?", annotated):
+        rows += [f"{character}\tO" for character in outside]
+        rows += [f"{character}\t{'I' if index else 'B'}-{label}" for index, character in enumerate(entity)]
+    return "".join(f"{row}\n" for row in [f"## klue-ner-v1_train_00000-own\t{annotated}", *rows, ""])
+
+
+def test_the_characters_of_klue_ner_become_tokens_and_a_name_keeps_its_particle(write):
+    path = write("\n" + klue_ner("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ") + klue_ner("<눈:PS>이"))
+    first, second = read(path)
+    assert first.tokens == ["지난", "3월", ",", "김하늘은", "서울", "역에", "갔다ㅋㅋㅋ"]
+    assert first.tags == ["B-DT", "L-DT", "O", "U-PS", "B-LC", "L-LC", "O"]
+    assert first.written == ["B-DT", "I-DT", "O", "B-PS", "B-LC", "I-LC", "O"]
+    assert first.text == "지난 3월, 김하늘은 서울 역에 갔다ㅋㅋㅋㅋㅋ"
+    assert (second.tokens, second.tags) == (["눈이"], ["U-PS"])
+
+
+def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
+    (sentence,) = read(write(klue_ner("<서울:LC><시청:OG>에 <한:LC><일 월드컵:OG>과 <미:LC><국:LC>")), scheme="BIO")
+    assert list(zip(sentence.tokens, sentence.tags, strict=True)) == [
+        ("서울시청에", "B-LC"),
+        ("한일", "B-LC"),
+        ("월드컵과", "B-OG"),
+        ("미국", "B-LC"),
+    ]
+
+
+def test_errors_of_klue_ner_name_the_line(write):
+    with pytest.raises(ValueError, match=r"lines 2-3, token 1: the tag 'X' is unknown"):
+        read(write("## klue-ner\n나\tO\n너\tX\n"))
+    with pytest.raises(ValueError, match="has no sentence"):
+        read(write("## klue-ner\n \tO\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b' ..."),
+        ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
+        (
+            "EU 7\nis 0\n",
+            "data, lines 1-2, token 0: the tag '7' is unknown; .*; write the names that the numbers stand",
+        ),
+        (
+            "EU,B-ORG\n",
+            "data, line 1: 'EU,B-ORG' has one column; expected a token and its tag, parted by a tab or spaces",
+        ),
+        ("# sent_id = 1\n1\tEU\tB-ORG\n2\tis\tO\n", "data, line 2: the first column numbers the words; expected"),
+        ("", "data has no sentence"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))
+
+
+def test_a_file_without_blank_lines_is_warned_of(write):
+    with pytest.warns(UserWarning, match="is one sentence of 1,002 tokens; a blank line ends a sentence"):
+        list(read_tagged_sentences(write("EU B-ORG\nrejects O\n" * 501)))
+    list(read_tagged_sentences(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n")))
+
+
+JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])
+GUESS = ["U-PER", "U-PER", "O", "O", "U-LOC"]
+
+
+def test_all_four_tags_of_a_kind_are_known(write):
+    reading = TASK.read(write("Jane I-PER\nLee I-PER\nlives O\nin O\nSeoul I-LOC\n"), None, True)
+    (example,) = reading.examples
+    assert (example.tokens, example.tags, reading.skipped) == (JANE.tokens, JANE.tags, {})
+    assert TASK.sentences(JANE) == [JANE.tokens]
+    tags = ["O", "B-LOC", "I-LOC", "L-LOC", "U-LOC", "B-PER", "I-PER", "L-PER", "U-PER"]
+    assert TASK.symbols(reading.examples) == tags
+
+
+def test_scores_as_conlleval():
+    scores = TASK.score([JANE], [GUESS])
+    assert scores[TASK.metric] == scores["f1"] == pytest.approx(40)  # one of three predicted, of two true
+    assert scores["precision"] == pytest.approx(100 / 3)
+    assert (scores["recall"], scores["token_accuracy"]) == (50, 60)
+    assert (scores["f1_LOC"], scores["f1_PER"]) == (100, 0)
+
+
+@pytest.mark.parametrize(
+    ("written", "accuracy"),
+    [("B-PER I-PER O O B-LOC", 70), ("I-PER I-PER O O I-LOC", 80), ("B-PER L-PER O O U-LOC", 60)],
+    ids=["BIO", "IOB1", "BIOUL"],
+)
+def test_tokens_are_compared_in_the_tags_of_the_file(written: str, accuracy: float):
+    example = TaggedSentence(JANE.tokens, JANE.tags, written.split())
+    guesses = [["O", "U-PER", "O", "O", "U-LOC"], ["U-PER", "O", "O", "O", "U-LOC"]]
+    assert TASK.score([example, example], guesses)["token_accuracy"] == accuracy
+
+
+def test_takes_raw_text_and_json():
+    jane = TaggedSentence(["Jane", "is", "n't", "here", "."], [])
+    assert TASK.from_text("Jane isn't here.") == jane
+    assert TASK.from_json({"text": "Jane isn't here."}) == jane
+    assert TASK.from_json({"tokens": jane.tokens, "id": 7}) == jane
+
+
+def test_writes_columns_in_bio_and_entities_in_json():
+    assert TASK.to_text(JANE, JANE.tags).splitlines()[:2] == ["Jane B-PER B-PER", "Lee I-PER I-PER"]
+    untagged = TaggedSentence(JANE.tokens, [])
+    assert TASK.to_text(TaggedSentence(["New York"], ["U-LOC"]), ["U-LOC"]) == "New_York B-LOC B-LOC\n"
+    spaced = TaggedSentence(["Jane"], ["U-given name"])
+    assert TASK.to_text(spaced, spaced.tags) == "Jane B-given_name B-given_name\n"
+    assert TASK.to_text(untagged, GUESS) == "Jane B-PER\nLee B-PER\nlives O\nin O\nSeoul B-LOC\n"
+    assert TASK.result(untagged, JANE.tags).to_dict() == {
+        "text": "Jane Lee lives in Seoul",
+        "tokens": JANE.tokens,
+        "tags": ["B-PER", "I-PER", "O", "O", "B-LOC"],
+        "entities": [
+            {"label": "PER", "text": "Jane Lee", "first": 0, "last": 1, "start": 0, "end": 8},
+            {"label": "LOC", "text": "Seoul", "first": 4, "last": 4, "start": 18, "end": 23},
+        ],
+    }
+
+
+def test_entities_are_spelt_as_the_text_spells_them():
+    example = TASK.from_text("It isn't  “Jane   Lee”.")
+    made = TASK.result(example, ["O", "O", "O", "O", "B-PER", "L-PER", "O", "O"])
+    assert made.entities == [Entity("PER", "Jane   Lee", first=4, last=5, start=11, end=21)]
+    assert made.text[11:21] == "Jane   Lee"
+    given = {"tokens": ["Jane", "Lee", "sang", "."], "text": "Jane  Lee sang."}  # a text next to its tokens
+    (found,) = TASK.result(TASK.from_json(given), ["O", "U-PER", "O", "O"]).entities
+    assert (found.start, found.end) == (6, 9)
+
+
+def test_what_is_for_the_output_stands_beside_the_first_layer(stand_in_inputs):
+    tagger = NAMED_ENTITIES.model(stand_in_inputs(["New", "York"], output_dim=3)).eval()
+    seen: list[Tensor] = []
+    tagger.second.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
+    tagger.predict(SENTENCES[2:3])
+    assert seen[0].shape == (1, 2, 2 * 12 + 3)
+    torch.testing.assert_close(seen[0][..., 24:], tagger.inputs([["New", "York"]]).outputs)
+
+
+def test_drops_the_same_features_at_all_tokens_before_both_layers(stand_in_inputs):
+    inputs = stand_in_inputs(["New", "York", "."], input_dim=100)
+    tagger = NAMED_ENTITIES.model(inputs, first_dim=50, dropout_rate=0.5)
+    seen: list[Tensor] = []
+    for layer in (tagger.first, tagger.second):
+        layer.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0][0] == 0))
+    tagger([TaggedSentence(["New", "York", "."], ["O"] * 3)])
+    for dropped in seen:
+        assert 25 < dropped[0].sum() < 75  # of 100 features
+        assert (dropped == dropped[0]).all()

@@ -1,0 +1,252 @@
+"""Questions about passages: read, written, scored and answered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
+from elmokit.tasks.question_answering.reader import Answer, Passage, Question, read_questions
+from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
+from elmokit.tasks.question_answering.task import TASK
+from task_examples import LONG, QUESTION_ANSWERING, QUESTIONS, SHORT, question
+
+CONTEXT = "The “Broncos” won 24–10.\u200b"
+
+
+def entry(answer: str, start: int, *, id: str = "q1", question: str = "Who won?") -> dict[str, object]:
+    return {"id": id, "question": question, "answers": [{"text": answer, "answer_start": start}]}
+
+
+def squad(*questions: dict[str, object], context: str = CONTEXT) -> str:
+    paragraph = {"context": context, "qas": list(questions)}
+    return json.dumps({"version": "1.1", "data": [{"title": "x", "paragraphs": [paragraph]}]})
+
+
+def flat(answer: str, start: int, **fields: object) -> str:
+    """A line as Hugging Face's datasets write it."""
+    answers = {"text": [answer], "answer_start": [start]}
+    return json.dumps(
+        {"id": "q1", "title": "x", "context": CONTEXT, "question": "Who won?", "answers": answers} | fields
+    )
+
+
+def read(path: Path) -> list[Question]:
+    return list(read_questions(path))
+
+
+def test_reads_questions_and_finds_their_answers(write):
+    (question,) = read(write(squad(entry("Broncos", 5))))
+    assert (question.id, question.tokens) == ("q1", ["Who", "won", "?"])
+    assert question.passage.tokens == ["The", '"', "Broncos", '"', "won", "24-10", "."]
+    assert question.answers == [Answer("Broncos", 5, (2, 2))]
+    assert question.passage.span_text(1, 4) == "“Broncos” won"
+
+
+def test_json_lines_of_questions_are_read_as_squad(write):
+    entries = [entry("Broncos", 5), entry("won", 14, id="2")]
+    lines = [flat("Broncos", 5), "", flat("won", 14, id=2)]  # ids may be numbers
+    assert read(write("\n".join(lines))) == read(write(squad(*entries)))
+    first, second = read(write("\n".join(lines)))
+    assert first.passage is second.passage and first.article == "x"
+    untitled = [line.replace('"title": "x", ', "") for line in (*lines, flat("It", 0, id="3", context="It did."))]
+    assert [question.article == CONTEXT for question in read(write("\n".join(untitled)))] == [True, True, False]
+
+
+@pytest.mark.parametrize("start", [13, 24, 99])
+def test_an_answer_that_is_not_at_its_offset_counts_but_has_no_span(write, start: int):
+    answers = [{"text": "won", "answer_start": start}, {"text": "won", "answer_start": 14}]
+    (question,) = read(write(squad({"id": "q", "question": "Who?", "answers": answers})))
+    assert question.answers == [Answer("won", start, None, is_misplaced=True), Answer("won", 14, (4, 4))]
+
+
+def test_answers_that_are_no_tokens_are_widened_or_have_no_span(write):
+    questions = read(
+        write(squad(entry("ronc", 6), entry("24", 18, id="2"), entry("\u200b", 24, id="3"), entry(" won ", 13, id="4")))
+    )
+    assert [question.answers[0].span for question in questions] == [(2, 2), (5, 5), None, (4, 4)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{\n"data": [}\n', "data: is not valid JSON: Expecting value at line 2, character 10, near '}'"),
+        ('{"data": []}', "data has no questions"),
+        (squad(entry("won", 14), context=" "), "data\\[0\\].paragraphs\\[0\\].context: ' ' has no tokens"),
+        (squad(entry("won", 14, question="")), "qas\\[0\\].question: '', of question 'q1', has no tokens"),
+        (squad({"id": "q", "question": "Who?", "answers": []}), "answers: question 'q' has none; SQuAD 2.0"),
+        (squad(entry("won", -3)), "answers\\[0\\].answer_start: is -3; expected 0 to"),
+        (squad(entry("", 3)), "answers\\[0\\].text: is empty; expected a part of the context"),
+        (squad(entry("won", 14) | {"is_impossible": True}), "qas\\[0\\].is_impossible: is true; SQuAD 2.0"),
+        ('{"id": "q", "context": "a", "question": "b"}', "data, line 1: field answers: is missing"),
+        (flat("won", 14).replace("[14]", "[]"), "line 1: field answers.text: has 1 answers, but answer_start 0"),
+        (squad(entry("won", 14), entry("won", 14)), "data: two questions have the id 'q1'"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))
+
+
+CONFIG = QuestionAnsweringConfig()
+
+
+def article(number: int) -> dict[str, object]:
+    """Two questions about one passage."""
+    context = f"Ann ate {number} apples in Seoul."
+    entries = [("How many?", f"{number} apples", 8), ("Where?", "Seoul", context.index("Seoul"))]
+    questions = [
+        {"id": f"{number}{place}", "question": text, "answers": [{"text": answer, "answer_start": start}]}
+        for place, (text, answer, start) in zip("ab", entries, strict=True)
+    ]
+    return {"title": "x", "paragraphs": [{"context": context, "qas": questions}]}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Six articles."""
+    path = tmp_path / "train-v1.1.json"
+    path.write_text(json.dumps({"data": [article(number) for number in range(6)]}))
+    return path
+
+
+def ids(path: Path) -> list[str]:
+    return [question.id for question in TASK.read(path, CONFIG, False).examples]
+
+
+def test_reads_some_articles_of_a_file(file: Path):
+    assert ids(file.with_name("train-v1.1.json#1:2")) == ["1a", "1b"]
+    assert ids(file.with_name("train-v1.1.json#5:")) == ["5a", "5b"]
+    for articles, bounds in (("7:", "7:"), (":0", "0:0")):
+        with pytest.raises(ValueError, match=rf"train-v1.1.json has no questions .* read, {bounds}, counted from 0"):
+            ids(file.with_name(f"train-v1.1.json#{articles}"))
+    named_so = file.rename(file.with_name("x#1:2"))
+    assert len(ids(named_so)) == 12
+
+
+def test_cuts_passages_to_train_on(file: Path):
+    reading = TASK.read(file, QuestionAnsweringConfig(max_train_tokens=4), True)
+    assert [question.id for question in reading.examples] == ["0a", "1a", "2a", "3a", "4a", "5a"]
+    assert reading.skipped == {"questions with an answer beyond the first 4 tokens": 6}
+    assert reading.examples[1].passage.tokens == ["Ann", "ate", "1", "apples"]
+    assert TASK.sentences(reading.examples[1]) == [["Ann", "ate", "1", "apples"], ["How", "many", "?"]]
+    assert not TASK.read(file, QuestionAnsweringConfig(max_train_tokens=3), True).examples
+    longer = TASK.read(file, QuestionAnsweringConfig(max_train_tokens=6), True).examples
+    assert [question.passage.tokens[-1] for question in longer] == ["Seoul"] * 12
+    assert longer[0].passage is longer[1].passage
+    assert longer[1].passage is not longer[2].passage
+    assert len(TASK.read(file, QuestionAnsweringConfig(max_train_tokens=4), False).examples) == 12
+
+
+def test_skips_a_few_questions_whose_answer_is_not_at_its_offset_and_refuses_many(file: Path):
+    file.write_text(file.read_text().replace('"answer_start": 8', '"answer_start": 9', 1))
+    assert TASK.read(file, CONFIG, True).skipped == {"questions whose answer is not at its answer_start": 1}
+    assert len(TASK.read(file, CONFIG, False).examples) == 12
+    file.write_text(file.read_text().replace('"answer_start": 8', '"answer_start": 9', 1))
+    for training in (True, False):
+        with pytest.raises(
+            ValueError, match=r"train-v1.1.json: 2 of 12 answers are not in the context at their answer_s"
+        ):
+            TASK.read(file, CONFIG, training)
+
+
+def test_counts_the_questions_whose_answer_no_token_covers_and_still_scores_them(write):
+    entry = {"id": "q", "question": "Who?", "answers": [{"text": "\u200b", "answer_start": 3}]}
+    path = write(json.dumps({"data": [{"paragraphs": [{"context": "Ann\u200b.", "qas": [entry]}]}]}))
+    assert TASK.read(path, CONFIG, True).skipped == {"questions whose answer no token covers": 1}
+    reading = TASK.read(path, CONFIG, False)
+    assert len(reading.examples) == 1
+    assert not reading.skipped
+    assert TASK.score(reading.examples, [FoundAnswer("Ann", (0, 0), 1.0)]) == {"f1": 0.0, "exact_match": 0.0}
+
+
+def test_scores_as_the_official_script(file: Path):
+    questions = TASK.read(file, CONFIG, False).examples[:4]
+    made = [FoundAnswer(text, (0, 0), 1.0) for text in ("0 apples", "the Seoul.", "1", "Ann")]
+    scores = TASK.score(questions, made)
+    assert scores["exact_match"] == 50
+    assert scores[TASK.metric] == scores["f1"] == pytest.approx(100 * (1 + 1 + 2 / 3 + 0) / 4)
+
+
+def test_takes_raw_text_and_json():
+    expected = Question("", ["Who", "won", "?"], Passage.of("Ann won."), [])
+    assert TASK.from_text("Who won?\tAnn won.") == expected
+    assert TASK.from_json({"question": "Who won?", "context": "Ann won."}) == expected
+    assert TASK.from_json({"question": "Who won?", "context": "Ann won.", "id": "7"}).id == "7"
+
+
+def test_writes_a_line_and_json():
+    asked = Question("7", ["Who"], Passage.of("Then Ann\nLee won."), [Answer("Ann", 5, (1, 1))])
+    found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
+    assert TASK.to_text(asked, found) == "7\tAnn Lee"
+    assert TASK.to_text(Question("", asked.tokens, asked.passage, []), found) == "Ann Lee"
+    assert TASK.to_text(Question("a\nb", asked.tokens, asked.passage, []), found) == "a b\tAnn Lee"
+    made = TASK.result(asked, found)
+    assert made.to_dict() == {
+        "id": "7",
+        "question": ["Who"],
+        "answer": "Ann\nLee",
+        "first": 1,
+        "last": 2,
+        "start": 5,
+        "end": 12,
+        "probability": 0.5,
+    }
+    assert asked.passage.text[made.start : made.end] == made.answer
+
+
+@pytest.fixture
+def finder(stand_in_inputs) -> AnswerFinder:
+    return QUESTION_ANSWERING.model(stand_in_inputs(QUESTION_ANSWERING.words(), output_dim=3)).eval()
+
+
+def test_learns_the_first_answer_that_tokens_cover(finder: AnswerFinder):
+    several = question("Who ?", LONG, None, (2, 2), (0, 0))
+    assert finder([several]) == finder([question("Who ?", LONG, (2, 2))]) != finder([question("Who ?", LONG, (0, 0))])
+
+
+def test_what_is_for_the_output_stands_behind_the_first_encoder_of_both_texts(finder: AnswerFinder):
+    seen: list[Tensor] = []
+    finder.attention.register_forward_pre_hook(lambda _, arguments: seen.extend(arguments))
+    finder.predict(QUESTIONS[3:])
+    context, asked = seen
+    assert context.shape == (1, 5, 2 * 8 + 3)
+    torch.testing.assert_close(context[..., 16:], finder.inputs([SHORT.tokens]).outputs)
+    torch.testing.assert_close(asked[..., 16:], finder.inputs([QUESTIONS[3].tokens]).outputs)
+
+
+def test_the_end_is_sought_with_the_start_in_view(finder: AnswerFinder):
+    seen: list[Tensor] = []
+    finder.start_encoder.register_forward_hook(lambda *call: seen.extend([call[1][0], call[2]]))
+    finder.end_encoder.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
+    finder.predict(QUESTIONS[3:])
+    read, starting, given_to_end = seen
+    torch.testing.assert_close(given_to_end, torch.cat([read, starting], dim=2))
+
+
+SCORES = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=7)
+
+
+@given(SCORES, st.integers(1, 9), st.integers(0, 3))
+def test_finds_the_best_span_that_is_allowed(scores: list[tuple[int, int]], max_tokens: int, padding: int):
+    starts, ends = (list(column) for column in zip(*scores, strict=True))
+    allowed = [
+        (first, last)
+        for first in range(len(scores))
+        for last in range(first, len(scores))
+        if last - first + 1 <= max_tokens
+    ]
+    expected = max(allowed, key=lambda span: starts[span[0]] + ends[span[1]])
+    lowest = [torch.finfo(torch.float32).min] * padding
+    (found,) = best_spans(
+        torch.tensor([[*starts, *lowest]], dtype=torch.float32),
+        torch.tensor([[*ends, *lowest]], dtype=torch.float32),
+        max_tokens=max_tokens,
+    )
+    assert found == expected

@@ -1,0 +1,205 @@
+"""Texts with a sentiment: read, written, scored and classified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from elmokit.tasks.inputs import EncodedTokens
+from elmokit.tasks.sentiment.model import NETWORKS, CNNClassifier
+from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_labelled_texts, read_trees
+from elmokit.tasks.sentiment.recipes import CLASSIFIERS, SentimentConfig
+from elmokit.tasks.sentiment.task import TASK
+from elmokit.tasks.task_model import LabelPrediction
+from task_examples import SENTIMENT
+
+TREES = """(3 (2 It) (4 (2 's) (3 good)))
+
+(1 (2 -LRB-) (0 bad\\/worse))
+"""
+
+
+def trees(path: Path, **options: object) -> list[tuple[str, str | None]]:
+    return [(" ".join(text.tokens), text.label) for text in read_trees(path, **options)]
+
+
+def texts(path: Path, **options: object) -> list[LabelledText]:
+    return list(read_labelled_texts(path, **options))
+
+
+def test_reads_the_sentences_and_the_phrases_of_trees(write):
+    assert trees(write(TREES)) == [("It 's good", "positive"), ("( bad/worse", "negative")]
+    assert trees(write("(2 (2 2\u00a01\\/2) (2 a))"))[0][0] == "2\u00a01/2 a"  # only spaces part words
+    assert trees(write(TREES), phrases=True) == [
+        ("It 's good", "positive"),
+        ("'s good", "very positive"),
+        ("good", "positive"),
+        ("'s", "neutral"),
+        ("It", "neutral"),
+        ("( bad/worse", "negative"),
+        ("bad/worse", "very negative"),
+        ("(", "neutral"),
+    ]
+
+
+def test_with_two_classes_what_is_neutral_has_no_label(write):
+    path = write("\n".join(f"({label} x)" for label in range(5)))
+    assert [label for _, label in trees(path)] == list(FIVE_CLASSES)
+    assert [label for _, label in trees(path, num_classes=2)] == ["negative", "negative", None, "positive", "positive"]
+    with pytest.raises(ValueError, match="num_classes is 3; expected 5, or 2"):
+        trees(path, num_classes=3)
+    with pytest.raises(ValueError, match="data has no trees"):
+        trees(write("\n \n"))
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("(3 (2 It) (2 is)", "data, line 2, character 1: '\\(3' ... is never closed"),
+        ("(3 (2 It (2 is))", "data, line 2, character 10: '\\(2' ...; expected a word in brackets of its own"),
+        ("(3 It is)", "data, line 2, character 7: 'is\\)'; expected a word in brackets"),
+        ("(3 (2 It) is)", "data, line 2, character 11: 'is\\)'; expected a word in brackets"),
+        ("(3 It))", "data, line 2, character 7: '\\)' is outside the brackets"),
+        ("It", "data, line 2, character 1: 'It' is outside the brackets"),
+        ("(3 It) (2 is)", "data, line 2, character 8: '\\(2' ... follows the tree"),
+        ("(3 (2 ) (2 is))", "data, line 2, character 7: '\\(2' ... has no word"),
+        ("(5 It)", "data, line 2, character 1: the label is '5'; expected 0"),
+        ("(It)", "data, line 2, character 1: the label is 'It'; expected 0"),
+        ("((2 It))", "data, line 2, character 1: the label is ''; expected 0"),
+    ],
+)
+def test_refuses_what_is_no_tree(write, tree: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        trees(write(f"(2 ok)\n{tree}\n"))
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (
+            'id\tdocument\tlabel\trating\n1\t정말 "좋다"\t1\t10\n2\t네 ㅋㅋㅋㅋㅋ\t0\t1\n3\t \u200b\t1\t1\n',
+            [
+                LabelledText(["정말", '"', "좋다", '"'], "1"),
+                LabelledText(["네", "ㅋㅋㅋ"], "0"),
+                LabelledText([], "1"),  # a text may be empty, as some of NSMC are
+            ],
+        ),
+        ("label\ttext\tx\n0\tIt's\t\n", [LabelledText(["It", "'s"], "0")]),
+        ("sentence\tlabel\nfine\t1\n", [LabelledText(["fine"], "1")]),
+    ],
+)
+def test_reads_tables(write, table: str, expected: list[LabelledText]):
+    assert texts(write(table), labels=("0", "1")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("text\tlabel\na\t\n", "data, line 2: the label is ''; expected 0, 1"),
+        ("text\tlabel\na\t2\n", "data, line 2: the label is '2'; expected 0, 1"),
+    ],
+)
+def test_refuses_tables(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        texts(write(text), labels=["1", "0"])
+    with pytest.raises(ValueError, match="data, line 2: the label is ''; expected one"):
+        texts(write("text\tlabel\na\t\n"))  # even where any will do
+
+
+TWO_TREES = "(3 (2 It) (4 (2 's) (3 good)))\n(2 (2 so) (2 so))\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "training", "tokens", "skipped"),
+    [
+        *(
+            ("document\tlabel\n\t1\n굿\t0\n", {}, training, [["굿"]], {"without a word": 1})
+            for training in (True, False)
+        ),
+        (TWO_TREES, {"min_phrase_tokens": 3}, True, [["It", "'s", "good"]], {"shorter than 3 tokens": 7}),
+        (TWO_TREES, {"min_phrase_tokens": 3}, False, [["It", "'s", "good"], ["so", "so"]], {}),
+        (TWO_TREES, {"num_classes": 2}, False, [["It", "'s", "good"]], {"neutral": 1}),
+    ],
+)
+def test_counts_what_is_left_out(
+    write, text: str, changes: dict[str, int], training: bool, tokens: list[list[str]], skipped: dict[str, int]
+):
+    reading = TASK.read(write(text), SentimentConfig(**changes), training)  # type: ignore[arg-type]
+    assert [text.tokens for text in reading.examples] == tokens and reading.skipped == skipped
+
+
+def test_trains_on_phrases_and_evaluates_on_sentences(write):
+    path, config = write(TWO_TREES), SentimentConfig(phrases=True)
+    assert len(TASK.read(path, config, True).examples) == 8
+    assert [text.tokens for text in TASK.read(path, config, False).examples] == [["It", "'s", "good"], ["so", "so"]]
+    assert len(TASK.read(path, replace(config, phrases=False), True).examples) == 2
+    table = TASK.read(write("text\tlabel\nnot bad\t1\nbad\t0\n"), config, True).examples
+    assert table == [LabelledText(["not", "bad"], "1"), LabelledText(["bad"], "0")]
+    assert (TASK.symbols(table), TASK.sentences(table[0])) == (["0", "1"], [["not", "bad"]])
+
+
+def test_takes_raw_text_and_json():
+    assert TASK.from_text("It isn't bad.") == LabelledText(["It", "is", "n't", "bad", "."], None)
+    assert TASK.from_json({"text": "so so"}) == LabelledText(["so", "so"], None)
+    assert TASK.from_json({"tokens": ["so", "so"]}) == LabelledText(["so", "so"], None)
+
+
+def test_writes_a_table_and_json():
+    text, sentiment = LabelledText(["so", "so"], None), LabelPrediction("0", {"0": 0.75, "1": 0.25})
+    assert TASK.to_text(text, sentiment) == "0\tso so"
+    made = TASK.result(text, sentiment)
+    assert made.to_dict() == {"tokens": ["so", "so"], "label": "0", "probabilities": {"0": 0.75, "1": 0.25}}
+
+
+@pytest.mark.parametrize("name", ["bcn", "bilstm"])
+def test_what_is_for_the_output_is_read_by_a_second_encoder_next_to_the_first(stand_in_inputs, name: str):
+    classifier = SENTIMENT.model(stand_in_inputs(["not", "bad"], output_dim=3), classifier=name)
+    encoder, vectors = classifier.network.encoder, classifier.inputs([["not", "bad"]])
+    encoded = encoder(vectors)
+    assert encoded.shape == (1, 2, 16 + 16)
+    torch.testing.assert_close(encoded[..., 16:], encoder.output_lstm(vectors.outputs, vectors.mask))
+    assert (encoder(replace(vectors, outputs=-vectors.outputs))[..., :16] == encoded[..., :16]).all()
+
+
+def test_without_elmo_at_the_output_there_is_one_encoder(stand_in_inputs):
+    inputs = stand_in_inputs(["so"])
+    assert SENTIMENT.model(inputs).network.encoder(inputs([["so"]])).shape == (1, 1, 16)
+
+
+def test_a_filter_gives_its_largest_response_over_all_windows_that_touch_the_text():
+    config = SentimentConfig(cnn_filters=((2, 1),), classifier="cnn")
+    network = CNNClassifier(config, input_dim=1, output_dim=1, num_labels=2).eval()
+    assert network.output_filters is not None
+    for filters, weight in ((network.filters, [1.0, 10.0]), (network.output_filters, [1.0, 0.0])):
+        convolution = filters.convolutions[0]
+        with torch.no_grad():
+            convolution.weight.copy_(torch.tensor([[weight]]))
+            convolution.bias.fill_(-1.0)
+    inputs = torch.tensor([[[1.0], [2.0], [3.0]], [[-1.0], [5.0], [9.0]]])
+    mask = torch.tensor([[True, True, True], [True, False, False]])
+    given: list[Tensor] = []
+    network.linear.register_forward_pre_hook(lambda _, arguments: given.append(arguments[0]))
+    network(EncodedTokens(inputs, inputs, mask))
+    # windows of the first text: 0 1, 1 2, 2 3, 3 0; of the second: 0 -1, -1 0, whose responses are below 0
+    torch.testing.assert_close(given[0], torch.tensor([[2.0 + 30 - 1, 3.0 - 1], [0.0, 0.0]]))
+
+
+def test_bcn_pools_maximum_minimum_mean_and_what_it_attends_to(stand_in_inputs):
+    network = SENTIMENT.model(stand_in_inputs(["so", "good"])).network
+    pooled: list[Tensor] = []
+    network.integrator.register_forward_hook(lambda *call: call[2].copy_(torch.tensor([[[1.0] * 16, [3.0] * 16]])))
+    network.maxouts[0].register_forward_pre_hook(lambda _, arguments: pooled.append(arguments[0]))
+    with torch.no_grad():
+        network.pooling.score.weight.fill_(1.0)  # scores 16 and 48: all the weight is on the second token
+        network(stand_in_inputs(["so", "good"])([["so", "good"]]))
+    torch.testing.assert_close(pooled[0], torch.tensor([[3.0] * 16 + [1.0] * 16 + [2.0] * 16 + [3.0] * 16]))
+
+
+def test_refuses_empty_filters():
+    assert tuple(NETWORKS) == CLASSIFIERS
+    with pytest.raises(ValueError, match=r"cnn_filters are \(\(0, 8\),\); expected pairs"):
+        replace(SENTIMENT.config, cnn_filters=((0, 8),))
