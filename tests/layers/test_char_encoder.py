@@ -1,7 +1,5 @@
 """The char encoder visits few positions, yet gives what a convolution over all of them gives."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The full softmax of distinct contexts against the definition: log-softmax, sorting, and sums."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The recurrence and its backward through time against a plain loop; a stack is in pretraining/test_gradients.py."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The draws of the sampled softmax (docs/model.md, section 8); its loss is in tests/pretraining/test_gradients.py."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

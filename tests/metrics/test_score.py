@@ -1,7 +1,5 @@
 """Scores of labels, of several runs, and Student's intervals: computed by hand where that can be done."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

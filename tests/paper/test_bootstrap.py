@@ -1,7 +1,5 @@
 """Scores taken apart into items, intervals of their differences, and ensembles, in which probabilities decide."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Verdicts on the claims: from runs and results written by hand, with each outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pages: our rows under the paper's, and all tables on one page with what is missing."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from functools import partial

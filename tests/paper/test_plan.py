@@ -1,7 +1,5 @@
 """The plan: runs that tables share, the order of the work; and what `python -m paper` refuses before it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What surprisal is worth: minimal pairs of BLiMP in the small, and reading times."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

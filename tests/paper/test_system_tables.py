@@ -1,7 +1,5 @@
 """What the command line names becomes a system; tables of systems on toy data, each measured once, shown, compared."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Runs read back by name, and tables and figures measured from them: cells worked out by hand."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plan carried out on toy data: trained once, resumed, measured, and refused for a run of other settings."""
 
-from __future__ import annotations
-
 import lzma
 from dataclasses import replace
 from pathlib import Path

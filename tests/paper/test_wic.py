@@ -1,7 +1,5 @@
 """Words in context: pairs of Word in Context with the best threshold, and Korean homonyms."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

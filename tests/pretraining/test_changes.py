@@ -1,7 +1,5 @@
 """A run that is paused, lengthened and cooled says so: in its config, its card and its report."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Checkpoints: read whole or not at all; a damaged one is passed over, and a run that has lost all of them is left."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Fine-tuning: a model goes on with a domain, stops in time, and may change its vocabulary."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A step's loss and gradients against the plain way: every token encoded, autograd through a per-step loop."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

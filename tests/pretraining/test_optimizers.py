@@ -1,7 +1,5 @@
 """Which optimiser has which weights, and the steps of Muon; that their state is saved is in test_train.py."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

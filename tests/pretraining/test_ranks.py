@@ -1,7 +1,5 @@
 """Several processes train what one process trains: the same losses, the same weights, and resumed by any number."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

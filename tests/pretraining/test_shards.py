@@ -1,7 +1,5 @@
 """A resumed run reads the text that it started with, wherever that is now, or says what is wrong with it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

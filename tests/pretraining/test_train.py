@@ -1,7 +1,5 @@
 """Runs: learning by heart, resuming to the same bits, refusing what cannot be; and their log."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Documents with coreference: read, written, scored and resolved."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

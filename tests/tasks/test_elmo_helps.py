@@ -1,7 +1,5 @@
 """ELMo helps where context decides: the sense of `bank` next to words that the training sentences do not have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

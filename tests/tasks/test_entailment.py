@@ -1,7 +1,5 @@
 """Pairs of sentences: read, written, scored and classified."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What holds for the models of all tasks; what is peculiar to one is in its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

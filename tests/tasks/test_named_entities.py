@@ -1,7 +1,5 @@
 """Sentences with names: read, written, scored and tagged."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

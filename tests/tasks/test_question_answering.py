@@ -1,7 +1,5 @@
 """Questions about passages: read, written, scored and answered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

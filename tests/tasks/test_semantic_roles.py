@@ -1,7 +1,5 @@
 """Predicates with their roles: read, written, scored and found."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts with a sentiment: read, written, scored and classified."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

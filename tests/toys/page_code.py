@@ -1,7 +1,5 @@
 """The code on the pages of the documentation, so that tests can run it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A tiny biLM with random weights, all of them far enough from zero to tell layers and directions apart."""
 
-from __future__ import annotations
-
 import torch
 
 from elmokit.model.bilm import BiLM

@@ -1,7 +1,5 @@
 """A format that elmokit does not know, defined outside of it: all of a model in one archive of NumPy, `toy.npz`."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from dataclasses import asdict

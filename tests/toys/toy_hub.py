@@ -1,7 +1,5 @@
 """A stand-in for the Hugging Face Hub: repositories in memory, served over HTTP as the Hub serves them."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Embedding jobs that end before their end."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """What planned runs leave behind, written by hand for tests of tables: their names and configs are the plan's."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

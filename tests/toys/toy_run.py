@@ -1,7 +1,5 @@
 """A tiny run of pretraining on four sentences, for the tests of what runs do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

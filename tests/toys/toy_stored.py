@@ -1,7 +1,5 @@
 """Toy models as arrays, for the tests of formats, and what holds of them."""
 
-from __future__ import annotations
-
 import resource
 import tracemalloc
 from collections.abc import Generator

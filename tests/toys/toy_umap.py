@@ -1,7 +1,5 @@
 """In place of umap-learn, which takes minutes to import and compile: the first two columns of what is reduced."""
 
-from __future__ import annotations
-
 from types import ModuleType, SimpleNamespace
 
 

@@ -1,7 +1,5 @@
 """Processes that nothing measures: coverage would load modules and take half of the time."""
 
-from __future__ import annotations
-
 import os
 
 

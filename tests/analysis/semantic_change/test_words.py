@@ -1,7 +1,5 @@
 """Words whose change is measured, and their uses in a corpus."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import unicodedata

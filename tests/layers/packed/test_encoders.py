@@ -1,7 +1,5 @@
 """Packed weights give what the trained ones give."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The CRF against every path there is, and its decoder against what BIO and BIOUL allow."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

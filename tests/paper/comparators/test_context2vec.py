@@ -1,7 +1,5 @@
 """context2vec: contexts without their word, the words that fit a gap, and the folder of a trained model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """CoVe: the published tensors, two layers, and the word vector next to the top layer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """IMS and the neural tagger: features by hand, and the senses of a toy corpus told apart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

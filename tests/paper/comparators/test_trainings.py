@@ -1,7 +1,5 @@
 """Trainings of CoVe and context2vec: what is learnt, the same bits for the same command, resumed and refused alike."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Word vectors trained by gensim on the shards of a biLM."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Annotated text that probes read, vectors of chosen words, their neighbours, and what a linear probe finds in them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
