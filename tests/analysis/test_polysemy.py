@@ -153,12 +153,7 @@ def test_no_other_word_gives_the_sense_away(word: str):
 
 @pytest.mark.parametrize(
     ("tokens", "language"),
-    [
-        ("the of and 눈이", "en"),
-        (". , 1990 그 눈이 the of 것이", "ko"),
-        ("것이 그 the of", "en"),
-        ("雪 が", "en"),
-    ],
+    [("the of and 눈이", "en"), (". , 1990 그 눈이 the of 것이", "ko"), ("것이 그 the of", "en"), ("雪 が", "en")],
 )
 def test_the_language_is_that_of_most_of_the_frequent_tokens(tokens: str, language: str):
     assert language_of(Vocabulary(["<S>", "</S>", "<UNK>", *tokens.split()])) == language

@@ -69,10 +69,7 @@ def labels(text: str) -> list[Any]:
 
 
 EXAMPLES: dict[str, tuple[list[Any], list[Any]]] = {
-    "named-entities": (
-        [TaggedSentence(["x"] * 3, tags) for tags in NAMES],
-        [NAMES[0], ["B-LOC", "B-PER", "O"]],
-    ),
+    "named-entities": ([TaggedSentence(["x"] * 3, tags) for tags in NAMES], [NAMES[0], ["B-LOC", "B-PER", "O"]]),
     "semantic-roles": (
         [PredicateInSentence(tokens=["x"] * 3, predicate=1 - number, tags=tags) for number, tags in enumerate(ROLES)],
         [ROLES[0], ["B-V", "B-ARG1", "O"]],

@@ -11,7 +11,7 @@ from paper import claims, figure1, table2, table3
 from paper.ablation import Ablation
 from paper.claims import CLAIMS, Finding, judged, verdicts
 from paper.differences import Difference, over_both, over_items, over_seeds
-from paper.plan import CONVERGED, ELMO, NO_ELMO
+from paper.plan import CONVERGED
 from paper.results import append_result
 from paper.runs import Evidence
 from toy_planned_runs import evidence_in, write_arm
@@ -106,19 +106,6 @@ def test_claims_about_arms_are_judged_for_the_tasks_that_the_paper_has(
             write_arm(tmp_path, task, arm, () if score is None else (score, score + 1, score))
     found = judge(number, evidence_in(tmp_path))
     assert found[0] == outcome and said in found[1]
-
-
-def test_the_gain_on_a_test_set_is_over_seeds_and_items_where_these_were_measured(tmp_path: Path):
-    none, elmo = (
-        write_arm(tmp_path, "named-entities", arm, scores, test=scores)
-        for arm, scores in ((NO_ELMO, (80, 81)), (ELMO, (84, 87)))
-    )
-    outcome, text = judge(1, evidence_in(tmp_path))
-    assert outcome == "not measured" and "Coref not measured" in text and "NER +5.00 [-7.71, 17.71]" in text
-    runs = {"baseline": [run.name for run in none], "elmo": [run.name for run in elmo]}
-    record = {"task": "named-entities", "test_set": "eng.testb", "ensembles": {}}
-    append_result(tmp_path, "table1", {**record, **runs, "interval": {"estimate": 5.0, "low": -1.0, "high": 11.0}})
-    assert "NER +5.00 [-9.05, 19.05]" in judge(1, evidence_in(tmp_path))[1]
 
 
 @pytest.mark.parametrize("recipe", ["", CONVERGED])

@@ -91,14 +91,8 @@ def test_every_task_has_data(tmp_path: Path):
         (["train", "table1", "--seeds", "0"], "0 seeds; expected at least 1"),
         (["table2", ".", "--model", "a", "--model", "b"], "2 models; table2 is made of training runs, which take one"),
         (["wic", ".", "--model", "mini-en"], "give either the paths of results or the models to measure, not both"),
-        (
-            ["table2", "--results", "none"],
-            "none have no runs of `elmokit train` of its arms; `python -m paper train",
-        ),
-        (
-            ["table5", "--data", "none", "--results", "r"],
-            "wsd_raganato: there is no such folder; CONTRIBUTING.md",
-        ),
+        (["table2", "--results", "none"], "none have no runs of `elmokit train` of its arms; `python -m paper train"),
+        (["table5", "--data", "none", "--results", "r"], "wsd_raganato: there is no such folder; CONTRIBUTING.md"),
         *(([*verb, "-o", "file"], "is not a folder; choose another") for verb in (["table1"], ["wic"], ["page", "."])),
     ],
 )

@@ -18,15 +18,7 @@ from paper.data_folders import glove_file
 from paper.models import random_elmo
 from paper.printed import POLYSEMY_KO
 from paper.reproduction import OurRow, OurTable, Request, find_reproduction
-from paper.system_results import (
-    NO_SYSTEM,
-    Measured,
-    difference,
-    gain_name,
-    measure_systems,
-    read_system_results,
-    share_gain,
-)
+from paper.system_results import NO_SYSTEM, Measured, measure_systems, read_system_results
 from paper.systems import open_system
 from toy_bilm import TINY, random_bilm
 from toy_planned_runs import evidence_of
@@ -237,12 +229,3 @@ def test_a_system_is_measured_once_for_the_same_data_and_its_record_says_its_cos
         assert f'"{name}": ' in paths[0].read_text(), name
     other = replace(found[1], system="static, words.vec", is_bilm=False, fingerprint="0123456789abcdef")
     assert [each.label for each in (found[0], other)] == [NO_SYSTEM, "static, words.vec (01234567)"]
-
-
-def test_gains_of_shares_are_kept_with_their_intervals(tmp_path: Path):
-    gain = share_gain([0.5, 0.0, 0.25, 0.0], [1.0, 0.5, 0.75, 0.5])
-    assert gain.estimate == 50 and gain.low == gain.high == 50  # each item gains a half
-    measured = Measured({"layer 0": {"share": 18.75}}, gains={gain_name("layer 0", "layer 1"): gain})
-    paths = measure_systems("toy", Request(tmp_path, tmp_path), lambda _: measured, default=["cues"], data="toy: 4")
-    (found,) = read_system_results(paths, "toy")
-    assert difference(found, "layer 0", "layer 1") == gain and difference(found, "layer 1", "layer 2") is None

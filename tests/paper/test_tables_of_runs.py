@@ -3,14 +3,12 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 import elmokit
 from elmokit.report.pictures import pictures
 from elmokit.runs.logged_runs import read_runs, write_runs
-from elmokit.system.messages import FormatError
 from paper import figure1, figure2, perplexity_curve, table1, table2, table7
 from paper.ablations import KOREAN_TABLE
 from paper.figure1 import arms, overtaken_at, sample_curves
@@ -105,10 +103,6 @@ def test_results_are_found_by_their_reproduction_in_folders_and_files_each_once(
         read_results([tmp_path / "a"], "table7")
 
 
-NER, QA = "named-entities", "question-answering"
-INTERVAL = {"estimate": 4.0, "low": 3.0, "high": 5.0}
-
-
 def cells(table: OurTable) -> list[list[str | None]]:
     return [[None if cell is None else str(cell) for cell in row] for row in table.rows.values()]
 
@@ -159,21 +153,6 @@ def test_the_first_pair_that_was_trained_stands_for_a_task(tmp_path: Path):
     assert [one.words for one in table1.tested(evidence)] == ["until converged", "fixed epochs"]
 
 
-ARTICLES = {"model": "mini-en (c3b1f14d)", "questions": 1328, "percent_read": 0.466, "baseline": 60.871, "elmo": 67.26}
-
-
-def test_each_group_of_articles_has_a_row_of_its_newest_record(tmp_path: Path):
-    for number, elmo in ((7, 1.0), (7, 67.26), (41, 67.26)):
-        values = {**ARTICLES, "articles": number, "elmo": elmo, "interval": INTERVAL}
-        append_result(tmp_path, table1.ARTICLES, values)
-    table = table1.details(evidence_in(tmp_path))[2]
-    row = ["1,328", "0.47 %", "60.87", "67.26", "+4.00 [3.00, 5.00]"]
-    assert cells(table) == [row, row] and next(iter(table.rows)) == "7 articles, mini-en (c3b1f14d)"
-    append_result(tmp_path, table1.ARTICLES, {**ARTICLES, "articles": 7})
-    with pytest.raises(FormatError, match="interval"):
-        table1.details(evidence_in(tmp_path))
-
-
 def test_figure_1_has_scores_by_size_and_updates_until_the_baseline_is_passed(tmp_path: Path):
     for share in (0.1, 1.0):
         none, elmo = arms(share, "")
@@ -210,8 +189,7 @@ def test_figure_2_has_the_mean_weights_at_each_place(tmp_path: Path):
     assert at_input.weights == pytest.approx((0.3, 0.4, 0.3)) and at_output.weights == (0.9, 0.05, 0.05)
     (table,) = figure2.details(evidence_in(tmp_path))
     assert cells(table) == [["0.30", "0.40", "0.30"], ["0.90", "0.05", "0.05"]]
-    drawn = ElementTree.fromstring(pictures(lambda: weights_figure([at_input, at_output]))["svg"])
-    assert {"0.30", "0.90", "NER"} <= {"".join(element.itertext()).strip() for element in drawn.iter()}
+    assert "0.30" in pictures(lambda: weights_figure([at_input, at_output]))["svg"].decode()
 
 
 def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
@@ -233,8 +211,7 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     (table,) = perplexity_curve.details(evidence_in(tmp_path))
     assert list(table.rows)[-1] == "Mean of the tasks, mini-en"
     assert cells(table)[-1] == ["", "", "", "+4.00 [-8.71, 16.71]"]  # of 3 and 5, by seed
-    drawn = pictures(lambda: gains_figure([curve]))["svg"]
-    assert {"NER", "gain in F1 (%), development set"} <= set(ElementTree.fromstring(drawn).itertext())
+    assert "NER" in pictures(lambda: gains_figure([curve]))["svg"].decode()
     (tmp_path / "results.jsonl").unlink()
     assert gain_curves(evidence_in(tmp_path)) == []  # gains without perplexities are no curve
 

@@ -10,7 +10,7 @@ import pytest
 
 from elmokit.formats.convert import convert
 from elmokit.pretraining.checkpoints import checkpoints
-from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import Change, read_record, with_change
@@ -140,11 +140,7 @@ def test_the_vocabulary_of_another_text_is_warned_of(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("order", "is_warned_of"), [("falling", False), ("alphabetical", True), ("rising", True)])
 def test_a_vocabulary_that_is_not_sorted_by_frequency_is_warned_of(
-    tmp_path: Path,
-    order: str,
-    is_warned_of: bool,
-    recwarn: pytest.WarningsRecorder,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, order: str, is_warned_of: bool, recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vocabulary_file, "LEAST_TO_JUDGE", (500, 1_000))
     words = [f"w{rank * 7919 % 600:03}" for rank in range(600)]  # most frequent first, their spellings in any order
@@ -165,16 +161,3 @@ def test_a_vocabulary_that_is_not_sorted_by_frequency_is_warned_of(
 def test_tokens_that_are_longer_than_the_model_reads_are_warned_of(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="31% of the first 16 tokens are longer than the 3 bytes that the model reads"):
         pretrain_toy(tmp_path / "run", "max_characters_per_token=5", "num_steps=1", text=TEXT)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"decay_share": 0.2, "decay_steps": 100}, "decay_share is 0.2 and decay_steps 100; expected"),
-        ({"decay_share": 1.5}, "expected a share from 0 to 1"),
-        ({"keep_every": 3, "checkpoint_every": 2}, "keep_every is 3; expected a multiple of checkpoint_every, 2"),
-    ],
-)
-def test_settings_that_contradict_each_other_are_refused(settings: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        PretrainingConfig(**settings)  # type: ignore[arg-type]

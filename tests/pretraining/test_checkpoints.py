@@ -76,7 +76,6 @@ def flip_a_bit(name: str) -> Damage:
 
 FILES = ("model.safetensors", "training.safetensors", "training.json")
 WEIGHTS, STATE, PROGRESS = FILES
-BIAS = "forward_lstm.layers.0.bias"
 DAMAGE: dict[str, tuple[Damage, str]] = {
     **{f"{name} cut short": (truncate(name), name) for name in FILES},
     **{f"{name} removed": (remove(name), "there is no such file") for name in FILES},
@@ -97,10 +96,7 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before_and_named(run: P
     assert contents_of_run(run) == contents_of_run(whole)
 
 
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [(WEIGHTS, errno.ESTALE), (STATE, errno.EMFILE), (PROGRESS, errno.EIO)],
-)
+@pytest.mark.parametrize(("name", "code"), [(WEIGHTS, errno.ESTALE), (STATE, errno.EMFILE), (PROGRESS, errno.EIO)])
 def test_a_disk_that_cannot_be_read_is_not_damage_and_no_checkpoint_is_lost(
     run: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: int
 ) -> None:

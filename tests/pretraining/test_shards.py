@@ -49,24 +49,16 @@ def test_the_command_line_takes_the_new_places(tmp_path: Path, capsys: pytest.Ca
     assert (run / "checkpoints" / "step-00000004").is_dir()
 
 
-def test_a_shard_with_other_words_of_the_same_size_is_refused(tmp_path: Path) -> None:
+def test_a_run_reads_all_of_its_text_and_no_other_and_at_its_end_none(tmp_path: Path) -> None:
     run = new_run(tmp_path, num_steps=2)
+    with pytest.raises(ValueError, match=r"the run reads 2 shards, but got 1; .*order: 0\.txt, 1\.txt"):
+        resume_pretraining(run, ["num_steps=4"], shards=shards_in(tmp_path / "text")[:1])
     other = tmp_path / "text" / "1.txt"
-    other.write_text(other.read_text().replace("bank", "boat"))
+    other.write_text(other.read_text().replace("bank", "boat"))  # of the same size
     with pytest.raises(ValueError, match=r"1\.txt has other contents than when .*run started, so .*elmokit finetune"):
         resume_pretraining(run, ["num_steps=4"])
     other.write_text(TEXTS[1] * 20)
     resume_pretraining(run, ["num_steps=4"])
-
-
-def test_all_shards_have_to_be_given(tmp_path: Path) -> None:
-    run = new_run(tmp_path, num_steps=2)
-    with pytest.raises(ValueError, match=r"the run reads 2 shards, but got 1; .*order: 0\.txt, 1\.txt"):
-        resume_pretraining(run, ["num_steps=4"], shards=shards_in(tmp_path / "text")[:1])
-
-
-def test_a_run_at_its_end_needs_no_text(tmp_path: Path) -> None:
-    run = new_run(tmp_path, num_steps=2)
     for shard in shards_in(tmp_path / "text"):
         shard.unlink()
     assert resume_pretraining(run) == run

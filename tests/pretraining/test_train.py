@@ -526,16 +526,16 @@ def test_nothing_is_written_for_more_shards_than_a_config_can_list(
         ("filters=[[0,1]]", "expected 1 to"),
         ("adam_betas=[0.9,1]", r"adam_betas is \[0\.9, 1\.0\]; each must be at least 0 and below 1"),
         ("bptt_steps=1048577", "bptt_steps is 1048577; it must be at most 1048576"),
+        ("decay_share=0.2 decay_steps=100", "decay_share is 0.2 and decay_steps 100; expected"),
+        ("decay_share=1.5", "expected a share from 0 to 1"),
+        ("keep_every=3 checkpoint_every=2", "keep_every is 3; expected a multiple of checkpoint_every, 2"),
     ],
 )
 def test_bad_settings_are_refused_with_their_reason(setting: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        with_settings(recipe("tiny"), [setting])
-
-
-def test_settings_that_are_not_a_list_are_refused() -> None:
-    with pytest.raises(ValueError, match=re.escape("the settings are 'num_steps=3'; expected a list: ['num_steps=3']")):
-        with_settings(recipe("tiny"), "num_steps=3")
+        with_settings(recipe("tiny"), setting.split())
+    with pytest.raises(ValueError, match=f"the settings are '{re.escape(setting)}'; expected a list"):
+        with_settings(recipe("tiny"), setting)
 
 
 @pytest.mark.parametrize(("name", "millions"), [("small", 13.593296), ("medium", 28.027728), ("original", 93.600848)])

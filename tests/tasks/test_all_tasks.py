@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from elmokit.cli.main import _parser
 from elmokit.tasks.all_tasks import SHORT_NAMES, TASKS, find_task
 
 
@@ -20,14 +19,6 @@ def test_a_name_of_no_task_is_refused_with_the_names():
     with pytest.raises(ValueError, match=r"no task 'nerr'; did you mean ner\? the tasks are named-entities \(ner\), "):
         find_task("nerr")
     assert list(SHORT_NAMES.values()) == list(TASKS)
-
-
-def test_help_names_all_tasks_and_all_recipes(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit):
-        _parser().parse_args(["train", "--help"])
-    shown = "".join(capsys.readouterr().out.split())  # lines are broken at hyphens
-    recipes = {recipe for name in TASKS for recipe in find_task(name).recipes}
-    assert all(name in shown for name in (*TASKS, *SHORT_NAMES, *recipes))
 
 
 @pytest.mark.parametrize(

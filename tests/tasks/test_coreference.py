@@ -50,10 +50,7 @@ def test_reads_documents(write):
         ([["(1", "(2", "1)", "2)"]], [[(0, 2)], [(1, 3)]]),  # those of two cross
         ([["-"]], []),
         # in the order in which the scorer meets their numbers: in a cell, the mentions of one token first
-        (
-            [["(5|(4|(3)", "4)", "5)"], ["(1|(3)", "1)|(4)"]],
-            [[(0, 0), (3, 3)], [(0, 2)], [(0, 1), (4, 4)], [(3, 4)]],
-        ),
+        ([["(5|(4|(3)", "4)", "5)"], ["(1|(3)", "1)|(4)"]], [[(0, 0), (3, 3)], [(0, 2)], [(0, 1), (4, 4)], [(3, 4)]]),
     ],
 )
 def test_clusters_of_cells(write, sentences: list[list[str]], clusters: list[list[tuple[int, int]]]):

@@ -52,11 +52,7 @@ def test_predicts_without_looking_at_the_answers(learnt: tuple[TaskExamples, Any
 @pytest.mark.parametrize(
     ("task", "change", "message"),
     [
-        (
-            "entailment",
-            {"label": None},
-            "the pair 'A' ..., 'An' ... has the label None; the labels are entail",
-        ),
+        ("entailment", {"label": None}, "the pair 'A' ..., 'An' ... has the label None; the labels are entail"),
         ("named-entities", {"tags": ["U-FOOD"] * 7}, r"'Jane' \.\.\. has the tag 'U-FOOD'; the labels are O, B-LOC"),
         ("named-entities", {"tags": []}, r"'Jane' \.\.\. has 7 tokens but 0 tags"),
         ("question-answering", question("", LONG, None).answers, "has no answer that tokens of its passage cov"),

@@ -21,10 +21,7 @@ from elmokit.files.locks import InUseError, lock
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.checkpoint import read_progress
-from elmokit.tasks.config import (
-    Splits,
-    with_settings,
-)
+from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.reading import read_data
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task

@@ -61,10 +61,5 @@ def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[st
 
 
 TOY_FORMAT = Format(
-    name="toy",
-    description="toy (npz)",
-    recognise=_recognise,
-    inspect=_inspect,
-    read=_read,
-    write=_write,
+    name="toy", description="toy (npz)", recognise=_recognise, inspect=_inspect, read=_read, write=_write
 )

@@ -62,10 +62,7 @@ def test_what_cannot_be_trained_is_refused(shard: Path, tmp_path: Path, capsys: 
 
 @pytest.mark.parametrize("train", [train_word2vec, train_fasttext])
 def test_a_shard_that_can_no_longer_be_read_ends_the_training(
-    train: Callable[[list[Path], Path, list[str]], object],
-    shard: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    train: Callable[[list[Path], Path, list[str]], object], shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     class Failing(SentenceStream):
         passes = 0

@@ -1,6 +1,6 @@
 """Annotated text that probes read, vectors of chosen words, their neighbours, and what a linear probe finds in them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -205,29 +205,23 @@ def test_context_finds_the_same_sense_and_a_static_vector_is_chance(tmp_path: Pa
     assert shares["chance"].same_pos.tolist() == [pytest.approx(5 / 7)] * 6 + [pytest.approx(1 / 7)] * 2
 
 
-def _of_targets(folder: Path) -> Iterable[np.ndarray]:
-    wanted = [Target(number, 0, 1) for number in (2, 0, 1)]
-    return [target_vectors(CueLayers(), SENTENCES, wanted), *sentence_vectors(CueLayers(), SENTENCES)]
+def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    annotated = read_semcor(write_sense_data(tmp_path))
 
+    def compute() -> list[np.ndarray]:
+        wanted = [Target(number, 0, 1) for number in (2, 0, 1)]
+        found = nearest_contexts(CueLayers(), [QUERY, QUERY], CORPUS, number=2)["average"]
+        shares = neighbour_shares(CueLayers(), annotated).values()
+        return [
+            *(target_vectors(CueLayers(), SENTENCES, wanted), *sentence_vectors(CueLayers(), SENTENCES)),
+            *(np.array([(one.sentence, one.index) for one in each]) for each in found),
+            *(array for each in shares for array in (each.same_pos, each.same_sense)),
+        ]
 
-def _of_contexts(folder: Path) -> Iterable[np.ndarray]:
-    found = nearest_contexts(CueLayers(), [QUERY, QUERY], CORPUS, number=2)["average"]
-    return [np.array([(one.sentence, one.index) for one in each]) for each in found]
-
-
-def _of_shares(folder: Path) -> Iterable[np.ndarray]:
-    shares = neighbour_shares(CueLayers(), read_semcor(write_sense_data(folder)))
-    return [array for each in shares.values() for array in (each.same_pos, each.same_sense)]
-
-
-@pytest.mark.parametrize("compute", [_of_targets, _of_contexts, _of_shares])
-def test_batches_change_nothing(
-    compute: Callable[[Path], Iterable[np.ndarray]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    before = compute(tmp_path / "before")
+    before = compute()
     monkeypatch.setattr(targets, "SENTENCES_PER_BATCH", 1)
     monkeypatch.setattr(sense_neighbours, "QUERIES_PER_BLOCK", 3)
-    for left, right in zip(before, compute(tmp_path / "after"), strict=True):
+    for left, right in zip(before, compute(), strict=True):
         np.testing.assert_array_equal(left, right)
 
 
