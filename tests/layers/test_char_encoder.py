@@ -7,6 +7,7 @@ import torch
 
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.highway import Highway
+from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import character_ids
 
@@ -76,6 +77,12 @@ def test_infinite_weights_give_gradients_and_no_index_out_of_bounds() -> None:
     layer(ids("a", "word")).sum().backward()
     assert layer.embedding.weight.grad is not None
     assert not layer.embedding.weight.grad.isfinite().all()
+
+
+def test_the_characters_of_a_dictionary_may_stand_alone() -> None:
+    layer, tokens = encoder(num_highway_layers=0, projection_dim=15), ids("a", "word")
+    lookup = LookupEncoder(words=None, characters=layer, projection=None, output_dim=15)
+    assert torch.equal(lookup(tokens), layer(tokens)) and lookup.embedding is layer.embedding
 
 
 def test_no_tokens_give_no_vectors() -> None:

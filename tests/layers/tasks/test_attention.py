@@ -15,8 +15,9 @@ from elmokit.layers.tasks.attention import (
     soft_align,
 )
 
-MASK = torch.arange(4) < torch.tensor([4, 2, 1])[:, None]
-OTHER_MASK = torch.arange(3) < torch.tensor([1, 3, 2])[:, None]
+LENGTHS, OTHER_LENGTHS = [4, 2, 1], [1, 3, 2]
+MASK = torch.arange(4) < torch.tensor(LENGTHS)[:, None]
+OTHER_MASK = torch.arange(3) < torch.tensor(OTHER_LENGTHS)[:, None]
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
@@ -41,6 +42,21 @@ def attentions() -> dict[str, Attention]:
         "biattention": lambda a, b, m, n: biattention(a, m),
         "pooling": lambda a, b, m, n: pooling(a, m)[:, None],
     }
+
+
+@pytest.mark.parametrize("name", attentions())
+def test_padding_order_and_neighbours_change_nothing(name: str):
+    attend, (left, right) = attentions()[name], random_pair()
+    attended = attend(left, right, MASK, OTHER_MASK)
+    turned = attend(left.flip(0), right.flip(0), MASK.flip(0), OTHER_MASK.flip(0))
+    torch.testing.assert_close(turned.flip(0), attended)
+    spoilt = left.masked_fill(~MASK[..., None], 1e6), right.masked_fill(~OTHER_MASK[..., None], 1e6)
+    from_spoilt = attend(*spoilt, MASK, OTHER_MASK)
+    for row, (length, other) in enumerate(zip(LENGTHS, OTHER_LENGTHS, strict=True)):
+        one = slice(row, row + 1)
+        alone = attend(left[one, :length], right[one, :other], MASK[one, :length], OTHER_MASK[one, :other])[0]
+        torch.testing.assert_close(alone, attended[row, :length])
+        torch.testing.assert_close(alone, from_spoilt[row, :length])
 
 
 @pytest.mark.parametrize("name", attentions())
