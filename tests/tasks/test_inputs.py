@@ -115,11 +115,12 @@ def test_elmo_is_read_where_it_is_asked_for(bilm: str, position: str, input_dim:
 )
 def test_settings_of_elmo_are_those_of_an_embedding(bilm: str, settings: dict[str, Any], arguments: dict[str, Any]):
     inputs = make(NO_WORDS, character_dim=0, elmo=ElmoInput("both", bilm, **settings))
-    embedding = ElmoEmbedding(read_bilm(bilm)[0], num_mixes=2, dropout_rate=0.0, **arguments)
+    of_all = {"num_mixes": 2, "dropout_rate": 0.0, "penalty_factor": 0.0}
+    embedding = ElmoEmbedding(read_bilm(bilm)[0], **of_all | arguments)
     inputs.measure_scales(TRAINING)  # which does nothing without `rescale`
     if embedding.scales is not None:
         embedding.measure_scales(TRAINING)
-    weights = {name: torch.arange(3.0) + int(name[6]) for name in embedding.state_dict() if name.endswith("x.weights")}
+    weights = {name: torch.arange(3.0) + int(name[6]) for name in embedding.state_dict() if name.endswith(".weights")}
     for module in (embedding, inputs.elmo):
         module.load_state_dict(module.state_dict() | weights)
     found = inputs(TRAINING)
