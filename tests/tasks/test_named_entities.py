@@ -92,6 +92,7 @@ def test_errors_of_klue_ner_name_the_line(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("a B-X O\n\nb B-Y B-X\n", "data, line 3: 'B-X' is in column 3, and others .* in column 2"),  # GermEval
         ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b' ..."),
         ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
         (
