@@ -238,7 +238,8 @@ def test_without_a_development_file_a_tenth_is_set_apart(
 
 
 def test_korean_text_with_the_english_model_is_warned_of(toy: Toy, tmp_path: Path):
-    (tmp_path / "ko.tsv").write_text("".join(f"a\t눈이 왔다 {number}\n" for number in range(20)), encoding="utf-8")
+    lines = (f"{'ab'[number % 2]}\t눈이 왔다 {number}\n" for number in range(20))
+    (tmp_path / "ko.tsv").write_text("".join(lines), encoding="utf-8")
     config = with_settings(toy.recipes["cpu"](), ["elmo=input", "max_epochs=1"])
     with pytest.warns(UserWarning, match="written in Hangul, of which mini-en has read almost nothing; use mini-ko"):
         train(toy, Splits((tmp_path / "ko.tsv",)), run_dir=tmp_path / "run", config=config, device="cpu")
