@@ -1,0 +1,58 @@
+"""Minimal pairs of BLiMP, in the small."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from paper import blimp
+from paper.__main__ import main
+from paper.blimp import our_tables, read_paradigm, right_answers
+from paper.reproduction import Request
+from toy_language_model import write_toy
+from toy_planned_runs import evidence_of
+
+PAIRS = {"one": [("a b.", "b a."), ("c", "a c")], "two": [("b a.", "a b.")]}
+DIRECTIONS = ["forward", "backward", "both"]
+
+
+@pytest.fixture
+def request_of_toy(tmp_path: Path) -> Request:
+    folder = tmp_path / "data" / "external" / "blimp" / "data"
+    folder.mkdir(parents=True)
+    for name, pairs in PAIRS.items():
+        of_all = {"UID": name, "linguistics_term": "order"}
+        lines = [{"sentence_good": good, "sentence_bad": bad, **of_all} for good, bad in pairs]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return Request(tmp_path / "data", tmp_path / "results", (str(write_toy(tmp_path / "toy")),))
+
+
+def test_each_paradigm_is_scored_once_and_rows_are_accuracies_over_all_pairs(request_of_toy: Request, tmp_path: Path):
+    (path,) = blimp.compute(request_of_toy)
+    ((model, paradigms),) = right_answers([path]).items()
+    assert model.startswith("toy (") and list(paradigms) == ["order: one", "order: two"]
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    for _ in range(2):
+        blimp.compute(request_of_toy)
+        assert right_answers([path]) == {model: paradigms} and len(path.read_text().splitlines()) == 2
+
+    correct = [sum(counts[name].correct for counts in paradigms.values()) for name in DIRECTIONS]
+    expected = [f"{100 * each / 3:.2f}" for each in correct]
+    rows = blimp.our_rows(evidence_of([path]))
+    assert [row.row for row in rows] == [f"{model}, {name}" for name in DIRECTIONS]
+    assert {(row.is_extra, row.measured_on) for row in rows} == {(True, "2 paradigms, 3 pairs")}
+    assert [str(row.cells[0]) for row in rows] == expected
+    (terms,) = our_tables(evidence_of([path]))
+    assert list(terms.columns) == DIRECTIONS and [str(cell) for cell in terms.rows["order"]] == expected
+
+    assert main(["blimp", str(path), "-o", str(tmp_path / "pages")]) == 0
+    page = (tmp_path / "pages" / "blimp.md").read_text()
+    assert "| LSTM | paper | 69.8 |" in page and "), forward | 2 paradigms, 3 pairs | " in page
+
+
+def test_data_that_are_not_there_or_not_blimp_are_named(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="blimp: there is no such folder; CONTRIBUTING.md"):
+        blimp.compute(Request(tmp_path, tmp_path))
+    (tmp_path / "x.jsonl").write_text('{"UID": "x"}\n')
+    with pytest.raises(ValueError, match=r"x\.jsonl, line 1: field linguistics_term: is missing"):
+        read_paradigm(tmp_path / "x.jsonl")

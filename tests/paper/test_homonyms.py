@@ -1,0 +1,89 @@
+"""Korean homonyms: the nearest occurrence in the train half, with the particle and without its help."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elmokit.analysis.polysemes import Occurrence, words_of
+from elmokit.elmo.elmo import Elmo
+from paper.homonyms import measure_homonyms, of_one_form, read_homonyms
+from toy_bilm import random_bilm
+
+TRAIN = [
+    ("눈", "eye", "나는 눈이 나쁘다 ."),
+    ("눈", "eye", "그는 눈을 감았다 ."),
+    ("눈", "snow", "어제 눈이 왔다 ."),
+    ("말", "horse", "흰 말을 탔다 ."),
+    ("말", "speech", "긴 말을 했다 ."),
+]
+TEST = [
+    ("눈", "eye", "오른쪽 눈이 아프다 ."),
+    ("눈", "eye", "아이가 눈을 떴다 ."),
+    ("눈", "snow", "아이가 눈을 뭉쳤다 ."),
+    ("말", "speech", "그 말을 믿었다 ."),
+]
+
+
+def written(path: Path, rows: list[tuple[str, str, str]]) -> Path:
+    lines: list[str] = []
+    for word, sense, text in rows:
+        tokens = text.split()
+        index = next(index for index, token in enumerate(tokens) if token.startswith(word))
+        lines.append(json.dumps({"word": word, "sense": sense, "index": index, "tokens": tokens}, ensure_ascii=False))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def halves(tmp_path: Path) -> tuple[list[Occurrence], list[Occurrence]]:
+    train, test = written(tmp_path / "train.jsonl", TRAIN), written(tmp_path / "test.jsonl", TEST)
+    return read_homonyms(train), read_homonyms(test)
+
+
+@pytest.fixture(scope="module")
+def elmo() -> Elmo:
+    return Elmo(random_bilm())
+
+
+def test_a_word_is_the_noun_and_the_token_the_noun_with_its_particle(halves: tuple[list[Occurrence], list[Occurrence]]):
+    train, _ = halves
+    assert words_of(train) == ["눈", "말"]
+    assert train[1] == Occurrence("눈", "noun/noun", "eye", 1, ("그는", "눈을", "감았다", "."))
+
+
+def test_a_static_vector_sees_nothing_but_the_particle(elmo: Elmo, halves: tuple[list[Occurrence], list[Occurrence]]):
+    """눈이 is tied between eye and snow; 눈을 is an eye in train; 말을 is tied."""
+    measured = {one.name: one for one in measure_homonyms(elmo, *halves)}
+    assert list(measured) == ["chance", "static vector", "bag of context words", "lstm1", "lstm2", "average"]
+    assert measured["static vector"].nearest.tolist() == [0.5, 1, 0, 0.5]
+    assert measured["chance"].nearest == pytest.approx([2 / 3, 2 / 3, 1 / 3, 1 / 2])
+    assert all(len(one.nearest) == len(TEST) for one in measured.values())
+
+
+def test_of_one_form_a_static_vector_is_at_chance(elmo: Elmo, halves: tuple[list[Occurrence], list[Occurrence]]):
+    train, test = of_one_form(*halves)
+    assert [(one.word, one.sense) for one in test] == [("눈이", "eye"), ("말을", "speech")]  # 눈을: never snow in train
+    measured = {one.name: one for one in measure_homonyms(elmo, train, test)}
+    assert measured["static vector"].nearest.tolist() == measured["chance"].nearest.tolist() == [0.5, 0.5]
+
+
+def test_a_sense_that_cannot_be_judged_is_refused(elmo: Elmo, halves: tuple[list[Occurrence], list[Occurrence]]):
+    train, test = halves
+    with pytest.raises(ValueError, match="the train half needs '눈' in the sense 'snow' and in another sense"):
+        measure_homonyms(elmo, [one for one in train if one.sense != "snow"], test[2:3])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"word": "눈", "index": 0, "tokens": ["눈이"]}', "field sense: is missing"),
+        ('{"word": "눈", "sense": "eye", "index": 0, "tokens": ["말이"]}', "field index: is 0, which is not"),
+    ],
+)
+def test_a_line_that_is_something_else_is_named(tmp_path: Path, line: str, message: str):
+    path = written(tmp_path / "train.jsonl", TRAIN[:1])
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(ValueError, match=f"train.jsonl, line 2: {message}"):
+        read_homonyms(path)
