@@ -22,6 +22,7 @@ Sentences = tuple[list[str], list[str]]
 _NAME = re.compile(r"(?i)\w*(good|bad|sentence|acceptable|grammatical|prefix|context|continuation|target)\w*")
 BOTH = "both"
 TWO_SENTENCES = "two sentences separated by a tab: the good one, a tab, the bad one"
+PREFIXED = "a prefix, a tab, and a continuation"
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,10 @@ class PairScore:
         return self.good[direction] > self.bad[direction]
 
 
-def read_pairs(
-    path: Path | str, *, raw_text: bool = False, expected: str = TWO_SENTENCES, first_may_be_empty: bool = False
-) -> Iterator[Sentences]:
+def read_pairs(path: Path | str, *, raw_text: bool = False, expected: str = TWO_SENTENCES) -> Iterator[Sentences]:
     """Pairs of a file with one pair per line: the good sentence, a tab, the bad one. Blank lines are skipped.
 
-    expected: what a line has, for messages.
+    expected: what a line has, in words; of `PREFIXED`, the prefix may be empty.
     Raises ValueError, naming the line, for a line that is not two sentences, and for one with the names of columns; and
     for a file without pairs.
     """
@@ -51,7 +50,7 @@ def read_pairs(
         if not line.strip():
             continue
         halves = [split(half) for half in line.split("\t")]
-        if len(halves) != 2 or not halves[1] or not (halves[0] or first_may_be_empty):
+        if len(halves) != 2 or not halves[1] or not (halves[0] or expected == PREFIXED):
             raise ValueError(f"{shown_name(path)}, line {number}: expected {expected}")
         if is_empty and all(map(_NAME.fullmatch, line.split("\t"))):
             raise ValueError(f"{shown_name(path)}, line {number}: has the names of columns; remove it")

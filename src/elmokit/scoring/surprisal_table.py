@@ -1,4 +1,4 @@
-"""Tables of surprisal: a row for each token, word or sentence of a text file.
+"""Tables of surprisal: a row for each token, word or sentence of a text file, or for each pair of a conditional one.
 
 The first four columns are those of lm-zoo (Gauthier et al., 2020). NA marks positions without a prediction. Cells are
 quoted as in CSV, so that pandas, R and spreadsheets read each row as one, whatever its token is.
@@ -22,7 +22,7 @@ from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from elmokit.elmo.surprisal import SentenceSurprisal, SurprisalModel
+    from elmokit.elmo.surprisal import ConditionalSurprisal, SentenceSurprisal, SurprisalModel, Unit
 
 RowsOf = Literal["tokens", "words", "sentences"]
 Row = list[str]
@@ -85,6 +85,29 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
             yield rows
     if is_empty:
         raise ValueError(f"{shown_name(path)}: has no sentence; expected text with one sentence per line")
+
+
+def conditional_rows(results: Iterable[ConditionalSurprisal], unit: Unit = "bits") -> Iterator[Row]:
+    """A row of the columns' names, and then a row for each pair.
+
+    `surprisal` is of the continuation given the prefix, `backward` of the prefix given the continuation; if there is
+    one direction, its column is `surprisal`.
+    """
+    for number, result in enumerate(results, start=1):
+        if number == 1:
+            names = ("surprisal", "backward")[: len(result.whole.directions)]
+            yield [
+                "pair_id",
+                *(f"{part}_{what}" for part in ("prefix", "continuation") for what in ("tokens", "unknown")),
+                *names,
+            ]
+        known = result.whole.known[: len(result.prefix)], result.whole.known[len(result.prefix) :]
+        counts = [str(count) for of_part in known for count in (len(of_part), len(of_part) - int(of_part.sum()))]
+        totals = [
+            f"{result.total(way, unit=unit):z.6f}" if len(result.bits(way)) else MISSING
+            for way in result.whole.directions
+        ]
+        yield [str(number), *counts, *totals]
 
 
 def first_sizes(path: Path | str) -> Iterable[int]:
