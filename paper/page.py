@@ -24,7 +24,7 @@ from paper.claims import Verdict, verdicts
 from paper.figure1 import sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import curves_figure, gains_figure, sample_figure, weights_figure
-from paper.perplexity_curve import gain_curves
+from paper.perplexity_curve import gain_curves, mean_gain
 from paper.plan import DATASETS, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
 from paper.reproduction import REPRODUCTIONS, Reproduction, find_reproduction
@@ -103,6 +103,7 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     hours = sum(run.result.seconds for run in runs.values() if run.result is not None) / 3600
     page = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         tasks=_tasks_table(english),
+        curve=_curve_text(english),
         claims=_claims_table(found),
         figure=f"![{FIGURES['figure1'][2]}]({FOLDER}/figure1.svg)" if f"{FOLDER}/figure1.svg" in files else "",
         number=f"{len(runs):,}",
@@ -198,6 +199,19 @@ def _control(evidence: Evidence, table: Ablation, task: str, arm: str) -> str:
     _, arms = table.measured(evidence).get(task, ("", {}))
     gain = gain_text(arms.get(NO_ELMO.name), arms.get(arm), test_set=DATASETS[task].test_set if table.tests else None)
     return (gain or ABSENT).partition(" ")[0]
+
+
+def _curve_text(evidence: Evidence) -> str:
+    """What a better biLM brings, in a sentence; empty if it was not measured."""
+    curves = gain_curves(evidence)
+    if (gain := mean_gain(curves)) is None:
+        return ""
+    worst, best = curves[0].points[0], curves[0].points[-1]
+    return (
+        f"A better biLM: in place of its earlier weights, of perplexity {worst.perplexity:.1f} on held-out text, "
+        f"`{best.model}` of {best.perplexity:.1f} adds {escape_markdown(str(gain))} to the gain,\nin the mean of {len(curves)} tasks trained "
+        f"on a tenth of their data (development sets, over seeds; [by task]({FOLDER}/perplexity.md))."
+    )
 
 
 def _claims_table(found: Sequence[Verdict]) -> str:

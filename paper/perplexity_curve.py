@@ -80,8 +80,7 @@ def details(evidence: Evidence) -> list[OurTable]:
             over_worst = "" if point.elmo is worst else gain_text(worst, point.elmo) or ""
             cells = (f"{point.perplexity:.1f}", str(point.elmo.score()), str(point.gain), over_worst)
             rows[f"{row}, {point.model}"] = cells
-    ends = {(curve.points[0].model, curve.points[-1].model) for curve in curves}
-    if len(curves) > 1 and len(ends) == 1 and (gain := _mean_gain(curves)) is not None:
+    if (gain := mean_gain(curves)) is not None:
         rows[f"Mean of the tasks, {curves[0].points[-1].model}"] = ("", "", "", str(gain))
     columns = ("perplexity", "score", "gain over no ELMo", "gain over the worst biLM")
     about = (
@@ -92,9 +91,14 @@ def details(evidence: Evidence) -> list[OurTable]:
     return [OurTable("Gain by perplexity", about, columns, rows)]
 
 
-def _mean_gain(curves: Sequence[GainCurve]) -> Interval | None:
-    """What the best biLM brings over the worst: means over the tasks, over the seeds that all of them have."""
+def mean_gain(curves: Sequence[GainCurve]) -> Interval | None:
+    """What the best biLM brings over the worst, in the mean of several tasks, over the seeds that all of them have.
+
+    None for a single task, or if the tasks have other biLMs.
+    """
     gains = [gains_by_seed(curve.points[0].elmo, curve.points[-1].elmo) for curve in curves]
+    if len(gains) < 2 or len({(curve.points[0].model, curve.points[-1].model) for curve in curves}) > 1:
+        return None
     seeds = set[int].intersection(*map(set[int], gains))
     means = [statistics.fmean(of_task[seed] for of_task in gains) for seed in sorted(seeds)]
     return paired_t(means) if means else None
