@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from elmokit.cli.main import main
@@ -144,7 +144,9 @@ def test_characters_become_nfc_unless_they_are_to_stay(tmp_path: Path):
 
 
 @given(st.text(st.sampled_from("aeE \u00e9\u0301\u0323가각\u1100\u1161\u11a8\u212b'.-—\u0915\u093c\u0958")))
+@example(".\u0301\u0323")  # NFC has these marks in the other order
 def test_keeping_the_spelling_changes_the_spelling_alone(text: str):
+    assume(not re.search(r"(.)\1{3}", unicodedata.normalize("NFC", text)))  # of which `tokenize` keeps three
     kept = keep_spelling(text)
     assert [unicodedata.normalize("NFC", token) for token in kept] == tokenize(text)
     letters = [character for character in "".join(kept) if unicodedata.category(character) in ("Lu", "Ll", "Lo", "Mn")]

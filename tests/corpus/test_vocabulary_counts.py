@@ -61,6 +61,7 @@ def test_rare_tokens_and_those_beyond_the_size_are_left_out(shard: Path, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*letters that a wrong encoding has damaged")
 @given(SENTENCES, st.integers(1, 3), st.sampled_from([1, 500, 2000, 10**6]))
 @example([["a", "b", "c"], ["a"]], 1, 500)  # the last "a" is still in memory in the end
 def test_counts_are_exact_in_any_memory(sentences: list[list[str]], min_count: int, memory_bytes: int):

@@ -46,11 +46,15 @@ def script_share(sentence: str, script: re.Pattern[str]) -> float:
 
 
 def _characters(text: str) -> list[str]:
-    """Characters together with the combining marks (and, in Hangul, the vowels and final consonants) after them."""
+    """Characters together with the combining marks (and, in Hangul, the vowels and final consonants) after them.
+
+    Marks after a space or punctuation, from which `tokenize` parts them, are a character of their own.
+    """
     characters: list[str] = []
     for code_point in text:
-        joins = "\u1160" <= code_point <= "\u11ff" or unicodedata.category(code_point).startswith("M")
-        if characters and joins:
+        before = unicodedata.category(characters[-1][0])[0] if characters else " "
+        is_mark = unicodedata.category(code_point).startswith("M")
+        if (is_mark and before in "LMNS") or ("\u1160" <= code_point <= "\u11ff" and before == "L"):
             characters[-1] += code_point
         else:
             characters.append(code_point)
