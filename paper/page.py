@@ -208,8 +208,8 @@ def _curve_text(evidence: Evidence) -> str:
         return ""
     worst, best = curves[0].points[0], curves[0].points[-1]
     return (
-        f"A better biLM: in place of its earlier weights, of perplexity {worst.perplexity:.1f} on held-out text, "
-        f"`{best.model}` of {best.perplexity:.1f} adds {escape_markdown(str(gain))} to the gain,\nin the mean of "
+        f"What a better biLM brings: `{best.model}`, of perplexity {best.perplexity:.1f} on held-out text, gains "
+        f"{escape_markdown(str(gain))} points over its earlier weights, of {worst.perplexity:.1f},\nin the mean of "
         f"{len(curves)} tasks trained on a tenth of their data (development sets, over seeds; "
         f"[by task]({FOLDER}/perplexity.md))."
     )

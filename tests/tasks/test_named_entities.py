@@ -47,6 +47,7 @@ def test_reads_conll2003_and_its_iob1(write):
             "#Up\tB-creative-work\n@x\tI-creative-work\n\t\nhi\tO\n",
             [(["#Up", "@x"], ["B-creative-work", "L-creative-work"]), (["hi"], ["O"])],
         ),
+        ("B-52 B-52 B-52 B-PROD\n", [(["B-52"], ["U-PROD"])]),  # with a lemma and a stem
     ],
 )
 def test_reads_other_data_sets(write, text: str, sentences: list[tuple[list[str], list[str]]]):

@@ -102,6 +102,7 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, read, te
         "«GUÐ» SÁ «MAÇÃ» & Co .\n" * 9,
         '" Yes , we do . "\n" No "\nWe " do "\n',
         "text and tokens\nreview\n",
+        "text\nfile\nfolder\n",
         "GO HOME\nTHE END\nIN FRONT\n",
         f"a,{'x' * 140_000}\nb,c\n",
         "a,\rb\nc,d\n",

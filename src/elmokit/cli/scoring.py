@@ -250,12 +250,12 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
 
 
 def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> None:
-    from elmokit.scoring.minimal_pairs import PREFIXED, read_pairs
+    from elmokit.scoring.minimal_pairs import read_pairs
     from elmokit.scoring.surprisal_table import conditional_rows
     from elmokit.system.progress_bar import progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
-    pairs = read_pairs(arguments.file, raw_text=arguments.tokenize, expected=PREFIXED)
+    pairs = read_pairs(arguments.file, raw_text=arguments.tokenize, conditional=True)
     results = model.read_conditional(pairs, arguments.direction)
     with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="pair", show=_show(arguments)) as bar:
         for row in conditional_rows(results, "nats" if arguments.nats else "bits"):

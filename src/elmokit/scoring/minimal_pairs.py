@@ -21,8 +21,6 @@ Sentences = tuple[list[str], list[str]]
 
 _NAME = re.compile(r"(?i)\w*(good|bad|sentence|acceptable|grammatical|prefix|context|continuation|target)\w*")
 BOTH = "both"
-TWO_SENTENCES = "two sentences separated by a tab: the good one, a tab, the bad one"
-PREFIXED = "a prefix, a tab, and a continuation"
 
 
 @dataclass(frozen=True)
@@ -37,23 +35,28 @@ class PairScore:
         return self.good[direction] > self.bad[direction]
 
 
-def read_pairs(path: Path | str, *, raw_text: bool = False, expected: str = TWO_SENTENCES) -> Iterator[Sentences]:
+def read_pairs(path: Path | str, *, raw_text: bool = False, conditional: bool = False) -> Iterator[Sentences]:
     """Pairs of a file with one pair per line: the good sentence, a tab, the bad one. Blank lines are skipped.
 
-    expected: what a line has, in words; of `PREFIXED`, the prefix may be empty.
+    conditional: a line is a prefix, which may be empty, a tab, and a continuation.
     Raises ValueError, naming the line, for a line that is not two sentences, and for one with the names of columns; and
     for a file without pairs.
     """
     split = tokenize if raw_text else split_tokens
+    expected = "two sentences separated by a tab: the good one, a tab, the bad one"
+    if conditional:
+        expected = "a prefix, a tab, and a continuation"
     is_empty = True
     for number, line in enumerate(sentence_lines(path, raw_text=raw_text, has_columns=True), start=1):
         if not line.strip():
             continue
         halves = [split(half) for half in line.split("\t")]
-        if len(halves) != 2 or not halves[1] or not (halves[0] or expected == PREFIXED):
+        if len(halves) != 2 or not halves[1] or not (halves[0] or conditional):
             raise ValueError(f"{shown_name(path)}, line {number}: expected {expected}")
         if is_empty and all(map(_NAME.fullmatch, line.split("\t"))):
-            raise ValueError(f"{shown_name(path)}, line {number}: has the names of columns; remove it")
+            raise ValueError(
+                f"{shown_name(path)}, line {number}: has the names of columns; remove it (expected {expected})"
+            )
         is_empty = False
         yield halves[0], halves[1]
     if is_empty:

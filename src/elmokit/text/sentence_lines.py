@@ -153,7 +153,7 @@ def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool
             f"the lines of {name} look broken at a width, but each is taken for a sentence; elmokit prepare and embed "
             "--split-sentences join them"
         )
-    elif len(several) > max(2, len(lines) / 2):  # of sentences up to 2 % are taken for several, of NSMC's reviews 42 %
+    elif len(several) > max(2, len(lines) / 2):  # of tokenised text 0 to 2 %, of petitions 5 %, of NSMC's reviews 42 %
         warn_caller(
             f"lines of {name} look like several sentences, such as {printable(several[0], most=40)!r}, but models have "
             "read one per line, and do not expect a word after its end; write one sentence per line"

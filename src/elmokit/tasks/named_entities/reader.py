@@ -114,10 +114,15 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence | TaggedCharacters) -> 
 
 
 def _check_labels(sentence: ColumnSentence, columns: dict[str, int]) -> None:
-    """Refuse a label in two columns; `columns` has those of the labels so far. Chunks have other labels than names."""
+    """Refuse labels of the last column in another one; `columns` has the first column of each label so far.
+
+    Chunks have other labels than names, and a lemma such as B-52 is none of these.
+    """
+    last = sentence.num_columns
     for row, cells in enumerate(sentence.rows):
         for column, tag in enumerate(cells[1:], start=2):
-            if tag[:2] in ("B-", "I-") and (other := columns.setdefault(tag[2:], column)) != column:
+            other = columns.setdefault(tag[2:], column) if tag[:2] in ("B-", "I-") else column
+            if other != column and last in (column, other):
                 raise ValueError(
                     f"{sentence.line(row)}: {first_token(tag)} is in column {column}, and others of its kind are in "
                     f"column {other}; expected one column of these tags: remove the others, as by cut -f 1,2"

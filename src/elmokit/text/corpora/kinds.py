@@ -58,7 +58,7 @@ def kind_of(head: Sequence[str]) -> Kind | None:
         return Kind.COLUMNS
     if len(head) > 1 and re.match(r">\S", head[0]) and _SEQUENCE.fullmatch(head[1].strip()):
         return Kind.FASTA
-    if len(head) > 1 and head[0].strip(' "') in _USUAL_NAMES:
+    if head[0].strip(' "') in _USUAL_NAMES and any(" " in line.strip() for line in head[1:]):
         return Kind.ONE_COLUMN
     if _are_rows(head):
         return Kind.TABS if any(" " in line.strip() for line in head) else Kind.WORDS
