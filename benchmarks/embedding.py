@@ -1,6 +1,6 @@
 """Speed of embedding, ours and the plain biLM's in one interleaved run; latency, threads, memory and loading time too.
 
-    python benchmarks/embedding.py [--sizes original medium small mini-en] [--rounds 3] [--output FILE]
+    python benchmarks/embedding.py [--sizes original medium small small-en] [--rounds 3] [--output FILE]
 
 Words per CPU-second on one thread, every round with nothing remembered from the one before. The yardstick is
 `plain_bilm.py`: a loop over the steps of padded batches of 32 in corpus order, characters encoded for every token, one
@@ -32,6 +32,7 @@ import onnxruntime
 import torch
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.formats.names import bundled_models
 from elmokit.integrations.onnx_export import export_onnx
 from elmokit.text.characters import batch_character_ids
 from machine import CPU_INFO, peak_megabytes, processor_name, resident_megabytes
@@ -66,7 +67,7 @@ class Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sizes", nargs="+", default=["original", "medium", "small", "mini-en"])
+    parser.add_argument("--sizes", nargs="+", default=["original", "medium", "small", "small-en"])
     parser.add_argument("--sentences", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path)
@@ -116,7 +117,7 @@ def held_out(number: int) -> list[list[str]]:
 
 def checkpoint(size: str, folder: Path) -> Path:
     """options.json and HDF5 of a random model, or of a bundled one."""
-    if size.startswith("mini"):
+    if size in bundled_models():
         subprocess.run([sys.executable, "-m", "elmokit", "convert", size, folder, "--to", "bilm_tf"], check=True)
     else:
         write_random_checkpoint(size, folder)

@@ -49,7 +49,7 @@ def main() -> None:
         variants: dict[str, Encode] = {"plain original": plain_encoder(folders["original"])}
         for size, precision in (("original", "float32"), ("original", "int8"), ("small", "float32")):
             variants[f"{size} {precision}"] = elmo_encoder(Elmo.from_pretrained(folders[size], precision=precision))
-        variants["mini-en float32"] = elmo_encoder(Elmo.from_pretrained("mini-en"))
+        variants["small-en float32"] = elmo_encoder(Elmo.from_pretrained("small-en"))
         variants |= transformer_encoders()
         speeds: dict[str, list[float]] = {name: [] for name in variants}
         for _ in range(arguments.rounds):

@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--pictures", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    texts = {"mini-en": arguments.english, "mini-ko": arguments.korean}
+    texts = {"small-en": arguments.english, "mini-ko": arguments.korean}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         results: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """CPU milliseconds of `Elmo.encode` for one sentence of 20 words whose tokens are remembered, in each precision.
 
-    python benchmarks/one_sentence.py [--sizes small] [--models mini-en] [--calls 80]
+    python benchmarks/one_sentence.py [--sizes small] [--models small-en] [--calls 80]
 
 One thread; the least and the median of the calls, since other work on the machine only adds to them. Sizes are those of
 random models in the released layout, models those that are bundled. To compare two versions, run them in turns.
@@ -28,7 +28,7 @@ SENTENCE = "the council said that the river bank had been flooded when the old b
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", nargs="*", default=["small"], choices=SIZES)
-    parser.add_argument("--models", nargs="*", default=["mini-en"])
+    parser.add_argument("--models", nargs="*", default=["small-en"])
     parser.add_argument("--calls", type=int, default=80)
     arguments = parser.parse_args()
     torch.set_num_threads(1)

@@ -31,9 +31,9 @@ def main() -> None:
     parser.add_argument("--constructions", type=int, default=200)
     parser.add_argument("--output", type=Path, metavar="FILE")
     arguments = parser.parse_args()
-    sources = {("mini-en", "list"): read_polysemes(), ("mini-ko", "list"): read_polysemes(LISTS["ko"])}
+    sources = {("small-en", "list"): read_polysemes(), ("mini-ko", "list"): read_polysemes(LISTS["ko"])}
     if arguments.semcor:
-        sources["mini-en", "SemCor"] = semcor_words(arguments.semcor)
+        sources["small-en", "SemCor"] = semcor_words(arguments.semcor)
     rows: list[dict[str, object]] = []
     for (model, source), occurrences in sources.items():
         for layer, vectors in enumerate(layers_of(Elmo.from_pretrained(model), occurrences)):

@@ -29,7 +29,7 @@ class TextClassifier(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.elmo = ElmoEmbedding.from_pretrained("mini-en", dropout_rate=0.2, penalty_factor=0.001)
+        self.elmo = ElmoEmbedding.from_pretrained("small-en", dropout_rate=0.2, penalty_factor=0.001)
         self.score = nn.Linear(self.elmo.output_dim, len(LABELS))
 
     def forward(self, sentences: Sequence[Sequence[str]]) -> Tensor:

@@ -15,6 +15,7 @@ import platform
 import shutil
 import sys
 from dataclasses import asdict, dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from elmokit.system.markdown import markdown_table
 from paper.homonyms import as_record, measure_homonyms, of_one_form, read_homonyms
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
-MAX_FILE_BYTES = 16_000_000
+MAX_FILE_BYTES = 21_000_000
 TEXTS = Path(__file__).with_name("cards")
 
 
@@ -46,7 +47,7 @@ class Language:
 
 
 LANGUAGES = {
-    "mini-en": Language(
+    "small-en": Language(
         {
             "all": (163.4, 163.6),
             "encyclopedia": (191.8, 192.0),
@@ -77,6 +78,7 @@ def main() -> None:
     parser.add_argument("heldout", type=Path)
     parser.add_argument("results", type=Path)
     parser.add_argument("--homonyms", type=Path)
+    parser.add_argument("--hardware", help="what the run was made on, if it is not this machine")
     parser.add_argument("--earlier", nargs="+", type=Path, default=[], metavar="RUN")
     arguments = parser.parse_args()
     target = BUNDLED / arguments.name
@@ -89,7 +91,7 @@ def main() -> None:
         "tokens": log[-1]["num_tokens"],
         "optimisation_minutes": round(log[-1]["seconds"] / 60, 1),
         "tokens_per_second": round(log[-1]["num_tokens"] / log[-1]["seconds"]),
-        "hardware": f"{torch.get_num_threads()} cores of {_processor()}, no GPU",
+        "hardware": arguments.hardware or f"{torch.get_num_threads()} cores of {_processor()}, no GPU",
         "torch": torch.__version__,
         "perplexity": _perplexities(target, arguments.heldout, list(LANGUAGES[arguments.name].five_gram)[1:]),
         "polysemes": _polysemes(target),
@@ -126,7 +128,7 @@ def _replace_model(run: Path, target: Path) -> None:
 def _perplexities(model: Path, heldout: Path, domains: list[str]) -> dict[str, dict[str, Any]]:
     scored = read_scorer(str(model))
     losses = [text_losses(scored, [heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
-    named = zip(["all", *domains], [join_texts(losses), *losses], strict=True)
+    named = zip(["all", *domains], [reduce(join_texts, losses), *losses], strict=True)
     return {name: _row(text.perplexity()) for name, text in named}
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from elmokit.formats.names import DEFAULT_MODEL
-from paper.plan import DATASETS, Arm, PlannedRun, Setup
+from paper.plan import DATASETS, MODEL, Arm, PlannedRun, Setup
 from paper.printed import PaperTable
 from paper.reproduction import Cell, OurRow, OurTable, Reproduction
 from paper.runs import ArmRuns, Evidence, gain_text, measured_on
@@ -42,7 +41,7 @@ class Ablation:
     """Arms whose difference is shown; empty for each arm and the first."""
     tests: bool = False
     """Whether scores are those of test sets."""
-    model: str = DEFAULT_MODEL
+    model: str = MODEL
     """The biLM, if the user names no other."""
 
     def plan(self, setup: Setup) -> list[PlannedRun]:

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.web.explore.presets import TaskMix
 from paper.ablations import KOREAN_TABLE
-from paper.plan import CONVERGED, DATASETS, ELMO, Arm, PlannedRun, Setup
+from paper.plan import CONVERGED, DATASETS, ELMO, MODEL, Arm, PlannedRun, Setup
 from paper.printed import FIGURE_2
 from paper.reproduction import OurTable, Reproduction, no_rows
 from paper.runs import ArmRuns, Evidence, make_setup, measured_on, read_evidence
@@ -55,7 +54,7 @@ def learnt_mixes(evidence: Evidence, tasks: Iterable[str] = TASKS, arms: Sequenc
 def presets(paths: Sequence[Path]) -> list[TaskMix]:
     """The mixes as the explorer offers them: those of the figure, and the Korean ones of `mini-ko`."""
     mixes: list[TaskMix] = []
-    for model, tasks, arms in ((DEFAULT_MODEL, TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
+    for model, tasks, arms in ((MODEL, TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
         evidence = read_evidence(make_setup(Path(), model=model), paths)
         for one in (mix for task in tasks for mix in learnt_mixes(evidence, [task], arms)):
             run = one.arm.runs[0]

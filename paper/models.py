@@ -8,7 +8,7 @@ import io
 import math
 import subprocess
 import tarfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
@@ -42,46 +42,52 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
     The perplexities of a fine-tuned model, and of the model that it started from, are added to the results of the
     folder's parent, where the runs are; so are those of earlier weights and of today's, on held-out text.
     """
-    found = folder / planned.name
+    found, start = folder / planned.name, weights_of(planned.start, folder)
     if planned.kind in EARLIER:
-        if not (found / CONFIG_NAME).is_file():
-            _check_out(planned, folder)
-        _measure_held_out(planned, found, results=folder.parent)
+        found = weights_of(planned.kind, folder)
+        _measure_held_out(planned, {planned.name: found, Path(planned.start).name: start}, results=folder.parent)
         return found
     if planned.kind == RANDOM:
         if not (found / CONFIG_NAME).is_file():
-            elmo = random_elmo(Elmo.from_pretrained(planned.start).config, seed=RANDOM_SEED)
+            elmo = random_elmo(Elmo.from_pretrained(start).config, seed=RANDOM_SEED)
             write_native(found, to_stored(elmo.bilm))
         return found
-    _finetune(planned, found)
-    _measure(planned, found, results=folder.parent)
+    _finetune(planned, start, found)
+    _measure(planned, start, found, results=folder.parent)
     return found
 
 
-def _check_out(planned: PlannedModel, folder: Path) -> None:
-    """Copy a bundled model out of the commit that has it. Raises ValueError outside of a clone with its history."""
-    bundled = f"src/elmokit/bundled/{Path(planned.start).name}"
-    command = ["git", "archive", f"--prefix={planned.name}/", f"{EARLIER[planned.kind]}:{bundled}"]
-    archive = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
-    if archive.returncode:
-        raise ValueError(
-            f"{planned.name} is in commit {EARLIER[planned.kind]} of elmokit's repository, which is not here "
-            f"({archive.stderr.decode().strip()}); run this in a full clone, such as after `git fetch --unshallow`"
-        )
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
+def weights_of(name: str, folder: Path) -> Path:
+    """The folder of a biLM: one of EARLIER comes out of the repository's history, into a folder of its name.
+
+    Raises ValueError for one of these outside of a clone with its history, and what `resolve_model` raises for others.
+    """
+    if name not in EARLIER:
+        return resolve_model(name)
+    found, (commit, _) = folder / name, EARLIER[name]
+    if not (found / CONFIG_NAME).is_file():
+        command = ["git", "archive", f"--prefix={name}/", f"{commit}:src/elmokit/bundled/mini-en"]
+        archive = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
+        if archive.returncode:
+            raise ValueError(
+                f"{name} is in commit {commit} of elmokit's repository, which is not here "
+                f"({archive.stderr.decode().strip()}); run this in a full clone, such as after `git fetch --unshallow`"
+            )
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+            files.extractall(folder, filter="data")
+    return found
 
 
-def _measure_held_out(planned: PlannedModel, found: Path, *, results: Path) -> None:
+def _measure_held_out(planned: PlannedModel, models: Mapping[str, Path], *, results: Path) -> None:
     known = {fields.text("model") for fields in read_results([results], CURVE_RESULTS)}
-    for name, model in ((planned.name, found), (Path(planned.start).name, resolve_model(planned.start))):
+    for name, model in models.items():
         if name not in known:
             measured = _numbers(perplexity(model, [planned.data / HELD_OUT]))
             fingerprint = Elmo.from_pretrained(model).fingerprint()
             append_result(results, CURVE_RESULTS, {"model": name, "fingerprint": fingerprint, **measured})
 
 
-def _finetune(planned: PlannedModel, run_dir: Path) -> None:
+def _finetune(planned: PlannedModel, start: Path, run_dir: Path) -> None:
     """One epoch with the settings of `elmokit finetune`; an interrupted one is continued, a finished one stays."""
     if (run_dir / CONFIG_NAME).is_file():
         resume_pretraining(run_dir)
@@ -89,23 +95,22 @@ def _finetune(planned: PlannedModel, run_dir: Path) -> None:
     text = run_dir.parent / f"text-{planned.task}-{planned.data.name}" / "train.txt"
     sentences = _sentences(planned, "train")
     _write(text, sentences)
-    config = finetuning(Elmo.from_pretrained(planned.start).config)
+    config = finetuning(Elmo.from_pretrained(start).config)
     num_predictions = sum(len(sentence) + 1 for sentence in sentences)  # the tokens, and the end of each sentence
     num_steps = math.ceil(num_predictions / config.tokens_per_step)
     settings = ["evaluate_every=0", f"num_steps={num_steps}", f"decay_steps={num_steps}"]
-    finetune(planned.start, [text], run_dir=run_dir, settings=settings)
+    finetune(start, [text], run_dir=run_dir, settings=settings)
 
 
-def _measure(planned: PlannedModel, tuned: Path, *, results: Path) -> None:
+def _measure(planned: PlannedModel, start: Path, tuned: Path, *, results: Path) -> None:
     """Perplexity of each part of the development text before and after, unless it is among the results."""
     known = {(fields.text("tuned"), fields.text("part")) for fields in read_results([results], RESULTS)}
-    start = str(resolve_model(planned.start))
     for number, part in enumerate(_PARTS.get(planned.task, ("",))):
         if (planned.name, part) in known:
             continue
         text = tuned.parent / f"text-{planned.task}-{planned.data.name}" / f"dev-{part or 'text'}.txt"
         _write(text, _sentences(planned, "dev", slice(number, number + 1) if part else slice(None)))
-        before, after = (perplexity(model, [text]) for model in (start, str(tuned)))
+        before, after = (perplexity(model, [text]) for model in (start, tuned))
         values = {
             "task": planned.task,
             "data": planned.data.resolve().name,

@@ -11,7 +11,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from elmokit.formats.names import bundled_models
 from elmokit.metrics.statistics import Statistic
 from elmokit.report.pages import check_folder, write_pages
 from elmokit.report.pictures import pictures
@@ -19,13 +18,14 @@ from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.task_runs import TaskRun
 from paper.ablation import Ablation
+from paper.ablations import KOREAN_TABLE
 from paper.bootstrap import item_records
 from paper.claims import Verdict, verdicts
 from paper.figure1 import sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import curves_figure, gains_figure, sample_figure, weights_figure
 from paper.perplexity_curve import gain_curves, mean_gain
-from paper.plan import DATASETS, NO_ELMO, SIX_TASKS
+from paper.plan import DATASETS, MODEL, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
 from paper.reproduction import REPRODUCTIONS, Reproduction, find_reproduction
 from paper.results import read_results
@@ -80,7 +80,8 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
 
     command: what writes them.
     """
-    evidence = {model: read_evidence(make_setup(Path(), model=model), paths) for model in bundled_models()}
+    models = (MODEL, KOREAN_TABLE.model)
+    evidence = {model: read_evidence(make_setup(Path(), model=model), paths) for model in models}
     english = evidence[find_reproduction("table1").model]
     found = verdicts(english)
     pages: dict[str, list[str]] = {"claims": _claims_page(found)}

@@ -21,9 +21,15 @@ AT_OUTPUT = "cpu-output"
 """The same with ELMo at the output alone, of tasks where that is better on the development set than the paper's place.
 Without ELMo it is `CONVERGED`."""
 RANDOM, FINETUNED = "random", "finetuned"
-EARLIER = {"mini-en-138": "03c5632", "mini-en-115": "f6335e0"}
-"""Earlier weights of `mini-en`, named for their perplexity on held-out text -> the commit of this repository that has
-them: experiments/2026-11-20-mini-en and 2026-11-22-mini-en."""
+MODEL = "mini-en"
+"""The biLM of the English tables of runs: the package's English model before `small-en`."""
+EARLIER = {
+    "mini-en-138": ("03c5632", "276f453c"),
+    "mini-en-115": ("f6335e0", "f10ea4d3"),
+    MODEL: ("be0b828", "c3b1f14d"),
+}
+"""Weights that the package had, the first two named for their perplexity on held-out text -> the commit of this
+repository that has them, and their fingerprint: experiments/2026-11-20-mini-en, 2026-11-22-mini-en and -4."""
 BASELINE_SHARE = 0.5
 """CPU seconds of a run without ELMo, as a share of those of a run with it: 0.33 (SNLI), 0.41 (SST-5) and 0.65 (SQuAD)
 in the runs of `Dataset.seconds`."""

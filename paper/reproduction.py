@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.statistics import Statistic
 from elmokit.system.messages import find_named
-from paper.plan import PlannedRun, Setup
+from paper.plan import MODEL, PlannedRun, Setup
 from paper.printed import PaperTable
 from paper.runs import Evidence
 
@@ -109,7 +108,7 @@ class Reproduction:
     """
     plan: Callable[[Setup], Sequence[PlannedRun]] | None = None
     """The runs of tasks that it is measured from; None if it needs none."""
-    model: str = DEFAULT_MODEL
+    model: str = MODEL
     """The biLM of these runs, if the user names no other."""
     reads: str = ""
     """What it is made from, in words; empty for the results of `compute`."""

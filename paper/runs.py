@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import DEFAULT_MODEL, FINGERPRINT_DIGITS
+from elmokit.formats.names import FINGERPRINT_DIGITS
 from elmokit.metrics.statistics import Statistic, paired_t
 from elmokit.runs.logged_runs import LoggedRun, has_runs, read_runs
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.task_runs import TaskRun, is_task_run, read_task_run
-from paper.plan import DATASETS, SCALES, Arm, PlannedRun, Setup, flat_settings
+from paper.plan import DATASETS, EARLIER, MODEL, SCALES, Arm, PlannedRun, Setup, flat_settings
 
 NOT_CONVERGED = "not converged"
 _RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
@@ -82,7 +82,7 @@ class Evidence:
         return ArmRuns(find_task(DATASETS[dataset].task).metric, runs) if runs else None
 
 
-def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = DEFAULT_MODEL, seeds: int | None = None) -> Setup:
+def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = MODEL, seeds: int | None = None) -> Setup:
     """The setup of a plan. seeds: their number, from 0; None stands for that of the scale.
 
     Raises ValueError for less than one, and FileNotFoundError for a model that is not there.
@@ -90,7 +90,8 @@ def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = DEFAULT_MODEL
     if seeds is not None and seeds < 1:
         raise ValueError(f"{seeds} seeds; expected at least 1")
     found = SCALES[scale]
-    fingerprint = Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
+    known = EARLIER.get(model)
+    fingerprint = known[1] if known else Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
     return Setup(found, data_dir, model, fingerprint, tuple(range(found.seeds if seeds is None else seeds)))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import bundled_models, model_name
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.python import default_cache
 from elmokit.vectors.cache import CachedActivations
@@ -24,7 +24,7 @@ KOREAN_SYSTEMS = ("mini-ko", "random:mini-ko")
 
 def english_systems(data_dir: Path) -> tuple[str, ...]:
     """The systems that English tables measure if none are named."""
-    return "mini-en", "random:mini-en", f"static:{glove_file(data_dir)}"
+    return DEFAULT_MODEL, f"random:{DEFAULT_MODEL}", f"static:{glove_file(data_dir)}"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class System:
     """Something that gives every token of a sentence a vector, or one for each layer."""
 
     name: str
-    """Name in tables and results: `mini-en`."""
+    """Name in tables and results: `small-en`."""
     layers: VectorSource
     is_bilm: bool = False
     """Whether it is a biLM that has been trained."""

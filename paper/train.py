@@ -20,7 +20,7 @@ from elmokit.tasks.task_runs import read_task_run
 from elmokit.tasks.train import resume_task, train
 from paper.bootstrap import measure_test_items
 from paper.data_folders import WHERE_DATA_ARE
-from paper.models import HELD_OUT, make_model
+from paper.models import HELD_OUT, make_model, weights_of
 from paper.plan import EARLIER, PlannedRun, Setup, cheapest_first
 from paper.reproduction import Reproduction
 from paper.runs import check_settings, read_evidence
@@ -149,6 +149,8 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None, device: str
 
 def _config(run: PlannedRun, folder: Path) -> TaskConfig:
     """The run's config with the folder of its biLM, which is made if it is not there."""
-    if run.model is None:
+    models, elmo = folder / MODELS_FOLDER, run.config.inputs.elmo
+    if elmo is None:
         return run.config
-    return with_settings(run.config, [f"elmo.model={make_model(run.model, folder / MODELS_FOLDER)}"])
+    made = make_model(run.model, models) if run.model is not None else weights_of(elmo.model, models)
+    return with_settings(run.config, [f"elmo.model={made}"])

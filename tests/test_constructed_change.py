@@ -31,7 +31,7 @@ def test_vectors_that_are_the_sense_find_the_change_and_random_ones_do_not():
 
 
 def test_the_bundled_model_finds_constructed_change_in_its_top_layer():
-    elmo = Elmo.from_pretrained("mini-en")
+    elmo = Elmo.from_pretrained("small-en")
     encoded = elmo.encode([list(one.tokens) for one in OCCURRENCES], layers="all")
     vectors = occurrence_vectors(encoded, OCCURRENCES)
     top, tokens = (score_measures(vectors[layer], OCCURRENCES, num_constructions=20) for layer in (2, 0))

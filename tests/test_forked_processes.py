@@ -10,14 +10,14 @@ import os, pickle, signal, sys
 import torch
 from elmokit import Elmo, ElmoEmbedding, perplexity
 
-elmo = Elmo("mini-en")
+elmo = Elmo("small-en")
 module = ElmoEmbedding(elmo.bilm).eval()
 sentences = [["We", "sat", "on", "the", "bank", *"of a river".split() * (number % 9)] for number in range(20)]
 uses = {
     "encode": lambda: elmo.encode(sentences),
     "surprisal": lambda: list(elmo.surprisal(sentences)),
     "module": lambda: module(sentences).mixes[0].detach().numpy(),
-    "perplexity": lambda: perplexity("mini-en", [sys.argv[1]]),
+    "perplexity": lambda: perplexity("small-en", [sys.argv[1]]),
 }
 torch.set_num_threads(1)
 expected = {name: pickle.dumps(use()) for name, use in uses.items()}

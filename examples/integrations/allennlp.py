@@ -38,7 +38,7 @@ class SenseTagger(nn.Module):
 
 
 torch.manual_seed(1)
-model = SenseTagger("mini-en", None)  # or the paths of an options file and a weight file
+model = SenseTagger("small-en", None)  # or the paths of an options file and a weight file
 character_ids = batch_to_ids(SENTENCES)
 banks = torch.tensor([sentence.index("bank") for sentence in SENTENCES])
 senses = torch.tensor([0] * len(RIVERS) + [1] * len(MONEY))

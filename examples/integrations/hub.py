@@ -9,8 +9,8 @@ from elmokit import Elmo
 ADDRESS = sys.argv[1]
 SENTENCE = "We sat on the bank of the river ."
 
-elmo = Elmo.from_pretrained("mini-en")
-pinned = elmo.push_to_hub(ADDRESS, dtype="float16", private=True, message="mini-en, in float16")
+elmo = Elmo.from_pretrained("small-en")
+pinned = elmo.push_to_hub(ADDRESS, dtype="float16", private=True, message="small-en, in float16")
 print(f"uploaded: {pinned}")
 
 same = Elmo.from_pretrained(pinned)  # from now on in the cache: needs no network

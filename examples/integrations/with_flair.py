@@ -27,7 +27,7 @@ for line in TAGGED.strip().splitlines():
         token.add_label("pos", label)
     sentences.append(sentence)
 
-embeddings = ElmoEmbeddings("mini-en", layers="all")
+embeddings = ElmoEmbeddings("small-en", layers="all")
 tagger = SequenceTagger(embeddings, tags, "pos", use_rnn=False, use_crf=False, reproject_embeddings=False)
 optimizer = torch.optim.Adam(tagger.parameters(), lr=0.01)
 for step in range(30):

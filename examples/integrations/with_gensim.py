@@ -20,7 +20,7 @@ SENTENCES = [
     "The shop sells milk, bread and fruit.",
 ]
 
-elmo = Elmo("mini-en")
+elmo = Elmo("small-en")
 averaged = averaged_vectors(elmo, SENTENCES, min_count=2)
 print(len(averaged.index_to_key), "words, the most frequent first:", *averaged.index_to_key[:5])
 for word in ("king", "doctor", "bread"):

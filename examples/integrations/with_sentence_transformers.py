@@ -13,7 +13,7 @@ SENTENCES = [
     "Banks now ask more for a loan.",
     "We sat on the bank of the river.",
 ]
-words = ElmoWordEmbeddings("mini-en", layers="top")
+words = ElmoWordEmbeddings("small-en", layers="top")
 model = SentenceTransformer(modules=[words, Pooling(words.get_embedding_dimension(), "mean")], device="cpu")
 vectors = model.encode(SENTENCES, normalize_embeddings=True)
 print(f"{len(vectors)} vectors of {vectors.shape[1]} numbers")

@@ -23,7 +23,7 @@ MONEY = [
     "Two banks refused to lend them money.",
 ]
 
-pipeline = make_pipeline(ElmoVectorizer("mini-en"), StandardScaler(), LogisticRegression())
+pipeline = make_pipeline(ElmoVectorizer("small-en"), StandardScaler(), LogisticRegression())
 grid = {"elmovectorizer__layers": ["average", "top"], "elmovectorizer__pooling": ["mean", "max"]}
 search = GridSearchCV(pipeline, grid, cv=2)
 search.fit(RIVERS + MONEY, ["river"] * len(RIVERS) + ["money"] * len(MONEY))

@@ -7,7 +7,7 @@ import spacy
 
 nlp = spacy.blank("en")
 nlp.add_pipe("sentencizer")
-nlp.add_pipe("elmo", config={"model": "mini-en", "layers": "top"})
+nlp.add_pipe("elmo", config={"model": "small-en", "layers": "top"})
 
 TEXTS = [
     "We sat on the bank of the river and watched the boats.",

@@ -71,8 +71,8 @@ def test_threads_that_spin_and_a_precision_that_the_machine_lacks_are_notes(monk
 
 def test_a_damaged_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "config.json").write_text("{")
-    monkeypatch.setattr(doctor, "bundled_models", lambda: {"mini-en": tmp_path})
+    monkeypatch.setattr(doctor, "bundled_models", lambda: {"small-en": tmp_path})
     assert main(["doctor"]) == 1
     shown = capsys.readouterr().out
-    assert "FAIL  models       mini-en cannot be read: " in shown
+    assert "FAIL  models       small-en cannot be read: " in shown
     assert shown.endswith("elmokit cannot run here; see the lines marked FAIL\n")

@@ -80,10 +80,10 @@ def test_help_inspect_convert_and_what_is_refused_need_no_torch(model: Path, tex
     """`inspect` opens HDF5, so it needs h5py and numpy; help needs neither."""
     refused = (
         *("embed no.txt -o x.h5", "embed text.txt -o x.h5 --model none"),
-        *("perplexity mini-en no.txt", "surprisal mini-en no.txt", "predict no text.txt", "evaluate no text.txt"),
+        *("perplexity small-en no.txt", "surprisal small-en no.txt", "predict no text.txt", "evaluate no text.txt"),
         *("train ner --train no.conll --run x", "train ner --data . --run x"),
         "train ner --train text.txt --run x --set learning_rat=1",
-        *("pretrain no.txt --vocabulary text.txt --run x", "finetune mini-en no.txt --run x"),
+        *("pretrain no.txt --vocabulary text.txt --run x", "finetune small-en no.txt --run x"),
     )
     works = (f"inspect {model}", f"convert {model} pair --to bilm_tf", "inspect pair", "convert pair native")
     lines = ["", *works, *refused]
@@ -124,9 +124,9 @@ def test_an_output_never_replaces_its_input(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("perplexity", "mini-en", "IN", "--json", "IN"),
+        ("perplexity", "small-en", "IN", "--json", "IN"),
         ("vocabulary", "IN", "-o", "IN"),
-        ("surprisal", "mini-en", "IN", "-o", "IN"),
+        ("surprisal", "small-en", "IN", "-o", "IN"),
         ("change", "OTHER", "IN", "-o", "IN"),
         ("change", "FOLDER", "OTHER", "--json", "IN"),
         ("change", "OTHER", "OTHER", "--words", "IN", "-o", "IN"),
@@ -282,7 +282,7 @@ def test_doctor_prints_its_findings(capsys: pytest.CaptureFixture[str], monkeypa
     assert code == ("FAIL" in shown)
     monkeypatch.setattr("elmokit.cli.doctor.bundled_models", dict)
     assert run("doctor") == 1
-    assert "mini-en is not in this installation" in capsys.readouterr().out
+    assert "small-en is not in this installation" in capsys.readouterr().out
 
 
 def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
@@ -318,7 +318,7 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
         ("embed TEXT -o OUT.npy --min-count 2", "--min-count needs --types"),
         ("embed TEXT -o OUT.npy --with static:TEXT --batch-size 2", "--batch-size cannot be combined with --with"),
         ("embed TEXT -o OUT.npy --with static:TEXT --layers 0", "--layers cannot be combined with --with"),
-        ("perplexity mini-en TEXT --top-min-count 2", "--top-min-count needs --top N"),
+        ("perplexity small-en TEXT --top-min-count 2", "--top-min-count needs --top N"),
         ("prepare TEXT -o OUT --exclude-words 5", "--exclude-words needs --exclude FILE"),
         ("surprisal MODEL TEXT -o OUT.tsv --nats", "--nats needs --conditional"),
         ("surprisal MODEL TEXT -o OUT.tsv --conditional --rank", "are for rows of tokens, not for --conditional"),
@@ -326,7 +326,7 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
         ("cache clear --cache OUT --unused-days -1", "--unused-days is -1.0; expected a number of days, at least 0"),
         ("cache clear --cache OUT --unused-days nan", "--unused-days is nan; expected a number of days"),
         ("surprisal MODEL TEXT -o OUT/x.tsv", "out does not exist; create it first"),
-        ("embed TEXT -o OUT.npy --weights TEXT", "mini-en is the name of a model, which has weights of its own"),
+        ("embed TEXT -o OUT.npy --weights TEXT", "small-en is the name of a model, which has weights of its own"),
         ("inspect hf://user/model --weights TEXT", "hf://user/model is the name of a model, which has weights of its"),
     ],
 )

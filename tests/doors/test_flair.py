@@ -64,8 +64,9 @@ def test_what_is_embedded_is_not_embedded_again(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_names_tell_models_and_layers_apart():
-    names = [ElmoEmbeddings("mini-en").name, ElmoEmbeddings("mini-en", layers=1).name, ElmoEmbeddings(ELMO).name]
-    assert names[:2] == ["elmo-mini-en-top", "elmo-mini-en-1"] and names[2].startswith("elmo-") and len(set(names)) == 3
+    names = [ElmoEmbeddings("small-en").name, ElmoEmbeddings("small-en", layers=1).name, ElmoEmbeddings(ELMO).name]
+    assert names[:2] == ["elmo-small-en-top", "elmo-small-en-1"]
+    assert names[2].startswith("elmo-") and len(set(names)) == 3
     assert ElmoEmbeddings(ELMO, name="mine").name == "mine"
 
 
@@ -78,8 +79,8 @@ def test_the_name_of_a_model_of_a_path_is_the_same_wherever_it_is(tmp_path: Path
 
 
 def test_names_tell_precisions_apart():
-    exact, fast = ElmoEmbeddings("mini-en"), ElmoEmbeddings(Elmo("mini-en", precision="int8"))
-    assert (exact.name, fast.name) == ("elmo-mini-en-top", "elmo-mini-en-top-int8")
+    exact, fast = ElmoEmbeddings("small-en"), ElmoEmbeddings(Elmo("small-en", precision="int8"))
+    assert (exact.name, fast.name) == ("elmo-small-en-top", "elmo-small-en-top-int8")
     sentence = Sentence(["the", "bank"], use_tokenizer=False)
     exact.embed(sentence)
     fast.embed(sentence)

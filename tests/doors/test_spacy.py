@@ -209,9 +209,9 @@ def test_settings_that_are_not_there_are_refused(model: str):
     ):
         with pytest.raises(ValueError, match=said):
             pipeline(model, **settings)
-    with pytest.warns(UserWarning, match=r"there is no model 'mini-em' here, .*; did you mean mini-en\?$"):
-        pipeline("mini-em")
-    pipeline("some/folder/mini-em")  # may be where the pipeline was saved
+    with pytest.warns(UserWarning, match=r"there is no model 'small-em' here, .*; did you mean small-en\?$"):
+        pipeline("small-em")
+    pipeline("some/folder/small-em")  # may be where the pipeline was saved
     with pytest.raises(ValueError, match=r"layers is 3; this model has layers 0 .* to 2"):
         pipeline(model, layers=3)("the cat")
     with pytest.raises(FileNotFoundError, match="no model 'nowhere'"):
@@ -221,7 +221,7 @@ def test_settings_that_are_not_there_are_refused(model: str):
 def test_spacy_finds_the_component_by_its_name():
     entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     assert entries["spacy_factories"] == {"elmo": f"{make_elmo.__module__}:{make_elmo.__name__}"}
-    assert spacy.blank("xx").add_pipe("elmo").width == 256
+    assert spacy.blank("xx").add_pipe("elmo").width == 512
 
 
 CONFIG = """

@@ -230,7 +230,7 @@ def test_frozen_layers_take_the_place_of_the_bilm():
         ElmoEmbedding(lengths, requires_grad=True)
 
 
-@pytest.mark.parametrize("given", [Elmo(random_bilm(TINY)), "mini-en", None])
+@pytest.mark.parametrize("given", [Elmo(random_bilm(TINY)), "small-en", None])
 def test_what_is_not_a_bilm_is_refused_at_once(given: Any):
     with pytest.raises(ValueError, match=r"bilm is of type .*; expected a BiLM, such as elmo\.bilm, or frozen layers"):
         ElmoEmbedding(given)

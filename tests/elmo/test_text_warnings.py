@@ -23,7 +23,7 @@ def vocabulary_of(model: str) -> Vocabulary:
     return read_vocabulary(resolve_model(model) / "vocabulary.txt")
 
 
-def check(sentences: Sequence[str | list[str]], model: str = "mini-en", vocabulary: Vocabulary | None = None) -> None:
+def check(sentences: Sequence[str | list[str]], model: str = "small-en", vocabulary: Vocabulary | None = None) -> None:
     """Look at a text twice, as a bundled model would; warnings are errors in these tests."""
     about = TextWarnings(spelling=ByteSpelling(50), vocabulary=vocabulary or vocabulary_of(model), name=model)
     about.check(tokens_of_each(sentences))
@@ -33,15 +33,15 @@ def check(sentences: Sequence[str | list[str]], model: str = "mini-en", vocabula
 @pytest.mark.parametrize(
     ("model", "sentences", "message"),
     [
-        ("mini-en", KOREAN, "written in Hangul, of which mini-en has read almost nothing; use mini-ko, which"),
-        ("mini-ko", ["I sat on the bank."], "written in Latin, of which mini-ko has read almost nothing; use mini-en,"),
-        ("mini-en", [["Привет", ",", "мир"]], "written in Cyrillic, .* train a model on such text"),
-        ("mini-en", [["我", "在", "河岸"]], "written in Chinese characters, .* train a model on such text"),
-        ("mini-en", [["We", "-LRB-", "sat"]], r"such as -LRB-, where mini-en has read \(; replace them"),
-        ("mini-en", [["We", "``", "sat"]], 'such as ``, where mini-en has read "; replace them'),
+        ("small-en", KOREAN, "written in Hangul, of which small-en has read almost nothing; use mini-ko, which"),
+        ("mini-ko", ["I sat on a bank."], "written in Latin, of which mini-ko has read almost nothing; use small-en,"),
+        ("small-en", [["Привет", ",", "мир"]], "written in Cyrillic, .* train a model on such text"),
+        ("small-en", [["我", "在", "河岸"]], "written in Chinese characters, .* train a model on such text"),
+        ("small-en", [["We", "-LRB-", "sat"]], r"such as -LRB-, where small-en has read \(; replace them"),
+        ("small-en", [["We", "``", "sat"]], 'such as ``, where small-en has read "; replace them'),
         ("mini-ko", DECOMPOSED, "5 of 7 tokens are not in Unicode NFC, .* and mini-ko has read only NFC; "),
         *(
-            ("mini-en", [["We", token], ["sat"]], f"1 of 3 tokens are empty or contain spaces, such as {shown}")
+            ("small-en", [["We", token], ["sat"]], f"1 of 3 tokens are empty or contain spaces, such as {shown}")
             for token, shown in NOT_ONE_TOKEN.items()
         ),
     ],

@@ -327,7 +327,8 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     assert main(["models"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) == 1 + len(names.bundled_models()) + len(published_models())
-    assert re.fullmatch(r"mini-en +bundled +5.4 M +11 MB +English +open texts, .* +Apache-2.0", shown[1].strip())
+    assert re.fullmatch(r"mini-ko +bundled +5.4 M +11 MB +Korean +open texts, .* +Apache-2.0", shown[1].strip())
+    assert re.fullmatch(r"small-en +bundled +10.1 M +20 MB +English +open texts, .* +Apache-2.0", shown[2].strip())
     assert {"small", "medium", "original", "original-5.5b", "pubmed", "pt", "pt-wikipedia", "ja", "de", "eu"} < set(
         published_models()
     )
@@ -357,7 +358,7 @@ def test_a_package_brings_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (about / "entry_points.txt").write_text("[elmokit.models]\ntoyish = elmokit_gone\n")
     with pytest.raises(FileNotFoundError, match="the model toyish should be in the package elmokit_gone"):
         Elmo("toyish")
-    assert names.packaged_models() == {} and names.resolve_model("mini-en").is_dir()
+    assert names.packaged_models() == {} and names.resolve_model("small-en").is_dir()
 
 
 def test_the_package_of_the_page_holds_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

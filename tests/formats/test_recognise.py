@@ -258,8 +258,10 @@ def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
         recognise(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
         recognise(pair / "options.json", tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match="no model 'mini_en': .*; did you mean mini-en"):
-        inspect("mini_en")
+    with pytest.raises(FileNotFoundError, match="no model 'small_en': .*; did you mean small-en"):
+        inspect("small_en")
+    with pytest.raises(FileNotFoundError, match="no model 'mini-en': .*; small-en has taken its place; installed: "):
+        inspect("mini-en")
     for url in ("https://x.org/options.json", Path("https://x.org/options.json")):
         with pytest.raises(FileNotFoundError, match="is a URL, which elmokit does not download; .*hf://user/model"):
             recognise(url)
@@ -287,7 +289,7 @@ def test_safetensors_without_our_config_are_explained(folder: Path):
 
 
 def test_a_model_is_called_as_its_folder_or_as_it_is_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    names = {"mini-en": "mini-en", "hf://user/model": "model", "hf://user/model@main": "model@main", "bilm/": "bilm"}
+    names = {"small-en": "small-en", "hf://user/model": "model", "hf://user/model@main": "model@main", "bilm/": "bilm"}
     assert {given: model_name(given) for given in names} == names
     folder = tmp_path / "bilm" / "inner"
     folder.mkdir(parents=True)

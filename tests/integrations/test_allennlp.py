@@ -369,8 +369,8 @@ def test_a_bundled_model_takes_the_place_of_the_pair_and_dropout_is_applied_in_t
     ids = batch_to_ids([["a", "b"]])
     assert (elmo(ids)["elmo_representations"][0] == 0).any()
     assert not (elmo.eval()(ids)["elmo_representations"][0] == 0).any()
-    elmo = Elmo("mini-en", None, 1)
-    assert elmo(batch_to_ids([["Hello", "."]]))["elmo_representations"][0].shape == (1, 2, 256)
+    elmo = Elmo("small-en", None, 1)
+    assert elmo(batch_to_ids([["Hello", "."]]))["elmo_representations"][0].shape == (1, 2, 512)
 
 
 def test_what_cannot_work_is_refused_with_what_to_do():
@@ -379,12 +379,12 @@ def test_what_cannot_work_is_refused_with_what_to_do():
     with pytest.raises(ValueError, match="no options_file was given; pass 'original', the name of the model"):
         ElmoTokenEmbedder()
     with pytest.raises(ValueError, match="a module and files were given"):
-        Elmo("mini-en", None, 1, module=random_bilm())
+        Elmo("small-en", None, 1, module=random_bilm())
     with pytest.raises(ValueError, match="module is of type Linear; expected a BiLM, such as elmokit"):
         Elmo(None, None, 1, module=nn.Linear(2, 2))  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="got the string 'the cat'; expected a list of sentences"):
         batch_to_ids("the cat")
     with pytest.raises(ValueError, match=r"scalar_mix_parameters are \[1.0\]; the model has 3 layers"):
-        Elmo("mini-en", None, 1, scalar_mix_parameters=[1.0])
+        Elmo("small-en", None, 1, scalar_mix_parameters=[1.0])
     with pytest.raises(ValueError, match="looks its words up in dictionaries"):
         Elmo(FIXTURES / "formats/checkpoints/word", None, 1)

@@ -231,7 +231,7 @@ def test_torchs_private_scan_is_where_it_was_and_a_torch_without_it_is_named(mon
 def test_the_example_of_the_page_gives_the_vectors_of_its_sentence(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copy(exported, tmp_path / "mini-en.onnx")
+    shutil.copy(exported, tmp_path / "small-en.onnx")
     shutil.copy(exported.with_name("both.onnx.data"), tmp_path)
     monkeypatch.chdir(tmp_path)
     (code,) = (block for block in blocks(read_page("docs/formats.md")) if "onnxruntime" in block)

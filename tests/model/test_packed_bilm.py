@@ -167,7 +167,7 @@ def test_changed_weights_are_noticed():
 
 def test_a_model_that_was_read_under_inference_mode_works():
     with torch.inference_mode():
-        elmo = Elmo.from_pretrained("mini-en")
+        elmo = Elmo.from_pretrained("small-en")
         inside = elmo.encode([["the", "cat"]])[0]
         assert elmo.bilm.config == elmo.config
         np.testing.assert_array_equal(elmo.encode([["the", "cat"]])[0], inside)
@@ -175,7 +175,7 @@ def test_a_model_that_was_read_under_inference_mode_works():
 
 
 def test_the_module_can_be_asked_for_before_and_after_and_trained():
-    elmo = Elmo.from_pretrained("mini-en")
+    elmo = Elmo.from_pretrained("small-en")
     before = elmo.encode([["the", "cat"]])[0]
     fingerprint = elmo.fingerprint()
     assert fingerprint == elmo.fingerprint() == Elmo(elmo.bilm).fingerprint()
@@ -195,7 +195,7 @@ def test_the_fingerprint_is_computed_once_and_again_when_weights_change(monkeypa
 
     really_hash = loaded._fingerprint  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(loaded, "_fingerprint", note)
-    elmo = Elmo.from_pretrained("mini-en")
+    elmo = Elmo.from_pretrained("small-en")
     fingerprint = elmo.fingerprint()
     elmo.encode([["the", "cat"]])  # for which the weights are packed, and not kept
     assert elmo.fingerprint() == elmo.fingerprint() == fingerprint and len(hashed) == 1

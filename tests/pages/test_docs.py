@@ -43,10 +43,10 @@ def test_the_examples_of_the_public_names_run_from_top_to_bottom(folder: Path):
     names: dict[str, Any] = {"elmokit": elmokit, "torch": torch, "Path": Path}
     for block in blocks(API):
         exec(compile(block, "<docs/api.md>", "exec"), names)
-    assert [array.shape for array in (names["river"], names["money"])] == [(9, 256), (6, 256)]
-    assert names["vectors"].shape == (3, 9, 256)
-    assert names["mixed"].shape == (1, 4, 256)
-    assert names["averaged"].shape == (1, 9, 256)
+    assert [array.shape for array in (names["river"], names["money"])] == [(9, 512), (6, 512)]
+    assert names["vectors"].shape == (3, 9, 512)
+    assert names["mixed"].shape == (1, 4, 512)
+    assert names["averaged"].shape == (1, 9, 512)
 
 
 @pytest.mark.parametrize("name", sorted(elmokit.__all__))

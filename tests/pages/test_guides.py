@@ -36,7 +36,7 @@ def test_questions_print_what_they_say(capsys: pytest.CaptureFixture[str]):
 def test_coming_from_prints_what_it_says(capsys: pytest.CaptureFixture[str]):
     run_page("docs/coming-from.md")
     said = re.findall(r"print\(.*?  # (.*)", "".join(blocks(read_page("docs/coming-from.md"))))
-    words = ["I 0 1 (256,)", "love 2 6 (256,)", "Berlin 7 13 (256,)"]
+    words = ["I 0 1 (512,)", "love 2 6 (512,)", "Berlin 7 13 (512,)"]
     assert capsys.readouterr().out.splitlines() == [*said[:3], *words, *said[3:]]
 
 
@@ -109,7 +109,7 @@ def test_surprisal_says_what_the_bundled_model_gives(
     run_page("docs/surprisal.md")
     assert capsys.readouterr().out.count("\n") == 12  # two of a continuation, nine tokens, and what could come next
     details = elmokit.SoftmaxDetails(ranks=True)
-    (found,) = elmokit.Elmo("mini-en").surprisal(["i am going to the store"], details=details)
+    (found,) = elmokit.Elmo("small-en").surprisal(["i am going to the store"], details=details)
     assert found.forward is not None and found.forward.ranks is not None
     said = re.search(r"`store` has rank ([\d,]+) of 98,841", page)
     assert said is not None and int(said[1].replace(",", "")) == found.forward.ranks[found.tokens.index("store")]

@@ -22,7 +22,7 @@ def test_its_cells_run_from_top_to_bottom(forks: Any, tmp_path: Path):
     script = "\n".join(source + printed for source, printed in zip(sources("code"), shown, strict=True))
     done = forks.run_script(script, folder=tmp_path, XDG_CACHE_HOME=str(tmp_path), TMPDIR=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "<Elmo 'mini-en'" in done.stdout
+    assert "<Elmo 'small-en'" in done.stdout
     assert "<TaggedText 'Tom works for Apple in China.'" in done.stdout
     assert "warning" not in done.stderr.lower()
 

@@ -221,8 +221,8 @@ def test_what_makes_no_sense_is_one_line_and_leaves_no_file(
 
 @pytest.mark.parametrize("verb", ["surprisal", "perplexity"])
 def test_the_model_comes_first(text: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
-    assert main([verb, str(text), "mini-en"]) == 2
-    assert "mini-en is a model, and there is no such file; expected the model first" in capsys.readouterr().err
+    assert main([verb, str(text), "small-en"]) == 2
+    assert "small-en is a model, and there is no such file; expected the model first" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("options", "directions"), [((), ("forward", "backward")), (("backward",), ("backward",))])

@@ -241,7 +241,7 @@ def test_korean_text_with_the_english_model_is_warned_of(toy: Toy, tmp_path: Pat
     lines = (f"{'ab'[number % 2]}\t눈이 왔다 {number}\n" for number in range(20))
     (tmp_path / "ko.tsv").write_text("".join(lines), encoding="utf-8")
     config = with_settings(toy.recipes["cpu"](), ["elmo=input", "max_epochs=1"])
-    with pytest.warns(UserWarning, match="written in Hangul, of which mini-en has read almost nothing; use mini-ko"):
+    with pytest.warns(UserWarning, match="written in Hangul, of which small-en has read almost nothing; use mini-ko"):
         train(toy, Splits((tmp_path / "ko.tsv",)), run_dir=tmp_path / "run", config=config, device="cpu")
 
 

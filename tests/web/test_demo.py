@@ -312,7 +312,7 @@ def test_without_the_bundled_model_or_a_folder_for_the_page_the_error_says_what_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(demo, "bundled_models", dict)
-    with pytest.raises(FileNotFoundError, match="the demo needs the bundled model 'mini-en', .* reinstall elmokit"):
+    with pytest.raises(FileNotFoundError, match="the demo needs the bundled model 'small-en', .* reinstall elmokit"):
         demo.run(tmp_path / "demo.html", output=io.StringIO())
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileNotFoundError, match="the folder .* does not exist"):

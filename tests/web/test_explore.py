@@ -90,15 +90,19 @@ def test_the_corpus_is_the_list_with_its_senses_and_then_the_files(site: Path, m
     np.testing.assert_allclose(stored, exact, atol=np.abs(exact).max() / 254 + 1e-6)
 
 
-def test_presets_are_the_mixes_that_were_learnt_for_a_model_and_of_no_other(site: Path, model: Path):
-    bundled = {name: presets(Elmo(name)) for name in ("mini-en", "mini-ko")}
-    assert {mix["task"] for mix in bundled["mini-en"]} == set(TASKS)
-    assert {mix["data"] for mix in bundled["mini-ko"]} == {"ner_klue", "nsmc"}
-    for mix in (*bundled["mini-en"], *bundled["mini-ko"]):
+def test_presets_are_the_mixes_that_were_learnt_for_a_model_and_of_no_other(
+    site: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert presets(Elmo(model)) == presets(Elmo("small-en")) == []  # no task has been trained with small-en yet
+    assert '"presets": []' in (site / "index.html").read_text(encoding="utf-8")
+    korean = presets(Elmo("mini-ko"))
+    assert {mix["data"] for mix in korean} == {"ner_klue", "nsmc"}
+    monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {"mini-en": model})  # with other weights
+    former = presets(Elmo("mini-en"))
+    assert {mix["task"] for mix in former} == set(TASKS) and all(mix["isFormer"] for mix in former)
+    for mix in (*former, *korean):
         assert sum(mix["weights"]) == pytest.approx(1, abs=2e-4)
         assert mix["place"] in ("input", "output")
-    assert presets(Elmo(model)) == []
-    assert '"presets": []' in (site / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="the experiments are in the repository, not in the distribution")

@@ -9,7 +9,7 @@ from pathlib import Path
 from elmokit.cli.verb import MODEL, add_weights
 
 ABOUT_BUNDLED = {
-    "mini-en": ("English", "open texts, 38.7 M tokens", "Apache-2.0"),
+    "small-en": ("English", "open texts, 38.5 M tokens", "Apache-2.0"),
     "mini-ko": ("Korean", "open texts, 21.0 M tokens", "Apache-2.0"),
 }
 """Language, text and licence of the bundled models, from their cards."""

@@ -21,7 +21,7 @@ MODEL = "name of a bundled model, a model folder, or an options.json"
 def add_model(parser: argparse.ArgumentParser, *, has_default: bool = False) -> None:
     """Add `MODEL`, or `--model` if there is a default, and what goes with it: weights and device."""
     if has_default:
-        parser.add_argument("--model", metavar="M", help=f"{MODEL} (default: mini-en)")
+        parser.add_argument("--model", metavar="M", help=f"{MODEL} (default: small-en)")
     else:
         parser.add_argument("model", metavar="MODEL", help=MODEL)
     add_weights(parser)

@@ -16,7 +16,7 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", type=Path, default=Path("demo.html"), help="where to write the page (default: %(default)s)"
     )
-    parser.add_argument("--model", metavar="M", help="name of a bundled model, or a model folder (default: mini-en)")
+    parser.add_argument("--model", metavar="M", help="name of a bundled model, or a model folder (default: small-en)")
 
 
 def _demo(arguments: argparse.Namespace) -> None:
@@ -35,7 +35,7 @@ def _add_explore(parser: argparse.ArgumentParser) -> None:
         help="write the pages into a new folder, for a web server, in place of opening them",
     )
     parser.add_argument(
-        "--model", metavar="M", help="name of a bundled model, or a model of at most 40 M parameters (default: mini-en)"
+        "--model", metavar="M", help="name of a bundled model, or one of at most 40 M parameters (default: small-en)"
     )
     parser.add_argument(
         "--corpus",

@@ -30,7 +30,7 @@ NUM_TOKENS_LOOKED_AT = 1000
 MIN_SHARE = 0.05
 """A script with a smaller share of the letters of the frequent tokens counts as unread: mini-ko has read few Latin
 words."""
-BUNDLED_SCRIPTS = {"mini-en": "LATIN", "mini-ko": "HANGUL"}
+BUNDLED_SCRIPTS = {"small-en": "LATIN", "mini-ko": "HANGUL"}
 """The script that each bundled model has read most."""
 
 _MAX_SHOWN = 40

@@ -18,7 +18,9 @@ from elmokit.system.messages import did_you_mean
 
 _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 """A `pathlib.Path` of a URL has one slash."""
-DEFAULT_MODEL = "mini-en"
+DEFAULT_MODEL = "small-en"
+FORMER_MODELS = {"mini-en": "small-en"}
+"""Models that were bundled once, and those that have taken their places."""
 FINGERPRINT_DIGITS = 8
 """How many of a fingerprint's digits tables and names of runs have."""
 ENTRY_POINTS = "elmokit.models"
@@ -51,7 +53,7 @@ def _packages() -> dict[str, str]:
 
 
 def resolve_model(name_or_path: str | Path) -> Path:
-    """The folder of a model by its name, or else the path itself; a folder of such a name is written `./mini-en`.
+    """The folder of a model by its name, or else the path itself; a folder of such a name is written `./small-en`.
 
     A bundled model, and one that a package brings, comes before a path of that name, a published one after it. In any
     other case (`Mini-EN`) all come after it. A model on the Hugging Face Hub is `hf://user/model`, or
@@ -84,6 +86,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
             raise FileNotFoundError(f"the model {model} should be in the package {package}, which is missing")
     _refuse_url(name_or_path)
     hint = did_you_mean(name.lower(), [*installed, *published_models()])
+    if (new := FORMER_MODELS.get(name.lower())) is not None:
+        hint = f"{new} has taken its place; "
     names = ", ".join(installed) or "none in this installation"
     raise FileNotFoundError(
         f"no model {name!r}: it is neither a path that exists nor the name of a model; {hint}installed: {names}; "
@@ -167,5 +171,5 @@ def model_name(name_or_path: str | Path) -> str:
 
 
 def with_fingerprint(name: str, fingerprint: str) -> str:
-    """A model as tables name it: `mini-en (c3b1f14d)`."""
+    """A model as tables name it: `small-en (d864464f)`."""
     return f"{name} ({fingerprint[:FINGERPRINT_DIGITS]})"

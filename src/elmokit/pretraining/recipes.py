@@ -61,6 +61,26 @@ def mini_flat() -> PretrainingConfig:
     return replace(mini(), muon_for="lstm", learning_rate=3e-3, schedule="linear", decay_share=0.2, keep_every=2_000)
 
 
+def small_en() -> PretrainingConfig:
+    """`mini` with directions twice as wide (256 numbers): 10.1 million parameters without the softmax, for a GPU.
+
+    Source: ours, the settings of the bundled `small-en` (experiments/LOG.md, 2026-11-26).
+    """
+    return replace(
+        mini(),
+        bilm=replace(mini().bilm, projection_dim=256),
+        num_steps=10_000,
+        batch_size=256,
+        num_negatives=8192,
+        learning_rate=4e-3,
+        adam_betas=(0.9, 0.99),
+        schedule="linear",
+        warmup_steps=200,
+        decay_share=0.75,
+        dropout_rate=0.05,
+    )
+
+
 def tiny() -> PretrainingConfig:
     """A model for tests and first steps, which learns a few sentences by heart in seconds."""
     return replace(
@@ -103,6 +123,7 @@ RECIPES: dict[str, Callable[[], PretrainingConfig]] = {
     "tiny": tiny,
     "mini": mini,
     "mini-flat": mini_flat,
+    "small-en": small_en,
     "small": small,
     "medium": medium,
     "original": original,

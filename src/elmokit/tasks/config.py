@@ -27,7 +27,7 @@ class ElmoInput:
 
     position: str = "input"
     """Where the vectors are concatenated: input, output (of the first encoder) or both."""
-    model: str = "mini-en"
+    model: str = "small-en"
     """Name of a bundled model, path of a model, or path of another system's vectors (see `save_vectors`)."""
     layers: str = "mix"
     """mix (a learned weighted sum of all layers), top, average, the number of one layer, or a weight for each, which
@@ -38,7 +38,7 @@ class ElmoInput:
     """Normalise each layer before the mix, over the whole batch, so that a sentence's vectors depend on its batch."""
     rescale: bool = False
     """Divide each layer by its root mean square over the training set, measured once and stored with the model, so that
-    no layer drowns the others: the token layer of `mini-en` is four to five times as large as its LSTM layers."""
+    no layer drowns the others: the token layer of `mini-ko` is five to seven times as large as its LSTM layers."""
     penalty: float = 0.0
     """lambda of the paper: this times `||w||^2` of the mixes is added to the loss."""
     train: bool = False

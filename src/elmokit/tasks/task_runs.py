@@ -104,7 +104,7 @@ class TaskRun:
 
     @property
     def model(self) -> str:
-        """The biLM, or the system in its place, with its fingerprint: `mini-en (106c0eb8)`; `no ELMo` without one."""
+        """The biLM, or the system in its place, with its fingerprint: `small-en (d864464f)`; `no ELMo` without one."""
         elmo, fingerprint = self.record.config.inputs.elmo, self.record.fingerprint
         if elmo is None:
             return "no ELMo"

@@ -14,7 +14,7 @@ FEW = ChangeSettings(resamples=99)
 
 @pytest.fixture(scope="module")
 def elmo() -> Elmo:
-    return Elmo.from_pretrained("mini-en")
+    return Elmo.from_pretrained("small-en")
 
 
 def write_corpora(

@@ -19,7 +19,7 @@ class TaskMix:
     """The mix that a task has learnt for the layers of a model, at one place."""
 
     model: str
-    """Name of the model: mini-en."""
+    """Name of the model: small-en."""
     fingerprint: str
     """Fingerprint of the weights that it had then."""
     task: str
