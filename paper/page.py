@@ -24,7 +24,7 @@ from paper.claims import Verdict, verdicts
 from paper.figure1 import sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import curves_figure, gains_figure, sample_figure, weights_figure
-from paper.perplexity_curve import gain_curves, mean_gain
+from paper.perplexity_curve import gain_curves, mean_gain, with_shared_bilms
 from paper.plan import DATASETS, MODEL, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
 from paper.reproduction import REPRODUCTIONS, Reproduction, find_reproduction
@@ -204,13 +204,13 @@ def _control(evidence: Evidence, table: Ablation, task: str, arm: str) -> str:
 
 def _curve_text(evidence: Evidence) -> str:
     """What a better biLM brings, in a sentence; empty if it was not measured."""
-    curves = gain_curves(evidence)
+    curves = with_shared_bilms(gain_curves(evidence))
     if (gain := mean_gain(curves)) is None:
         return ""
     worst, best = curves[0].points[0], curves[0].points[-1]
     return (
         f"What a better biLM brings: `{best.model}`, of perplexity {best.perplexity:.1f} on held-out text, gains "
-        f"{escape_markdown(str(gain))} points over its earlier weights, of {worst.perplexity:.1f},\nin the mean of "
+        f"{escape_markdown(str(gain))} points over one of {worst.perplexity:.1f},\nin the mean of "
         f"{len(curves)} tasks trained on a tenth of their data (development sets, over seeds; "
         f"[by task]({FOLDER}/perplexity.md))."
     )

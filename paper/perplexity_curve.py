@@ -1,4 +1,4 @@
-"""What a better biLM brings: the gain of ELMo by the perplexity of the biLM, with three weights of `mini-en`.
+"""What a better biLM brings: the gain of ELMo by perplexity, with three weights of `mini-en` and with `small-en`.
 
 The tasks are trained on a tenth of their data, where ELMo's gain is larger than on all of them (figure 1).
 """
@@ -9,6 +9,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.names import DEFAULT_MODEL, FINGERPRINT_DIGITS
 from elmokit.metrics.statistics import Interval, paired_t
 from paper.figure1 import TASKS, arms
 from paper.models import CURVE_RESULTS
@@ -48,16 +50,25 @@ class GainCurve:
 
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs without ELMo, and with each biLM, until they converge."""
-    return [run for task in TASKS for arm in (BASELINE, *ARMS.values()) for run in setup.runs(task, arm)]
+    older = [run for task in TASKS for arm in (BASELINE, *ARMS.values()) for run in setup.runs(task, arm)]
+    return [*older, *(run for task in TASKS for run in _of_today(setup).runs(task, TODAY))]
+
+
+def _of_today(setup: Setup) -> Setup:
+    """The setup with the package's English model."""
+    fingerprint = Elmo.from_pretrained(DEFAULT_MODEL).fingerprint()[:FINGERPRINT_DIGITS]
+    return replace(setup, model=DEFAULT_MODEL, fingerprint=fingerprint)
 
 
 def gain_curves(evidence: Evidence) -> list[GainCurve]:
     """The curves with at least two biLMs whose perplexity was measured and that have two seeds."""
     measured = {one.text("model"): one.number("mean") for one in read_results(evidence.results, CURVE_RESULTS)}
+    today = Evidence(_of_today(evidence.setup), evidence.runs, evidence.results)
+    arms = [*((model, evidence, arm) for model, arm in ARMS.items()), (DEFAULT_MODEL, today, TODAY)]
     curves: list[GainCurve] = []
     for task in TASKS:
         baseline = evidence.arm(task, BASELINE)
-        found = ((model, evidence.arm(task, arm)) for model, arm in ARMS.items() if model in measured)
+        found = ((model, where.arm(task, arm)) for model, where, arm in arms if model in measured)
         points: list[GainPoint] = []
         for model, elmo in found:
             gains = gains_by_seed(baseline, elmo) if baseline and elmo else {}
@@ -79,25 +90,34 @@ def details(evidence: Evidence) -> list[OurTable]:
             over_worst = "" if point.elmo is worst else gain_text(worst, point.elmo) or ""
             cells = (f"{point.perplexity:.1f}", str(point.elmo.score()), str(point.gain), over_worst)
             rows[f"{row}, {point.model}"] = cells
-    if (gain := mean_gain(curves)) is not None:
-        rows[f"Mean of the tasks, {curves[0].points[-1].model}"] = ("", "", "", str(gain))
+    shared = with_shared_bilms(curves)
+    if (gain := mean_gain(shared)) is not None:
+        rows[f"Mean of the tasks, {shared[0].points[-1].model}"] = ("", "", "", str(gain))
     columns = ("perplexity", "score", "gain over no ELMo", "gain over the worst biLM")
     about = (
         "Perplexity of the held-out English text, mean of both directions; score on the whole development set in "
         "percent; gains in points, paired by seed, with their 95 % intervals (Student's t). Trained on a tenth of the "
-        "data, until the scores get no better. All biLMs have the same sizes; text, tokens read and optimiser differ."
+        "data, until the scores get no better. `small-en` is twice as wide as the others; text, tokens read and "
+        "optimiser differ."
     )
     return [OurTable("Gain by perplexity", about, columns, rows)]
+
+
+def with_shared_bilms(curves: Sequence[GainCurve]) -> list[GainCurve]:
+    """The curves with the points of those biLMs that all of them have."""
+    names = [{point.model for point in curve.points} for curve in curves]
+    shared = set[str].intersection(*names) if names else set[str]()
+    return [replace(curve, points=tuple(one for one in curve.points if one.model in shared)) for curve in curves]
 
 
 def mean_gain(curves: Sequence[GainCurve]) -> Interval | None:
     """What the best biLM brings over the worst, in the mean of several tasks, over the seeds that all of them have.
 
-    None for a single task, or if the tasks have other biLMs.
+    None for a single task or biLM. All curves must have the same biLMs.
     """
-    gains = [gains_by_seed(curve.points[0].elmo, curve.points[-1].elmo) for curve in curves]
-    if len(gains) < 2 or len({(curve.points[0].model, curve.points[-1].model) for curve in curves}) > 1:
+    if len(curves) < 2 or len(curves[0].points) < 2:
         return None
+    gains = [gains_by_seed(curve.points[0].elmo, curve.points[-1].elmo) for curve in curves]
     seeds = set[int].intersection(*map(set[int], gains))
     means = [statistics.fmean(of_task[seed] for of_task in gains) for seed in sorted(seeds)]
     return paired_t(means) if means else None

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import elmokit
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.names import FINGERPRINT_DIGITS
 from elmokit.report.pictures import pictures
 from elmokit.runs.logged_runs import read_runs, write_runs
 from paper import figure1, figure2, perplexity_curve, table1, table2, table7
@@ -15,7 +17,7 @@ from paper.figure1 import arms, overtaken_at, sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import gains_figure, weights_figure
 from paper.models import CURVE_RESULTS
-from paper.perplexity_curve import ARMS, BASELINE, gain_curves
+from paper.perplexity_curve import ARMS, BASELINE, TODAY, gain_curves
 from paper.plan import CONVERGED, ELMO, FINETUNED, NO_ELMO, Arm
 from paper.reproduction import OurTable, distinct_rows
 from paper.results import append_result, read_results
@@ -211,6 +213,11 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     (table,) = perplexity_curve.details(evidence_in(tmp_path))
     assert list(table.rows)[-1] == "Mean of the tasks, mini-en"
     assert cells(table)[-1] == ["", "", "", "+4.00 [-8.71, 16.71]"]  # of 3 and 5, by seed
+    today = replace(SETUP, model="small-en", fingerprint=Elmo().fingerprint()[:FINGERPRINT_DIGITS])
+    write_arm(tmp_path, NER, TODAY, (85, 87), setup=today)
+    append_result(tmp_path, CURVE_RESULTS, {"model": "small-en", "mean": 85.0})
+    (table,) = perplexity_curve.details(evidence_in(tmp_path))
+    assert table.rows["NER, small-en"][0] == "85.0" and list(table.rows)[-1] == "Mean of the tasks, mini-en"
     assert "NER" in pictures(lambda: gains_figure([curve]))["svg"].decode()
     (tmp_path / "results.jsonl").unlink()
     assert gain_curves(evidence_in(tmp_path)) == []  # gains without perplexities are no curve

@@ -25,6 +25,7 @@ def write_arm(
     test: Sequence[float] | None = None,
     epochs: Sequence[tuple[int, float]] = ((9, 50.0),),
     num_train: int = 200,
+    setup: Setup = SETUP,
     **result: Any,
 ) -> list[Path]:
     """The runs of an arm, one for each score on the development set, and their test scores.
@@ -36,13 +37,13 @@ def write_arm(
     data = Path("/data") / Path(found.folder).name
     files = Splits((data / "train",), (data / "dev",), (data / found.test_set,))
     folders: list[Path] = []
-    for run, score in zip(SETUP.runs(dataset, arm), scores, strict=False):
+    for run, score in zip(setup.runs(dataset, arm), scores, strict=False):
         other_vectors = run.model is not None and not run.model.is_made_here
         model = run.model and f"models/{run.model.name}"
         config = run.config
         if model and config.inputs.elmo:
             config = replace(config, inputs=replace(config.inputs, elmo=replace(config.inputs.elmo, model=model)))
-        fingerprint = None if config.inputs.elmo is None else ("f00d" if model else FINGERPRINT) + "89abcdef"
+        fingerprint = None if config.inputs.elmo is None else ("f00d" if model else setup.fingerprint) + "89abcdef"
         counts = {"train": {"examples": num_train}, "dev": {"examples": 50}}
         symbols = ["O", "B-PER"]
         record = TaskRecord(run.task, config, symbols, files, fingerprint, counts, other_vectors=other_vectors)

@@ -135,7 +135,7 @@ export default {
   step2: "Now layer 0 alone. Why are all cosines 1.00?",
   answer2: "Layer 0 is made of the word's characters and does not read the sentence, so every occurrence has the same vector, and the rate falls to chance, {zero} %. Layers 1 and 2 are LSTMs that read to the left and to the right: {rates} %.",
   step3: "Move the sliders. Which mix has the highest rate, and is it that of a single layer?",
-  answer3: "The best mix is marked below the sliders. Equation 1 of the paper learns such weights for each task; the choice “Weights of” has those that six tasks have learnt.",
+  answer3: "The best mix is marked below the sliders. A task that reads ELMo learns such weights for itself, and a factor (equation 1 of the paper).",
   step4: "The map has one mark for each sentence. Which marks lie among those of another sense? Point at them and read.",
   answer4: "The plane shows only a part of how the vectors differ; the share stands above it. Marks on the wrong side are often sentences in which few words tell the senses apart. Choose “each layer” to see where they part.",
   step5: "What would stand in the place of the word? Compare what the left context expects with what the right one does; then choose an expected word and compare the two sentences.",
