@@ -9,8 +9,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import DEFAULT_MODEL, FINGERPRINT_DIGITS
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.statistics import Interval, paired_t
 from paper.figure1 import TASKS, arms
 from paper.models import CURVE_RESULTS
@@ -18,10 +17,13 @@ from paper.plan import CONVERGED, DATASETS, EARLIER, MODEL, PlannedRun, Setup
 from paper.printed import PERPLEXITY
 from paper.reproduction import OurTable, Reproduction, no_rows
 from paper.results import read_results
-from paper.runs import ArmRuns, Evidence, gain_text, gains_by_seed, measured_on
+from paper.runs import ArmRuns, Evidence, fingerprint_of, gain_text, gains_by_seed, measured_on
 
 BASELINE, TODAY = arms(0.1, CONVERGED)
-ARMS = {name: replace(TODAY, name=name, vectors=name) for name in EARLIER if name != MODEL} | {MODEL: TODAY}
+ARMS = {
+    **{name: replace(TODAY, name=name, vectors=name) for name in EARLIER if name != MODEL},
+    **dict.fromkeys((MODEL, DEFAULT_MODEL), TODAY),
+}
 """By the name of the biLM, worst first."""
 
 
@@ -50,25 +52,29 @@ class GainCurve:
 
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs without ELMo, and with each biLM, until they converge."""
-    older = [run for task in TASKS for arm in (BASELINE, *ARMS.values()) for run in setup.runs(task, arm)]
-    return [*older, *(run for task in TASKS for run in _of_today(setup).runs(task, TODAY))]
+    older = setup_of(setup, MODEL)
+    baselines = [run for task in TASKS for run in older.runs(task, BASELINE)]
+    arms = [(setup_of(setup, model) if arm is TODAY else older, arm) for model, arm in ARMS.items()]
+    return [*baselines, *(run for task in TASKS for where, arm in arms for run in where.runs(task, arm))]
 
 
-def _of_today(setup: Setup) -> Setup:
-    """The setup with the package's English model."""
-    fingerprint = Elmo.from_pretrained(DEFAULT_MODEL).fingerprint()[:FINGERPRINT_DIGITS]
-    return replace(setup, model=DEFAULT_MODEL, fingerprint=fingerprint)
+def setup_of(setup: Setup, model: str) -> Setup:
+    """The setup with this biLM, whichever the user names: the curve is of several."""
+    return replace(setup, model=model, fingerprint=fingerprint_of(model))
 
 
 def gain_curves(evidence: Evidence) -> list[GainCurve]:
     """The curves with at least two biLMs whose perplexity was measured and that have two seeds."""
     measured = {one.text("model"): one.number("mean") for one in read_results(evidence.results, CURVE_RESULTS)}
-    today = Evidence(_of_today(evidence.setup), evidence.runs, evidence.results)
-    arms = [*((model, evidence, arm) for model, arm in ARMS.items()), (DEFAULT_MODEL, today, TODAY)]
+    of_model = {
+        model: Evidence(setup_of(evidence.setup, model), evidence.runs, evidence.results)
+        for model in (MODEL, DEFAULT_MODEL)
+    }
     curves: list[GainCurve] = []
     for task in TASKS:
         baseline = evidence.arm(task, BASELINE)
-        found = ((model, where.arm(task, arm)) for model, where, arm in arms if model in measured)
+        arms = ((model, of_model.get(model, evidence), arm) for model, arm in ARMS.items() if model in measured)
+        found = ((model, where.arm(task, arm)) for model, where, arm in arms)
         points: list[GainPoint] = []
         for model, elmo in found:
             gains = gains_by_seed(baseline, elmo) if baseline and elmo else {}

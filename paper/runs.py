@@ -90,9 +90,13 @@ def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = MODEL, seeds:
     if seeds is not None and seeds < 1:
         raise ValueError(f"{seeds} seeds; expected at least 1")
     found = SCALES[scale]
+    return Setup(found, data_dir, model, fingerprint_of(model), tuple(range(found.seeds if seeds is None else seeds)))
+
+
+def fingerprint_of(model: str) -> str:
+    """The first digits of a biLM's fingerprint; one of EARLIER need not be there. Raises FileNotFoundError."""
     known = EARLIER.get(model)
-    fingerprint = known[1] if known else Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
-    return Setup(found, data_dir, model, fingerprint, tuple(range(found.seeds if seeds is None else seeds)))
+    return known[1] if known else Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
 
 
 def read_evidence(setup: Setup, paths: Sequence[Path]) -> Evidence:

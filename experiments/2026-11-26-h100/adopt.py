@@ -1,6 +1,6 @@
 """The model that came back from the GPU, as a run of `elmokit pretrain` would leave it.
 
-python adopt.py MODEL.bilm MODEL.softmax MODEL.jsonl VOCABULARY FOLDER
+python adopt.py MODEL.bilm MODEL.softmax MODEL.jsonl VOCABULARY FOLDER SHARD ...
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from elmokit.text.vocabulary import Vocabulary
 
 
 def main() -> None:
-    weights, rows, log, vocabulary, folder = map(Path, sys.argv[1:])
+    weights, rows, log, vocabulary, folder = map(Path, sys.argv[1:6])
     stored = torch.load(weights, weights_only=True)
     stored["bilm"]["filters"] = tuple(map(tuple, stored["bilm"]["filters"]))
     bilm = BiLM(BiLMConfig(**stored["bilm"]))
@@ -32,14 +32,21 @@ def main() -> None:
     softmax = Softmax(num_tokens=len(own["bias"]), dim=own["q"].shape[1])
     softmax.load_state_dict({"weight": own["q"].float() * own["scale"], "bias": own["bias"].float()})
     head, *steps = map(json.loads, log.read_text(encoding="utf-8").splitlines())
-    recipe = replace(small_en(), num_steps=steps[-1]["step"])
     given = head["settings"]
-    assert (recipe.batch_size, recipe.num_negatives) == (given["streams"], given["negatives"]) and not given["full"]
-    assert (recipe.learning_rate, recipe.decay_share) == (given["rate"], given["fall"])
-    assert (recipe.dropout_rate, recipe.adam_betas[1]) == (given["dropout"], given["beta2"])
-    assert recipe.bilm == bilm.config
+    assert not given["full"], "no recipe changes its softmax under way"
+    recipe = replace(
+        small_en(),
+        bilm=bilm.config,
+        num_steps=steps[-1]["step"],
+        batch_size=given["streams"],
+        num_negatives=given["negatives"],
+        learning_rate=given["rate"],
+        decay_share=given["fall"],
+        dropout_rate=given["dropout"],
+        adam_betas=(0.9, given["beta2"]),
+    )
     settings = {name: value for name, value in asdict(recipe).items() if name != "bilm"}
-    settings |= {"shards": [f"train-{number:05}.txt" for number in range(5)]}
+    settings |= {"shards": sys.argv[6:]}
     whole = to_stored(bilm, softmax, Vocabulary.read(vocabulary), pretraining=settings)
     shutil.rmtree(folder, ignore_errors=True)
     write_native(folder, whole)

@@ -1,6 +1,6 @@
-"""From the weights of train.py: float16 weights in files that are small, and held-out perplexity of each text.
+"""From the weights of train.py: float16 weights, an int8 softmax, and the held-out perplexity of each text.
 
-python finish.py MODEL.pt VOCABULARY HELD_OUT_FOLDER OUTPUT      # OUTPUT.bilm.pt, OUTPUT.softmax.pt, OUTPUT.json
+python finish.py MODEL.pt VOCABULARY HELD_OUT_FOLDER OUTPUT      # OUTPUT.bilm, OUTPUT.softmax (int8), OUTPUT.json
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ def load(path: Path) -> tuple[BiLM, Softmax, dict[str, Any]]:
 def main() -> None:
     path, vocabulary, held_out, output = map(Path, sys.argv[1:])
     bilm, softmax, stored = load(path)
-    for part, is_softmax in (("bilm", False), ("softmax", True)):
-        state = {name: v.half() for name, v in stored["state"].items() if name.startswith("softmax.") == is_softmax}
-        torch.save(stored | {"state": state}, f"{output}.{part}.pt")
+    scale = softmax.weight.detach().abs().amax(dim=1, keepdim=True) / 127
+    rows = (softmax.weight.detach() / scale).round().to(torch.int8)
+    torch.save({"q": rows, "scale": scale, "bias": softmax.bias.detach()}, f"{output}.softmax")
+    state = {name: value.half() for name, value in bilm.state_dict().items()}
+    torch.save(stored | {"state": state}, f"{output}.bilm")
     device = find_device(None)
     bilm, softmax = bilm.to(device), softmax.to(device)
     found: dict[str, Any] = {}

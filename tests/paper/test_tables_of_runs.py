@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 import elmokit
-from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import FINGERPRINT_DIGITS
 from elmokit.report.pictures import pictures
 from elmokit.runs.logged_runs import read_runs, write_runs
 from paper import figure1, figure2, perplexity_curve, table1, table2, table7
@@ -17,7 +15,7 @@ from paper.figure1 import arms, overtaken_at, sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import gains_figure, weights_figure
 from paper.models import CURVE_RESULTS
-from paper.perplexity_curve import ARMS, BASELINE, TODAY, gain_curves
+from paper.perplexity_curve import ARMS, BASELINE, TODAY, gain_curves, setup_of
 from paper.plan import CONVERGED, ELMO, FINETUNED, NO_ELMO, Arm
 from paper.reproduction import OurTable, distinct_rows
 from paper.results import append_result, read_results
@@ -194,10 +192,16 @@ def test_figure_2_has_the_mean_weights_at_each_place(tmp_path: Path):
     assert "0.30" in pictures(lambda: weights_figure([at_input, at_output]))["svg"].decode()
 
 
+def write_curve(folder: Path, task: str, model: str, scores: tuple[float, float]):
+    setup = setup_of(SETUP, model) if ARMS[model] is TODAY else SETUP
+    write_arm(folder, task, ARMS[model], scores, setup=setup)
+
+
 def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     write_arm(tmp_path, NER, BASELINE, (80, 81))
-    for number, (model, arm) in enumerate(ARMS.items()):
-        write_arm(tmp_path, NER, arm, (81 + number, 82.2 + number))
+    *older, newest = ARMS
+    for number, model in enumerate(older):
+        write_curve(tmp_path, NER, model, (81 + number, 82.2 + number))
         append_result(tmp_path, CURVE_RESULTS, {"model": model, "mean": 140.0 - number})
     (curve,) = gain_curves(evidence_in(tmp_path))
     assert [(point.perplexity, point.gain.estimate) for point in curve.points] == [
@@ -208,16 +212,16 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     (table,) = perplexity_curve.details(evidence_in(tmp_path))
     assert [row[-1] for row in cells(table)] == ["", "", "+1.00 [1.00, 1.00]", "+2.00 [2.00, 2.00]"]
     write_arm(tmp_path, "entailment", BASELINE, (50, 50))
-    for number, arm in enumerate(ARMS.values()):
-        write_arm(tmp_path, "entailment", arm, (51 + 2 * number, 52 + 4 * number))
+    for number, model in enumerate(older):
+        write_curve(tmp_path, "entailment", model, (51 + 2 * number, 52 + 4 * number))
     (table,) = perplexity_curve.details(evidence_in(tmp_path))
     assert list(table.rows)[-1] == "Mean of the tasks, mini-en"
     assert cells(table)[-1] == ["", "", "", "+4.00 [-8.71, 16.71]"]  # of 3 and 5, by seed
-    today = replace(SETUP, model="small-en", fingerprint=Elmo().fingerprint()[:FINGERPRINT_DIGITS])
-    write_arm(tmp_path, NER, TODAY, (85, 87), setup=today)
-    append_result(tmp_path, CURVE_RESULTS, {"model": "small-en", "mean": 85.0})
-    (table,) = perplexity_curve.details(evidence_in(tmp_path))
-    assert table.rows["NER, small-en"][0] == "85.0" and list(table.rows)[-1] == "Mean of the tasks, mini-en"
+    write_curve(tmp_path, NER, newest, (85, 87))  # of one task: no part of the mean
+    append_result(tmp_path, CURVE_RESULTS, {"model": newest, "mean": 85.0})
+    (table,) = perplexity_curve.details(evidence_in(tmp_path, setup=setup_of(SETUP, newest)))
+    assert table.rows[f"NER, {newest}"][0] == "85.0" and table.rows["NER, mini-en"][0] == "138.0"
+    assert cells(table)[-1] == ["", "", "", "+4.00 [-8.71, 16.71]"]
     assert "NER" in pictures(lambda: gains_figure([curve]))["svg"].decode()
     (tmp_path / "results.jsonl").unlink()
     assert gain_curves(evidence_in(tmp_path)) == []  # gains without perplexities are no curve

@@ -131,13 +131,18 @@ def test_a_full_disk_leaves_the_checkpoint_before(whole: Path, tmp_path: Path, t
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
-def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [(math.nan, "the backward loss is not finite"), (1e4, r"a loss is \d+\.\d nats, where guessing has \d\.\d")],
+)
+def test_a_loss_that_shows_divergence_stops_the_run_and_is_named(tmp_path: Path, value: float, found: str) -> None:
     def poison(run: Run) -> None:
         if run.progress.step in (4, 7):
-            torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), float("nan"))
+            bias = run.softmax.bias if math.isfinite(value) else run.bilm.get_parameter("backward_lstm.layers.1.bias")
+            torch.nn.init.constant_(bias[:1], value)
 
     run = tmp_path / "run"
-    with pytest.raises(DivergenceError, match="step 4: the backward loss is not finite.*run has no checkpoint yet"):
+    with pytest.raises(DivergenceError, match=f"step 4: {found}.*run has no checkpoint yet"):
         pretrain_toy(run, on_step=poison)
     resume_pretraining(run, ["num_steps=6"])
     with pytest.raises(DivergenceError, match="step 7: .*; the last checkpoint in .*run is intact"):

@@ -62,9 +62,9 @@ def write_arm(
     return folders
 
 
-def evidence_in(folder: Path) -> Evidence:
+def evidence_in(folder: Path, setup: Setup = SETUP) -> Evidence:
     """What tables find in a folder; one that is not there has nothing."""
-    return read_evidence(SETUP, [folder] if folder.exists() else [])
+    return read_evidence(setup, [folder] if folder.exists() else [])
 
 
 def evidence_of(paths: Sequence[Path]) -> Evidence:

@@ -85,9 +85,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
         if name.lower() == model.lower():
             raise FileNotFoundError(f"the model {model} should be in the package {package}, which is missing")
     _refuse_url(name_or_path)
-    hint = did_you_mean(name.lower(), [*installed, *published_models()])
-    if (new := FORMER_MODELS.get(name.lower())) is not None:
-        hint = f"{new} has taken its place; "
+    new = FORMER_MODELS.get(name.lower())
+    hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*installed, *published_models()])
     names = ", ".join(installed) or "none in this installation"
     raise FileNotFoundError(
         f"no model {name!r}: it is neither a path that exists nor the name of a model; {hint}installed: {names}; "

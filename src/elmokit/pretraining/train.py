@@ -72,6 +72,9 @@ CUT_SHORT = "step-00000000"
 WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
 """What a run writes besides its checkpoints and config.json."""
 
+WORSE_THAN_GUESSING = 20
+"""Nats above the loss of guessing, the logarithm of the size of the vocabulary, that a loss needs to stop a run."""
+
 OnStep = Callable[["Run"], None]
 
 
@@ -92,7 +95,8 @@ def pretrain(
     train one model together. `on_step` is called with the `Run` after each step; an exception from it ends the run,
     which can be resumed. All text is read once before the first step. Raises ValueError if the folder already holds a
     run, for text that cannot be read, for names that are not UTF-8 and for more shards than config.json can list;
-    `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite.
+    `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite, or a loss
+    is 20 nats above that of guessing.
     """
     vocabulary = Vocabulary.read(vocabulary_path)
     record = RunRecord(config, as_paths(shards))
@@ -332,10 +336,14 @@ class Run:
         losses = self.ranks.mean(losses)
         together = self.ranks.device.type != "mps"  # which has no operators on lists of tensors
         norm = torch.nn.utils.get_total_norm(gradients, foreach=together)
+        what = None
         if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
-            what = self.gradients.not_finite(losses)
+            what = f"{self.gradients.not_finite(losses)} is not finite"
+        elif max(losses) > WORSE_THAN_GUESSING + (guessing := math.log(len(self.vocabulary))):
+            what = f"a loss is {max(losses):.1f} nats, where guessing has {guessing:.1f}"
+        if what is not None:
             raise DivergenceError(
-                f"step {self.progress.step}: {what} is not finite, so training has diverged; {self._how_to_continue()}"
+                f"step {self.progress.step}: {what}, so training has diverged; {self._how_to_continue()}"
             )
         if norm > config.clip_norm:
             torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=together)
