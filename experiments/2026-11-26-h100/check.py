@@ -55,7 +55,7 @@ def main() -> None:
         assert (torch.from_numpy(text.targets)[one[:, 1:].long()][follows] == aim[:, :-1][follows]).all()
     filters = ((1, 8), (2, 8), (3, 16), (5, 8))
     config = BiLMConfig(filters=filters, character_dim=8, num_highway_layers=1, projection_dim=16, lstm_dim=48)
-    settings = replace(mini(), bilm=config, num_negatives=40, precision="float64")
+    settings = replace(mini(), bilm=config, num_negatives=40, precision="float64", weight_decay=0.1)
     types, bounds, index = batches.distinct(read)
     step = 2
     mine = slice(int(bounds[step]), int(bounds[step + 1]))
@@ -106,7 +106,7 @@ def main() -> None:
         for (c, h), a, b in zip(last, result.state.forward, result.state.backward, strict=True):
             assert torch.allclose(c, torch.stack([a.cell, b.cell]))
             assert torch.allclose(h, torch.stack([a.output, b.output]))
-        ours = Optimizer(model.named, betas=(0.9, 0.999), decay=0.0)
+        ours = Optimizer(model.named, betas=(0.9, 0.999), decay=0.1)
         ours.rate.fill_(settings.learning_rate)
         with torch.no_grad():
             ours.step()

@@ -394,7 +394,7 @@ class Optimizer:
         self.others = [value for value in named.values() if id(value) not in own]
         self.decay = decay
         self.adam = torch.optim.AdamW(
-            self.others, lr=self.rate, betas=betas, weight_decay=decay, fused=True, capturable=device.type == "cuda"
+            self.others, lr=self.rate, betas=betas, weight_decay=0.0, fused=True, capturable=device.type == "cuda"
         )
         self.momentum = [torch.zeros_like(value) for value in self.matrices]
 
@@ -455,7 +455,7 @@ def main() -> None:
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--rate", type=float, default=6e-3)
     parser.add_argument("--beta2", type=float, default=0.99)
-    parser.add_argument("--decay", type=float, default=0.0)
+    parser.add_argument("--decay", type=float, default=0.0, help="of Muon's matrices, per step and rate")
     parser.add_argument("--fall", type=float, default=0.4)
     parser.add_argument(
         "--full", type=float, default=0.0, help="share of the seconds with the full softmax, at the end"

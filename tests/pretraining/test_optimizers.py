@@ -17,12 +17,13 @@ from elmokit.pretraining.recipes import recipe
         ("all", {"forward_lstm", "backward_lstm", "convolutions", "highways", "projection"}),
     ],
 )
-def test_muon_has_the_matrices_that_it_is_for(muon_for: str, expected: set[str]) -> None:
-    config = recipe("tiny", [f"muon_for={muon_for}", "projection_dim=16"])
+def test_muon_has_the_matrices_that_it_is_for_and_decays_only_these(muon_for: str, expected: set[str]) -> None:
+    config = recipe("tiny", [f"muon_for={muon_for}", "projection_dim=16", "weight_decay=0.1"])
     bilm, softmax = BiLM(config.bilm), Softmax(num_tokens=5, dim=config.bilm.projection_dim)
     optimizer = new_optimizer(config, bilm, softmax)
     assert isinstance(optimizer, CombinedOptimizer)
     adamw, muon = ({id(p) for group in part.param_groups for p in group["params"]} for part in optimizer.parts)
+    assert [[group["weight_decay"] for group in part.param_groups] for part in optimizer.parts] == [[0.0], [0.1]]
     names = {id(parameter): name.removeprefix("char_encoder.") for name, parameter in bilm.named_parameters()}
     assert {names[one].split(".")[0] for one in muon} == expected
     assert all(parameter.ndim > 1 for parameter in bilm.parameters() if id(parameter) in muon)
@@ -67,13 +68,14 @@ def test_the_rows_of_a_convolution_are_those_of_a_matrix() -> None:
     torch.testing.assert_close(weight.flatten(start_dim=1), matrix)
 
 
+@pytest.mark.parametrize("weight_decay", [0.0, 2.0])
 @pytest.mark.parametrize("shape", [(48, 8), (8, 40), (12, 12)])
-def test_makes_the_steps_of_torchs_muon(shape: tuple[int, int]) -> None:
+def test_makes_the_steps_of_torchs_muon(shape: tuple[int, int], weight_decay: float) -> None:
     start = torch.randn(*shape, generator=torch.Generator().manual_seed(2))
     ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
     optimizers = (
-        Muon([ours], lr=0.01),
-        torch.optim.Muon([theirs], lr=0.01, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+        Muon([ours], lr=0.01, weight_decay=weight_decay),
+        torch.optim.Muon([theirs], lr=0.01, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"),
     )
     for step in range(5):
         gradient = torch.randn(*shape, generator=torch.Generator().manual_seed(10 + step))

@@ -62,7 +62,7 @@ class PretrainingConfig:
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Decay of Adam's two averages, also for adamw and muon."""
     weight_decay: float = 0.0
-    """AdamW's decoupled decay, per step and learning rate."""
+    """Decoupled decay per step and learning rate, of all weights with adamw, of Muon's matrices with muon."""
     schedule: str = "constant"
     """Learning rate after the warm-up: constant, or linear or cosine decay to 0 over the last `decay_steps`."""
     warmup_steps: int = 0

@@ -27,10 +27,14 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 class Muon(Optimizer):
-    """Muon for matrices and for convolutions (K,D,W), which are matrices of K rows; Nesterov momentum, no decay."""
+    """Muon for matrices and for convolutions (K,D,W), which are matrices of K rows; Nesterov momentum.
 
-    def __init__(self, weights: Iterable[nn.Parameter], *, lr: float) -> None:
-        super().__init__(weights, {"lr": lr})
+    Steps that have the same size in every direction let the weights grow for as long as the rate stays up, until
+    gates saturate and a run diverges: `weight_decay`, per step and learning rate, bounds them (Liu et al., 2025).
+    """
+
+    def __init__(self, weights: Iterable[nn.Parameter], *, lr: float, weight_decay: float = 0.0) -> None:
+        super().__init__(weights, {"lr": lr, "weight_decay": weight_decay})
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -48,7 +52,9 @@ class Muon(Optimizer):
                 matrices, directions, polar_factors(directions), strict=True
             ):
                 factors = (small, direction) if is_left else (direction, small)
-                matrix.addmm_(*factors, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
+                rate = group["lr"]
+                kept = 1 - rate * group["weight_decay"]
+                matrix.addmm_(*factors, beta=kept, alpha=-rate * 0.2 * max(matrix.shape) ** 0.5)
         return None
 
     def _nesterov(self, weight: Tensor, gradient: Tensor) -> Tensor:

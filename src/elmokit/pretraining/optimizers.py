@@ -25,8 +25,11 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
         matrices = _matrices(bilm, everywhere=config.muon_for == "all")
         own = set(map(id, matrices))
         others = [parameter for parameter in parameters if id(parameter) not in own]
-        return CombinedOptimizer(_adam(torch.optim.AdamW, config, others), Muon(matrices, lr=config.learning_rate))
-    return _adam({"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer], config, parameters)
+        muon = Muon(matrices, lr=config.learning_rate, weight_decay=config.weight_decay)
+        return CombinedOptimizer(_adam(torch.optim.AdamW, config, others, weight_decay=0.0), muon)
+    if config.optimizer == "adamw":
+        return _adam(torch.optim.AdamW, config, parameters, weight_decay=config.weight_decay)
+    return _adam(torch.optim.Adam, config, parameters, weight_decay=0.0)
 
 
 class CombinedOptimizer:
@@ -87,12 +90,10 @@ def _matrices(bilm: BiLM, *, everywhere: bool) -> list[torch.nn.Parameter]:
 
 
 def _adam(
-    kind: type[torch.optim.Adam], config: PretrainingConfig, parameters: list[torch.nn.Parameter]
+    kind: type[torch.optim.Adam],
+    config: PretrainingConfig,
+    parameters: list[torch.nn.Parameter],
+    *,
+    weight_decay: float,
 ) -> torch.optim.Adam:
-    return kind(
-        parameters,
-        lr=config.learning_rate,
-        betas=config.adam_betas,
-        weight_decay=0.0 if config.optimizer == "adam" else config.weight_decay,
-        fused=True,
-    )
+    return kind(parameters, lr=config.learning_rate, betas=config.adam_betas, weight_decay=weight_decay, fused=True)
