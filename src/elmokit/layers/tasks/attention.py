@@ -73,11 +73,7 @@ class TrilinearSimilarity(nn.Module):
         self.left = nn.Parameter(torch.empty(dim))
         self.right = nn.Parameter(torch.empty(dim))
         self.product = nn.Parameter(torch.empty(dim))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialise as Keras does for vectors: Glorot-uniform with fans D and D (Clark and Gardner's code)."""
-        limit = (3.0 / len(self.left)) ** 0.5
+        limit = (3.0 / dim) ** 0.5  # Glorot-uniform with fans D and D, as Keras for vectors (Clark and Gardner's code)
         for weight in self.parameters():
             nn.init.uniform_(weight, -limit, limit)
 
@@ -156,8 +152,6 @@ class HeadAttention(nn.Module):
         """Head word vectors (S,E) of S spans; `first` and `last` are token positions in the document, inclusive."""
         if len(first) == 0:
             return embedded.new_zeros(0, embedded.shape[1])
-        if (first < 0).any() or (last < first).any() or (last >= len(encoded)).any():
-            raise ValueError(f"a span ends before it begins, or is outside the {len(encoded)} tokens of the document")
         offsets = torch.arange(int((last - first).max()) + 1, device=first.device)
         positions = first[:, None] + offsets
         inside = positions <= last[:, None]

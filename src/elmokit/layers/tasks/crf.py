@@ -22,26 +22,13 @@ if TYPE_CHECKING:
 class CRF(nn.Module):
     """Learned scores of label pairs, added to the label scores (B,T,K) of each token.
 
-    `boundary_scores`: whether starting and ending labels also get learned scores (AllenNLP's tagger for the paper
-    has none).
+    Pairs with the boundary score 0, as in AllenNLP's tagger for the paper.
     """
 
-    def __init__(self, *, num_labels: int, boundary_scores: bool) -> None:
+    def __init__(self, *, num_labels: int) -> None:
         super().__init__()
         self.transitions = nn.Parameter(torch.empty(num_labels, num_labels))
-        self.starts: nn.Parameter | None = None
-        self.ends: nn.Parameter | None = None
-        if boundary_scores:
-            self.starts = nn.Parameter(torch.empty(num_labels))
-            self.ends = nn.Parameter(torch.empty(num_labels))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialise as AllenNLP's ConditionalRandomField does."""
-        nn.init.xavier_normal_(self.transitions)
-        for boundary in (self.starts, self.ends):
-            if boundary is not None:
-                nn.init.normal_(boundary)
+        nn.init.xavier_normal_(self.transitions)  # as AllenNLP's ConditionalRandomField
 
     def log_likelihood(
         self, scores: Float[Tensor, "B T K"], mask: Bool[Tensor, "B T"], *, labels: Int[Tensor, "B T"]
@@ -51,10 +38,6 @@ class CRF(nn.Module):
         Labels of padding are ignored. AllenNLP's loss is the negative sum over the batch.
         """
         sentence_lengths(mask, values=scores)
-        num_labels = len(self.transitions)
-        real = labels[mask]
-        if ((real < 0) | (real >= num_labels)).any():
-            raise ValueError(f"labels from {int(real.min())} to {int(real.max())}; expected 0 to {num_labels - 1}")
         if not mask.any():
             return scores.new_zeros(len(scores))
         transitions = self._with_boundary()
@@ -71,10 +54,7 @@ class CRF(nn.Module):
         return viterbi(scores, mask, transitions=self._with_boundary(), allowed=allowed)
 
     def _with_boundary(self) -> Float[Tensor, "M M"]:
-        if self.starts is None or self.ends is None:
-            return functional.pad(self.transitions, (0, 1, 0, 1))
-        rows = torch.cat([self.transitions, self.starts[None]])
-        return torch.cat([rows, functional.pad(self.ends, (0, 1))[:, None]], dim=1)
+        return functional.pad(self.transitions, (0, 1, 0, 1))
 
 
 @torch.no_grad()
@@ -91,12 +71,6 @@ def viterbi(
     """
     lengths = sentence_lengths(mask, values=scores)
     num_labels = scores.shape[2]
-    for matrix in (transitions, allowed):
-        if matrix is not None and matrix.shape != (num_labels + 1, num_labels + 1):
-            raise ValueError(
-                f"a matrix of shape {tuple(matrix.shape)} for {num_labels} labels and the boundary; "
-                f"expected ({num_labels + 1}, {num_labels + 1})"
-            )
     if not mask.any():
         return [[] for _ in mask]
     if transitions is None:

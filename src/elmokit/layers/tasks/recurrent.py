@@ -24,10 +24,7 @@ class BiLSTM(nn.Module):
         super().__init__()
         self.forward_lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True)
         self.backward_lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialise as AllenNLP's ESIM does, but with a separate orthogonal matrix per gate, as Lee et al. (2017)."""
+        # as AllenNLP's ESIM, but with a separate orthogonal matrix per gate, as Lee et al. (2017)
         for name, parameter in self.named_parameters():
             if "weight_ih" in name:
                 nn.init.xavier_uniform_(parameter)
@@ -49,10 +46,7 @@ class BiGRU(nn.Module):
         super().__init__()
         self.forward_gru = nn.GRU(input_dim, hidden_dim, batch_first=True)
         self.backward_gru = nn.GRU(input_dim, hidden_dim, batch_first=True)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialise as Clark and Gardner's code: weights normal, truncated at two standard deviations; biases zero."""
+        # as Clark and Gardner's code: weights normal, truncated at two standard deviations; biases zero
         for name, parameter in self.named_parameters():
             if "weight" in name:
                 nn.init.trunc_normal_(parameter, std=0.05, a=-0.1, b=0.1)
@@ -108,14 +102,10 @@ class HighwayLSTMLayer(nn.Module):
         self.dropout = VariationalDropout(rate=recurrent_dropout_rate)
         self.input_weight = nn.Parameter(torch.empty(6 * hidden_dim, input_dim))
         self.recurrent_weight = nn.Parameter(torch.empty(5 * hidden_dim, hidden_dim))
-        self.bias = nn.Parameter(torch.empty(6 * hidden_dim))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialise as He et al.'s code: every block orthonormal, biases zero except 1 for the forget gate."""
+        self.bias = nn.Parameter(torch.zeros(6 * hidden_dim))
+        # as He et al.'s code: every block orthonormal, biases zero except 1 for the forget gate
         _orthogonal_blocks(self.input_weight, number=6)
         _orthogonal_blocks(self.recurrent_weight, number=5)
-        nn.init.zeros_(self.bias)
         nn.init.ones_(self.bias.detach().chunk(6)[1])
 
     def forward(self, inputs: Float[Tensor, "T B D"], alive: Float[Tensor, "T B 1"]) -> Float[Tensor, "T B H"]:
@@ -183,16 +173,12 @@ class CoupledLSTMLayer(nn.Module):
         self.bias = nn.Parameter(torch.zeros(3 * hidden_dim))
         self.first_cell = nn.Parameter(torch.empty(1, hidden_dim))
         self.first_hidden = nn.Parameter(torch.empty(1, hidden_dim))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialise as Lee et al. do: each block of [x, h] orthonormal, biases zero, first state Glorot-uniform."""
-        both = torch.empty(3 * self.hidden_dim, self.input_weight.shape[1] + self.hidden_dim)
+        # as Lee et al.: each block of [x, h] orthonormal, biases zero, first state Glorot-uniform
+        both = torch.empty(3 * hidden_dim, input_dim + hidden_dim)
         _orthogonal_blocks(both, number=3)
         with torch.no_grad():
-            self.input_weight.copy_(both[:, : -self.hidden_dim])
-            self.recurrent_weight.copy_(both[:, -self.hidden_dim :])
-        nn.init.zeros_(self.bias)
+            self.input_weight.copy_(both[:, :input_dim])
+            self.recurrent_weight.copy_(both[:, input_dim:])
         nn.init.xavier_uniform_(self.first_cell)
         nn.init.xavier_uniform_(self.first_hidden)
 
@@ -223,8 +209,6 @@ class VariationalDropout(nn.Module):
 
     def __init__(self, *, rate: float) -> None:
         super().__init__()
-        if not 0.0 <= rate < 1.0:
-            raise ValueError(f"a dropout rate of {rate}; expected at least 0 and less than 1")
         self.rate = rate
 
     def forward(self, inputs: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:

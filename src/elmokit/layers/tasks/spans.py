@@ -29,16 +29,9 @@ class Spans:
     first: Int[Tensor, " S"]
     last: Int[Tensor, " S"]
 
-    @property
-    def widths(self) -> Int[Tensor, " S"]:
-        """Numbers of tokens (S,), at least 1."""
-        return self.last - self.first + 1
-
 
 def enumerate_spans(mask: Bool[Tensor, "B T"], *, max_width: int) -> Spans:
     """All spans of at most `max_width` tokens within a sentence, ordered by first and then by last token."""
-    if max_width < 1:
-        raise ValueError(f"spans of at most {max_width} tokens; expected at least 1")
     lengths = sentence_lengths(mask)
     sentence_ends = lengths.cumsum(0).repeat_interleave(lengths)
     first = torch.arange(len(sentence_ends), device=mask.device)[:, None].expand(-1, max_width)
@@ -53,8 +46,6 @@ def prune_spans(spans: Spans, scores: Float[Tensor, " S"], *, max_spans: int) ->
 
     Two spans cross if they share tokens and neither contains the other. Among equal scores the first span wins.
     """
-    if len(scores) != len(spans.first):
-        raise ValueError(f"{len(scores)} scores for {len(spans.first)} spans; expected one score per span")
     bounds = list(zip(cast("list[int]", spans.first.tolist()), cast("list[int]", spans.last.tolist()), strict=True))
     last_from: dict[int, int] = {}  # first token of a kept span -> last token of the longest kept span from there
     first_to: dict[int, int] = {}
@@ -90,16 +81,11 @@ class SpanRepresentation(nn.Module):
     def forward(
         self, encoded: Float[Tensor, "N D"], embedded: Float[Tensor, "N E"], spans: Spans
     ) -> Float[Tensor, "S K"]:
-        max_width = self.widths.num_embeddings
-        if (spans.widths > max_width).any():
-            raise ValueError(f"a span of {int(spans.widths.max())} tokens; expected at most {max_width}")
         heads = self.head(encoded, embedded, first=spans.first, last=spans.last)
-        widths = self.dropout(self.widths(spans.widths - 1))
+        widths = self.dropout(self.widths(spans.last - spans.first))
         return torch.cat([encoded[spans.first], encoded[spans.last], widths, heads], dim=1)
 
 
 def distance_buckets(distances: Int[Tensor, " ..."]) -> Int[Tensor, " ..."]:
     """Index, 0 to 9, of the bucket of each distance: 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64 and more."""
-    if (distances < 0).any():
-        raise ValueError(f"a distance of {int(distances.min())}; an antecedent comes first, expected 0 or more")
     return torch.bucketize(distances, torch.tensor(_BUCKETS, device=distances.device), right=True)

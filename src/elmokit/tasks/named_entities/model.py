@@ -33,7 +33,7 @@ class NamedEntityTagger(TaskModel):
         self.first = BiLSTM(input_dim=inputs.input_dim, hidden_dim=config.first_dim)
         self.second = BiLSTM(input_dim=2 * config.first_dim + inputs.output_dim, hidden_dim=config.second_dim)
         self.dense = nn.Linear(2 * config.second_dim, len(labels))
-        self.crf = CRF(num_labels=len(labels), boundary_scores=False)  # AllenNLP's tagger for the paper has none
+        self.crf = CRF(num_labels=len(labels))
         self.register_buffer("allowed", bioul_transitions(self.labels.names), persistent=False)
 
     def forward(self, examples: Sequence[TaggedSentence]) -> Float[Tensor, ""]:
