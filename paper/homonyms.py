@@ -38,12 +38,11 @@ def read_examples(path: str | os.PathLike[str]) -> list[Occurrence]:
     """
     occurrences: list[Occurrence] = []
     columns = [["word"], ["sense"], ["index"], ["tokens"]]
-    for row in table_rows(read_lines(path), name=os.fspath(path), columns=columns):
-        word, sense, column, text = row.cells
+    for where, (word, sense, column, text) in table_rows(read_lines(path), name=os.fspath(path), columns=columns):
         tokens, index = tuple(split_tokens(text)), whole_number(column)
         if index is None or index >= len(tokens) or not tokens[index].startswith(word):
             raise FormatError(
-                row.where, f"{first_token(column)} is not the index of {first_token(word)} in {first_token(text)}"
+                where, f"{first_token(column)} is not the index of {first_token(word)} in {first_token(text)}"
             )
         occurrences.append(Occurrence(word, "pragmatic", sense, index, tokens))
     return occurrences

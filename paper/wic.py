@@ -123,11 +123,10 @@ def read_kobest_wic(path: Path) -> list[Pair]:
     """
     pairs: list[Pair] = []
     columns = [["SENTENCE1", "context_1"], ["SENTENCE2", "context_2"], ["ANSWER", "label"]]
-    for row in table_rows(read_lines(path), name=str(path), columns=columns):
-        *texts, answer = row.cells
+    for where, (*texts, answer) in table_rows(read_lines(path), name=str(path), columns=columns):
         verdict = answer.strip().lower()  # the training table has a few TRUE and FALSE
         if verdict not in ("true", "false"):
-            raise FormatError(row.where, f"has the answer {printable(answer)!r}; expected True or False")
+            raise FormatError(where, f"has the answer {printable(answer)!r}; expected True or False")
         marked = [_marked(text) for text in texts]
         if marked[0] is not None and marked[1] is not None:
             (first, at_first), (second, at_second) = marked[0], marked[1]

@@ -48,6 +48,7 @@ def test_reads_conll2003_and_its_iob1(write):
             [(["#Up", "@x"], ["B-creative-work", "L-creative-work"]), (["hi"], ["O"])],
         ),
         ("B-52 B-52 B-52 B-PROD\n", [(["B-52"], ["U-PROD"])]),  # with a lemma and a stem
+        ("## O\n", [(["##"], ["O"])]),  # no comment of KLUE-NER
     ],
 )
 def test_reads_other_data_sets(write, text: str, sentences: list[tuple[list[str], list[str]]]):
@@ -64,7 +65,11 @@ def klue_ner(annotated: str) -> str:
 
 
 def test_the_characters_of_klue_ner_become_tokens_and_a_name_keeps_its_particle(write):
-    path = write("\n" + klue_ner("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ") + klue_ner("<눈:PS>이"))
+    path = write(
+        "## 토큰, 레이블 구분자 : \\t\n\n"
+        + klue_ner("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ")
+        + klue_ner("<눈:PS>이")
+    )
     first, second = read(path)
     assert first.tokens == ["지난", "3월", ",", "김하늘은", "서울", "역에", "갔다ㅋㅋㅋ"]
     assert first.tags == ["B-DT", "L-DT", "O", "U-PS", "B-LC", "L-LC", "O"]
@@ -83,29 +88,21 @@ def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
     ]
 
 
-def test_errors_of_klue_ner_name_the_line(write):
-    with pytest.raises(ValueError, match=r"lines 2-3, token 1: the tag 'X' is unknown"):
-        read(write("## klue-ner\n나\tO\n너\tX\n"))
-    with pytest.raises(ValueError, match="has no sentence"):
-        read(write("## klue-ner\n \tO\n"))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a B-X O\n\nb B-Y B-X\n", "data, line 3: 'B-X' is in column 3, and others .* in column 2"),  # GermEval
         ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b' ..."),
         ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
-        (
-            "EU 7\nis 0\n",
-            "data, lines 1-2, token 0: the tag '7' is unknown; .*; write the names that the numbers stand",
-        ),
-        (
-            "EU,B-ORG\n",
-            "data, line 1: 'EU,B-ORG' has one column; expected a token and its tag, parted by a tab or spaces",
-        ),
+        ("EU 7\nis 0\n", "lines 1-2, token 0: the tag '7' is unknown; .*; write the names that the numbers stand"),
+        ("EU,B-ORG\n", "data, line 1: 'EU,B-ORG' has one column; expected a token and its tag, parted by a tab"),
         ("# sent_id = 1\n1\tEU\tB-ORG\n2\tis\tO\n", "data, line 2: the first column numbers the words; expected"),
-        ("", "data has no sentence"),
+        *((text, "data has no sentence") for text in ("", "## klue-ner\n \tO\n")),
+        ("## klue-ner\n나\tO\n너\tX\n", "data, lines 2-3, token 1: the tag 'X' is unknown"),
+        *(
+            (f"## klue-ner\n{line}", r"data, line 2: '.*'( \.\.\.)?; expected a character, a tab and its tag")
+            for line in ("나", "나는\tO", "\tO", "나\t", "나 O", " ")
+        ),
     ],
 )
 def test_refuses(write, text: str, message: str):
@@ -123,13 +120,8 @@ JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER"
 GUESS = ["U-PER", "U-PER", "O", "O", "U-LOC"]
 
 
-def test_all_four_tags_of_a_kind_are_known(write):
-    reading = TASK.read(write("Jane I-PER\nLee I-PER\nlives O\nin O\nSeoul I-LOC\n"), None, True)
-    (example,) = reading.examples
-    assert (example.tokens, example.tags, reading.skipped) == (JANE.tokens, JANE.tags, {})
-    assert TASK.sentences(JANE) == [JANE.tokens]
-    tags = ["O", "B-LOC", "I-LOC", "L-LOC", "U-LOC", "B-PER", "I-PER", "L-PER", "U-PER"]
-    assert TASK.symbols(reading.examples) == tags
+def test_all_four_tags_of_a_kind_are_known():
+    assert TASK.symbols([JANE]) == ["O", *(f"{prefix}-{kind}" for kind in ("LOC", "PER") for prefix in "BILU")]
 
 
 def test_scores_as_conlleval():

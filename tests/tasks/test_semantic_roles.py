@@ -9,26 +9,9 @@ import torch
 from torch import nn
 
 from elmokit.tasks.semantic_roles.model import SemanticRoleParser
-from elmokit.tasks.semantic_roles.reader import (
-    Lemma,
-    PredicateInSentence,
-    Proposition,
-    RoleSentence,
-    read_role_sentences,
-)
+from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, RoleSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
-from elmokit.tasks.semantic_roles.task import (
-    TASK,
-    from_json,
-    from_text,
-    read_sentences,
-    result,
-    score,
-    symbols,
-    to_blocks,
-    to_text,
-    without_labels,
-)
+from elmokit.tasks.semantic_roles.task import TASK, from_json, from_text, read_sentences, to_blocks, without_labels
 from task_examples import ANN, PREDICATES, SEMANTIC_ROLES
 
 GOLD = """#begin document (bc/x); part 000
@@ -51,14 +34,12 @@ down   RB    *))      *      -    -       (AM-DIR*)
 
 ``     ``    (S*)     *      -    -
 """
-SAT = RoleSentence(
-    ["The", "cat", "sat", "down"], [Proposition(2, ["B-A0", "I-A0", "B-V", "B-AM-DIR"], Lemma(2, "sit"))]
-)
 
 
 def conll2012(*rows: str) -> str:
-    lines = [f"x 0 {number} w{number} NN * - - - - * {row}" for number, row in enumerate(rows)]
-    return "\n".join(["#begin document (x); part 000", *lines, "", "#end document"])
+    """A document of one sentence; rows are the word, the columns of roles and that of coreference."""
+    lines = [f"x 0 {number} {row.replace(' ', ' NN * - - - - * ', 1)}" for number, row in enumerate(rows)]
+    return "\n".join(["#begin document (x); part 000", *lines, "", "#end document", ""])
 
 
 def read(path: Path) -> list[RoleSentence]:
@@ -66,36 +47,31 @@ def read(path: Path) -> list[RoleSentence]:
 
 
 def test_reads_conll2012(write):
-    tried = Proposition(1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"], Lemma(1, "try"))
-    sang = Proposition(3, ["B-ARG0", "O", "O", "B-V"], Lemma(3, "sing"))
-    gave = Proposition(1, ["O", "B-V"], Lemma(0, "give"))  # at V, whatever the lemma says
-    assert read(write(GOLD)) == [
-        RoleSentence(["Ann", "tried", "(", "sang"], [tried, sang]),
-        RoleSentence(["!"], []),
-        RoleSentence(["Up", "gave"], [gave]),
+    first, second, third = read(write(GOLD))
+    words = ["Ann", "tried", "(", "sang"]
+    assert first.predicates == [
+        PredicateInSentence(words, 1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"], Lemma(1, "try"), sentence=0),
+        PredicateInSentence(words, 3, ["B-ARG0", "O", "O", "B-V"], Lemma(3, "sing"), sentence=0),
     ]
+    assert second == RoleSentence(["!"], [])
+    gave = PredicateInSentence(["Up", "gave"], 1, ["O", "B-V"], Lemma(0, "give"), sentence=2)
+    assert third == RoleSentence(["Up", "gave"], [gave])  # at V, whatever the lemma says
 
 
 def test_reads_conll2005_with_its_columns_pasted_together(write):
-    assert read(write(CONLL2005)) == [SAT, RoleSentence(['"'], [])]
-    words_and_props = "The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n"
-    assert read(write(words_and_props)) == [SAT]
+    tags, lemma = ["B-A0", "I-A0", "B-V", "B-AM-DIR"], Lemma(2, "sit")
+    sat = [PredicateInSentence(["The", "cat", "sat", "down"], 2, tags, lemma, sentence=0)]
+    assert read(write(CONLL2005)) == [RoleSentence(sat[0].tokens, sat), RoleSentence(['"'], [])]
+    assert read(write("The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n"))[0].predicates == sat
     assert read(write("* - (A0*)\n*** sing (V*)\n"))[0].tokens == ["*", "***"]  # words of asterisks
-
-
-def test_a_column_without_v_is_kept_without_a_predicate(write):
-    assert read(write(conll2012("* (V*) -", "* * -")))[0].propositions == [
-        Proposition(None, ["O", "O"]),
-        Proposition(0, ["B-V", "O"]),
-    ]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (conll2012("(V*) -", "(A1* -"), "data, lines 2-3, predicate 1, token 1: A1 opens here and is never closed"),
-        (conll2012("(V*) -", "(V*) -"), "data, lines 2-3, predicate 1: V begins at tokens 0, 1; expected one"),
-        (conll2012("(V*) (V*) -", "* * -"), "data, line 2: 'w0' is V of predicate 2 and of another one"),
+        (conll2012("a (V*) -", "b (A1* -"), "data, lines 2-3, predicate 1, token 1: A1 opens here and is never closed"),
+        (conll2012("a (V*) -", "b (V*) -"), "data, lines 2-3, predicate 1: V begins at tokens 0, 1; expected one"),
+        (conll2012("a (V*) (V*) -", "b * * -"), "data, line 2: 'a' is V of predicate 2 and of another one"),
         ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles after it"),
         ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
         ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after"),
@@ -106,16 +82,8 @@ def test_refuses(write, text: str, message: str):
         read(write(text))
 
 
-COLUMNS = """#begin document (bc/x); part 000
-bc/x   0   0   Ann     NNP   *   -      -    -   -   *   (ARG0*)   (ARG0*)   (ARG0*)   -
-bc/x   0   1   tried   VBD   *   try    01   -   -   *   (V*)      *         *         -
-bc/x   0   2   to      TO    *   -      -    -   -   *   (ARG1*    *         *         -
-bc/x   0   3   sing    VB    *   sing   01   -   -   *   *)        (V*)      *         -
-
-bc/x   0   0   !       .     *   -      -    -   -   *   -
-
-#end document
-"""
+COLUMNS = conll2012("Ann (ARG0*) (ARG0*) (ARG0*) -", "tried (V*) * * -", "to (ARG1* * * -", "sing *) (V*) * -")
+COLUMNS += conll2012("! -")
 TOKENS = ["Ann", "tried", "to", "sing"]
 TRIED = PredicateInSentence(TOKENS, 1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"])
 SING = PredicateInSentence(TOKENS, 3, ["B-ARG0", "O", "O", "B-V"])
@@ -124,19 +92,14 @@ WITHOUT_V = PredicateInSentence(TOKENS, None, ["B-ARG0", "O", "O", "O"])
 
 def test_an_example_for_each_predicate_and_what_is_left_out_is_counted(write):
     path = write(COLUMNS)
-    training = TASK.read(path, SemanticRolesConfig(), True)
+    training, scoring = (TASK.read(path, SemanticRolesConfig(), training) for training in (True, False))
     tried, sing, without_v = (replace(example, sentence=0) for example in (TRIED, SING, WITHOUT_V))
-    assert training.examples == [tried, sing]  # the columns have three of roles, and only two lemmas
-    assert symbols([SING]) == ["O", "B-ARG0", "I-ARG0", "B-V", "I-V"]
+    assert training.examples == [tried, sing]  # the file has no lemmas
+    assert TASK.symbols([SING]) == ["O", "B-ARG0", "I-ARG0", "B-V", "I-V"]
     assert training.skipped == {"predicates without a V": 1, "sentences without a predicate": 1}
-    scoring = TASK.read(path, SemanticRolesConfig(), False)
     assert scoring.examples == [tried, sing, without_v]
     assert scoring.skipped == {"sentences without a predicate": 1}
-
-
-def test_long_sentences_are_left_out_of_training_only(write):
-    path = write(COLUMNS)
-    short = SemanticRolesConfig(max_train_tokens=3)
+    short = SemanticRolesConfig(max_train_tokens=3)  # long sentences are left out of training only
     training = TASK.read(path, short, True)
     assert training.examples == []
     assert training.skipped["predicates in sentences of more than 3 tokens"] == 2
@@ -146,8 +109,8 @@ def test_long_sentences_are_left_out_of_training_only(write):
 
 def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
     right = [example.tags for example in (TRIED, SING)]
-    assert score([TRIED, SING], right)["f1"] == 100
-    numbers = score([TRIED, SING, WITHOUT_V], [right[0], ["O", "B-ARG0", "O", "B-V"], WITHOUT_V.tags])
+    assert TASK.score([TRIED, SING], right)["f1"] == 100
+    numbers = TASK.score([TRIED, SING, WITHOUT_V], [right[0], ["O", "B-ARG0", "O", "B-V"], WITHOUT_V.tags])
     assert numbers["precision"] == pytest.approx(100 * 2 / 3)  # of tried's two arguments and sing's one
     assert numbers["recall"] == pytest.approx(100 * 2 / 4)
     assert numbers["perfect"] == pytest.approx(100 / 3)
@@ -167,15 +130,15 @@ def test_a_predicate_is_marked_with_asterisks(line: str, tokens: list[str], pred
 
 
 def test_writes_columns_that_its_reader_reads(write):
-    columns = [to_text(example, example.tags) for example in (TRIED, SING)]
+    columns = [TASK.to_text(example, example.tags) for example in (TRIED, SING)]
     assert columns[1] == "Ann\t-\t(ARG0*)\ntried\t-\t*\nto\t-\t*\nsing\tsing\t(V*)\n"
-    read_again = list(read_role_sentences(write("\n".join([*columns, to_text(WITHOUT_V, ["O"] * 4)]))))
+    read_again = list(read_role_sentences(write("\n".join([*columns, TASK.to_text(WITHOUT_V, ["O"] * 4)]))))
     assert [sentence.tokens for sentence in read_again] == [TOKENS] * 3
-    assert [sentence.propositions[0].tags for sentence in read_again[:2]] == [TRIED.tags, SING.tags]
-    assert read_again[2].propositions == []
+    assert [sentence.predicates[0].tags for sentence in read_again[:2]] == [TRIED.tags, SING.tags]
+    assert read_again[2].predicates == []
     (example,) = TASK.read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
-    assert to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"  # one cell each
-    assert to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
+    assert TASK.to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"  # one cell each
+    assert TASK.to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
 
 
 PROPS = """-	(ARG0*)	(ARG0*)
@@ -215,7 +178,7 @@ def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
 
 
 def test_writes_json_that_its_reader_reads():
-    made = result(TRIED, TRIED.tags)
+    made = TASK.result(TRIED, TRIED.tags)
     assert made.to_dict()["arguments"][2] == {
         "role": "ARG1",
         "text": "to sing",
@@ -226,7 +189,7 @@ def test_writes_json_that_its_reader_reads():
 
 def test_the_pieces_of_an_argument_are_at_their_places_in_the_text_without_asterisks():
     tags = dict(zip((1, 4, 5, 8), ("B-A1", "B-A0", "B-V", "B-C-A1"), strict=True))
-    made = result(from_text("“No”, Ann  *said*, “never”."), [tags.get(position, "O") for position in range(11)])
+    made = TASK.result(from_text("“No”, Ann  *said*, “never”."), [tags.get(position, "O") for position in range(11)])
     assert made.text == "“No”, Ann  said, “never”."
     assert made.arguments[0].text == "No ... never"
     assert [made.text[piece.start : piece.end] for piece in made.arguments[0].pieces] == ["No", "never"]

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from elmokit.files.json_fields import Fields
 from elmokit.text.alignment import token_offsets
-
-if TYPE_CHECKING:
-    from elmokit.files.json_fields import Fields
 
 
 @dataclass(frozen=True, slots=True)

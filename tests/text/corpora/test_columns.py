@@ -11,12 +11,8 @@ def test_a_blank_line_ends_a_sentence_which_knows_its_columns_and_lines():
     first, second = read("", "a 1", "b 2", "", " ", "c 3")
     assert (first.rows, first.first_line) == ([["a", "1"], ["b", "2"]], 2)
     assert (second.rows, second.first_line) == ([["c", "3"]], 6)
-    (sentence,) = read("", "a 1", "b 2")
-    assert sentence.column(0) == ["a", "b"]
-    assert sentence.column(-1) == ["1", "2"]
-    assert sentence.num_columns == 2
-    assert sentence.line(1) == "x.conll, line 3"
-    assert sentence.where == "x.conll, lines 2-3"
+    assert (first.column(0), first.column(-1), first.num_columns) == (["a", "b"], ["1", "2"], 2)
+    assert (first.line(1), first.where) == ("x.conll, line 3", "x.conll, lines 2-3")
 
 
 @pytest.mark.parametrize(

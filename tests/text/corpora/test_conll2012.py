@@ -24,14 +24,6 @@ def test_reads_documents_which_may_have_parts_and_number_signs():
     assert conll2012.plain_tokens(read(lines)[0].sentences[0]) == ["#"]
 
 
-def test_finds_the_columns():
-    sentence = read(document("bc/x 0 0 -LRB- NN * - - - Ann * (V*) (A0*) (3)"))[0].sentences[0]
-    assert conll2012.plain_tokens(sentence) == ["("]
-    assert conll2012.speakers(sentence) == ["Ann"]
-    assert conll2012.role_columns(sentence) == [["(V*)"], ["(A0*)"]]
-    assert conll2012.coreference_column(sentence) == ["(3)"]
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

@@ -7,15 +7,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from elmokit.files.lines import read_lines
 from elmokit.system.messages import first_token
+from elmokit.tasks.text_spans import LocatedTokens
 from elmokit.text.corpora import conll2012
-
-if TYPE_CHECKING:
-    from elmokit.tasks.text_spans import LocatedTokens
-    from elmokit.text.corpora.columns import ColumnSentence
+from elmokit.text.corpora.columns import ColumnSentence
 
 _NONE = "-"
 _BRACKET = re.compile(r"(?P<opens>\()?(?P<entity>\d+)(?P<closes>\))?")
@@ -58,7 +55,7 @@ def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[Corefer
             name=document.name,
             part=document.part,
             sentences=[conll2012.plain_tokens(sentence) for sentence in document.sentences],
-            speakers=[speaker for sentence in document.sentences for speaker in conll2012.speakers(sentence)],
+            speakers=[speaker for sentence in document.sentences for speaker in sentence.column(conll2012.SPEAKER)],
             clusters=[sorted(mentions) for mentions in entities.values()],
         )
 
@@ -73,7 +70,7 @@ def genre(name: str) -> str:
 
 def _entities(sentence: ColumnSentence) -> Iterator[str]:
     """The entities of the mentions that begin at each token; first those of one token, as the scorer reads a cell."""
-    for cell in conll2012.coreference_column(sentence):
+    for cell in sentence.column(conll2012.COREFERENCE):
         mentions = [bracket for bracket in _BRACKET.finditer(cell) if bracket["opens"]]
         yield from (bracket["entity"] for bracket in sorted(mentions, key=lambda bracket: bracket["closes"] is None))
 
@@ -81,7 +78,7 @@ def _entities(sentence: ColumnSentence) -> Iterator[str]:
 def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:
     """Entity, first and last token of each mention. If mentions of one entity are nested, the inner one ends first."""
     opened: defaultdict[str, list[int]] = defaultdict(list)
-    for row, cell in enumerate(conll2012.coreference_column(sentence)):
+    for row, cell in enumerate(sentence.column(conll2012.COREFERENCE)):
         for part in cell.split("|") if cell != _NONE else []:
             bracket = _BRACKET.fullmatch(part)
             if bracket is None or not (bracket["opens"] or bracket["closes"]):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import lines_and_first, whole
 from elmokit.system.messages import first_token
+from elmokit.text.corpora.cells import json_lines
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
 
@@ -48,8 +50,8 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     lines, first = lines_and_first(path)
     if not first:
         raise ValueError(f"{name} has no pairs; expected JSON lines, or a header, then lines of tab-separated columns")
-    records = {"{": _json_lines, "[": _json_list}.get(first.lstrip()[:1], _table_records)
-    for where, (premise, hypothesis, label) in records(lines, name):
+    records = {"{": _json_lines, "[": _json_list}.get(first.lstrip()[:1], partial(table_rows, columns=_COLUMNS))
+    for where, (premise, hypothesis, label) in records(lines, name=name):
         label = label.strip().lower()
         if label not in (*LABELS, _UNDECIDED):
             advice = _IF_NUMBER if label.lstrip("-").isdecimal() else ""
@@ -64,14 +66,11 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
         )
 
 
-def _json_lines(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{name}, line {number}"
-            yield where, _cells(Fields(where, parse_json_object(line, where=where)))
+def _json_lines(lines: Iterable[str], *, name: str) -> Iterator[tuple[str, list[str]]]:
+    return ((str(record.where), _cells(record)) for record in json_lines(lines, name=name))
 
 
-def _json_list(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
+def _json_list(lines: Iterable[str], *, name: str) -> Iterator[tuple[str, list[str]]]:
     content = parse_json_object("".join(['{"pairs":', "\n".join(whole(lines, name)), "}"]), where=name)
     pairs = Fields(name, content).list_of_fields("pairs")
     if not pairs:
@@ -85,10 +84,6 @@ def _cells(record: Fields) -> list[str]:
     if isinstance(number := record.value(names[-1]), int):
         return [*map(record.text, names[:-1]), str(number)]
     return [record.text(name) for name in names]
-
-
-def _table_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
-    return ((row.where, row.cells) for row in table_rows(lines, name=name, columns=_COLUMNS))
 
 
 def _tokens(text: str, *, where: str) -> list[str]:

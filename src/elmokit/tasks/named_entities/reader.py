@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import chain
 
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
@@ -13,15 +13,13 @@ from elmokit.system.messages import first_token
 from elmokit.system.python import warn_caller
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.cells import UnlabelledError
-from elmokit.text.corpora.columns import column_sentences, with_words_first
-from elmokit.text.corpora.klue_ner import begins_klue_ner, tagged_characters
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
 from elmokit.text.tokenizer import tokenize
 
-if TYPE_CHECKING:
-    from elmokit.text.corpora.columns import ColumnSentence
-    from elmokit.text.corpora.klue_ner import TaggedCharacters
-
 _DOCUMENT_START = "-DOCSTART-"  # first cell of a line that is not a token
+_KLUE_NER = ("## 토큰, 레이블 구분자", "## klue-ner")
+"""How a file begins: with a description of its format, or, without that, with the name of the first sentence."""
+_KLUE_COMMENT = "##"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
-    if begins_klue_ner(first_line):
-        sentences = _of_characters(tagged_characters(lines, name=name), scheme)
+    if first_line.startswith(_KLUE_NER):
+        sentences = _of_characters(_tagged_characters(lines, name=name), scheme)
     else:
         sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)), scheme)
     sentence, num_sentences = None, 0
@@ -82,14 +80,31 @@ def _of_columns(sentences: Iterable[ColumnSentence], scheme: str) -> Iterator[Ta
         yield TaggedSentence(tokens=sentence.column(0), tags=tags, written=written, document=document)
 
 
-def _of_characters(sentences: Iterable[TaggedCharacters], scheme: str) -> Iterator[TaggedSentence]:
+def _tagged_characters(lines: Iterable[str], *, name: str) -> Iterator[ColumnSentence]:
+    """Sentences of KLUE-NER: lines of a character (spaces too), a tab and a tag, under a comment.
+
+    Raises ValueError, naming `name` and the line, for a line of another kind.
+    """
+    rows: list[list[str]] = []
+    for number, line in enumerate(chain(lines, [""]), start=1):
+        if line and not line.startswith(_KLUE_COMMENT):
+            character, tab, tag = line.partition("\t")
+            if not tab or len(character) != 1 or not tag.strip():
+                raise ValueError(f"{name}, line {number}: {first_token(line)}; expected a character, a tab and its tag")
+            rows.append([character, tag.strip()])
+        elif rows:
+            yield ColumnSentence(name, number - len(rows), rows)
+            rows = []
+
+
+def _of_characters(sentences: Iterable[ColumnSentence], scheme: str) -> Iterator[TaggedSentence]:
     for sentence in sentences:
-        tokens = tokenize(sentence.text)
+        text = "".join(sentence.column(0))
+        tokens = tokenize(text)
         if tokens:
-            offsets = token_offsets(sentence.text, tokens)
-            spans = list(_of_tokens(_spans(sentence.tags, sentence), offsets))
+            spans = list(_of_tokens(_spans(sentence.column(1), sentence), token_offsets(text, tokens)))
             tags, written = (tags_from_spans(spans, num_tokens=len(tokens), scheme=each) for each in (scheme, "BIO"))
-            yield TaggedSentence(tokens=tokens, tags=tags, written=written, text=sentence.text)
+            yield TaggedSentence(tokens=tokens, tags=tags, written=written, text=text)
 
 
 def _of_tokens(spans: Iterable[Span], offsets: Sequence[tuple[int, int]]) -> Iterator[Span]:
@@ -105,7 +120,7 @@ def _of_tokens(spans: Iterable[Span], offsets: Sequence[tuple[int, int]]) -> Ite
             yield Span(span.label, first, after - 1)
 
 
-def _spans(tags: Sequence[str], sentence: ColumnSentence | TaggedCharacters) -> list[Span]:
+def _spans(tags: Sequence[str], sentence: ColumnSentence) -> list[Span]:
     try:
         return spans_from_tags(tags)
     except ValueError as error:

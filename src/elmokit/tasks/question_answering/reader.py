@@ -12,6 +12,7 @@ from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
 from elmokit.system.messages import first_token, plural
 from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import tokenize
 
 _FLAT = re.compile(r'\s*\{\s*"(?:id|title|context|question|answers)"\s*:')
@@ -133,11 +134,7 @@ def _answer(entry: Fields, passage: Passage) -> Answer:
 def _nested(lines: Iterable[str], name: str) -> list[dict[str, object]]:
     """SQuAD's articles of JSON lines that are a question each; without titles, each passage is an article."""
     articles: dict[str, dict[str, list[dict[str, object]]]] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        where = f"{name}, line {number}"
-        entry = Fields(where, parse_json_object(line, where=where))
+    for entry in json_lines(lines, name=name):
         answers = entry.fields("answers")
         texts, starts = answers.items("text"), answers.items("answer_start")
         if len(texts) != len(starts):

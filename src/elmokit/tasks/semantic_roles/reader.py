@@ -25,43 +25,30 @@ class Lemma:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposition:
-    """A predicate and the BIO tags of its roles, including V."""
-
-    predicate: int | None
-    """Index of the token at which V begins; None if the column has no V, as some columns of OntoNotes."""
-    tags: list[str]
-    lemma: Lemma | None = None
-    """None if the file does not give one lemma for each column of roles."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoleSentence:
-    """A sentence's tokens, and its propositions, one per predicate."""
-
-    tokens: list[str]
-    propositions: list[Proposition]
-    document: str = field(default="", compare=False)
-    """File and name of its document; empty in CoNLL-2005, which has none."""
-
-
-@dataclass(frozen=True, slots=True)
 class PredicateInSentence:
     """An example: the tokens of a sentence, one of its predicates, and the roles to be found."""
 
     tokens: list[str]
     predicate: int | None
-    """Index of the predicate's token; None if a corpus has roles without a V, for which nothing is predicted."""
+    """Index of the token at which V begins; None if the column has no V, as some of OntoNotes: nothing is predicted."""
     tags: list[str]
     """BIO tags of the predicate's roles, including V; empty if they are not known."""
     lemma: Lemma | None = None
-    """The predicate's lemma, as its file gives it."""
+    """As its file gives it; None if the file does not give one lemma for each column of roles."""
     sentence: int | None = None
     """Number of the sentence in its file, which its predicates share; None for a sentence from elsewhere."""
     text: str | None = field(default=None, compare=False)
     """The text that the tokens are from, without asterisks; None if only the tokens are known."""
     document: str = field(default="", compare=False)
-    """As in `RoleSentence`."""
+    """File and name of its document; empty in CoNLL-2005, which has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSentence:
+    """A sentence's tokens, and an example for each of its predicates."""
+
+    tokens: list[str]
+    predicates: list[PredicateInSentence]
 
 
 def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
@@ -76,15 +63,17 @@ def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
-    return _conll2012(lines, name) if first.startswith(conll2012.BEGIN) else _conll2005(lines, name)
+    read = _conll2012(lines, name) if first.startswith(conll2012.BEGIN) else _conll2005(lines, name)
+    for number, sentence in enumerate(read):
+        yield replace(sentence, predicates=[replace(each, sentence=number) for each in sentence.predicates])
 
 
 def _conll2012(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
     for document in conll2012.read_conll2012(lines, name=name):
         for sentence in document.sentences:
             tokens, props = conll2012.plain_tokens(sentence), conll2012.role_columns(sentence)
-            found = _role_sentence(sentence, tokens, props, lemmas=conll2012.predicate_lemmas(sentence))
-            yield replace(found, document=f"{name} {document.name}")
+            lemmas = conll2012.predicate_lemmas(sentence)
+            yield _role_sentence(sentence, tokens, props, lemmas=lemmas, document=f"{name} {document.name}")
 
 
 def _conll2005(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
@@ -121,9 +110,14 @@ def _props(sentence: ColumnSentence) -> tuple[list[tuple[int, str]], list[list[s
 
 
 def _role_sentence(
-    sentence: ColumnSentence, tokens: list[str], columns: list[list[str]], *, lemmas: list[tuple[int, str]]
+    sentence: ColumnSentence,
+    tokens: list[str],
+    columns: list[list[str]],
+    *,
+    lemmas: list[tuple[int, str]],
+    document: str = "",
 ) -> RoleSentence:
-    propositions: list[Proposition] = []
+    predicates: list[PredicateInSentence] = []
     of_columns = [Lemma(*lemma) for lemma in lemmas] if len(lemmas) == len(columns) else [None] * len(columns)
     for number, (column, lemma) in enumerate(zip(columns, of_columns, strict=True), start=1):
         where = f"{sentence.where}, predicate {number}"
@@ -135,10 +129,10 @@ def _role_sentence(
         if len(starts) > 1:
             raise ValueError(f"{where}: V begins at tokens {', '.join(map(str, starts))}; expected one predicate")
         predicate = starts[0] if starts else None
-        if predicate is not None and predicate in [before.predicate for before in propositions]:
+        if predicate is not None and predicate in [before.predicate for before in predicates]:
             raise ValueError(
                 f"{sentence.line(predicate)}: {first_token(tokens[predicate])} is V of predicate {number} and of "
                 "another one"
             )
-        propositions.append(Proposition(predicate, tags, lemma))
-    return RoleSentence(tokens, propositions)
+        predicates.append(PredicateInSentence(tokens, predicate, tags, lemma, document=document))
+    return RoleSentence(tokens, predicates)

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.system.messages import first_token
-from elmokit.tasks.semantic_roles.reader import (
-    Lemma,
-    PredicateInSentence,
-    Proposition,
-    RoleSentence,
-    read_role_sentences,
-)
+from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.recipes import RECIPES, SemanticRolesConfig
 from elmokit.tasks.task import (
     Prediction,
@@ -30,14 +25,13 @@ from elmokit.tasks.task import (
     own_tokens,
     shortened,
 )
-from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
+from elmokit.tasks.text_spans import LocatedTokens, TextSpan, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
-    from elmokit.tasks.text_spans import TextSpan
 
 # train, dev and test files of EWT's PropBank, only its verbs; all its predicates; CoNLL-2012; CoNLL-2005 (pasted)
 _FILES = (
@@ -52,29 +46,24 @@ _MARK = "*"
 def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[PredicateInSentence]:
     """Read one example per predicate. For training only, predicates without V and long sentences are skipped."""
     reading = Reading[PredicateInSentence]([])
-    for number, sentence in enumerate(read_role_sentences(path)):
-        if not sentence.propositions:
+    for sentence in read_role_sentences(path):
+        if not sentence.predicates:
             reading.skipped["sentences without a predicate"] += 1
-        for proposition in sentence.propositions:
-            if training and proposition.predicate is None:
+        for example in sentence.predicates:
+            if training and example.predicate is None:
                 reading.skipped["predicates without a V"] += 1
             elif training and 0 < config.max_train_tokens < len(sentence.tokens):
                 reading.skipped[f"predicates in sentences of more than {config.max_train_tokens} tokens"] += 1
             else:
-                reading.examples.append(_example(sentence, proposition, number))
+                reading.examples.append(example)
     return Reading(of_several_documents(reading.examples), reading.skipped)
 
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
     """Read one example per predicate, as `without_labels` makes it, and one without for each sentence that has none."""
-    without = [Proposition(None, [])]
-    return Reading(
-        [
-            without_labels(_example(sentence, proposition, number))
-            for number, sentence in enumerate(read_role_sentences(path))
-            for proposition in sentence.propositions or without
-        ]
-    )
+    sentences = read_role_sentences(path)
+    examples = [each.predicates or [PredicateInSentence(each.tokens, None, [])] for each in sentences]
+    return Reading([*map(without_labels, chain.from_iterable(examples))])
 
 
 def without_labels(example: PredicateInSentence) -> PredicateInSentence:
@@ -193,17 +182,6 @@ def result(example: PredicateInSentence, prediction: Sequence[str]) -> Predicate
         pieces = [located.span(first, last) for first, last in argument.pieces]
         arguments.append(RoleArgument(argument.role, " ... ".join(piece.text for piece in pieces), pieces))
     return PredicateRoles(located.text, example.tokens, example.predicate, list(prediction), arguments)
-
-
-def _example(sentence: RoleSentence, proposition: Proposition, number: int) -> PredicateInSentence:
-    return PredicateInSentence(
-        sentence.tokens,
-        proposition.predicate,
-        proposition.tags,
-        lemma=proposition.lemma,
-        sentence=number,
-        document=sentence.document,
-    )
 
 
 @dataclass(frozen=True, slots=True)

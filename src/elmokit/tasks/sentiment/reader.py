@@ -73,10 +73,9 @@ def read_labelled_texts(path: str | os.PathLike[str], *, lines: Iterable[str] | 
     A text may have no tokens, as some of NSMC. Raises ValueError, with the file and the line, for rows that are shorter
     or longer than the header, an empty label, and a file without texts.
     """
-    for row in table_rows(lines or read_lines(path), name=os.fspath(path), columns=_COLUMNS):
-        text, label = row.cells
+    for where, (text, label) in table_rows(lines or read_lines(path), name=os.fspath(path), columns=_COLUMNS):
         if not label:
-            raise ValueError(f"{row.where}: the label is {first_token(label)}; expected one")
+            raise ValueError(f"{where}: the label is {first_token(label)}; expected one")
         yield LabelledText(tokenize(text), label)
 
 

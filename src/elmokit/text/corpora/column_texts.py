@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import read_lines, shown_name, with_head
+from elmokit.text.corpora.cells import json_lines
 from elmokit.text.corpora.columns import column_sentences
 from elmokit.text.corpora.kinds import Kind, kind_of
 from elmokit.text.corpora.tables import table_rows
@@ -32,17 +32,14 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
             )
         texts = _of_conllu(lines, name, column)
     else:
-        texts = (row.cells[0] for row in table_rows(lines, name=name, columns=[[column]]))
+        texts = (cells[0] for _, cells in table_rows(lines, name=name, columns=[[column]]))
     return (" ".join(text.splitlines()) for text in texts)
 
 
 def _of_json_lines(lines: Iterable[str], name: str, column: str, *, raw_text: bool) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{name}, line {number}"
-            fields = Fields(where, parse_json_object(line, where=where))
-            is_list = not raw_text and isinstance(fields.value(column), list)
-            yield " ".join(fields.tokens(column)) if is_list else fields.text(column)
+    for fields in json_lines(lines, name=name):
+        is_list = not raw_text and isinstance(fields.value(column), list)
+        yield " ".join(fields.tokens(column)) if is_list else fields.text(column)
 
 
 def _of_conllu(lines: Iterable[str], name: str, column: str) -> Iterator[str]:

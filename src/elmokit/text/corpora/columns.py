@@ -61,8 +61,8 @@ def column_sentences(
     """
     rows: list[list[str]] = []
     comments: list[list[str]] = []
-    number, document = first_line - 1, 0
-    for number, line in enumerate(lines, start=first_line):
+    document = 0
+    for number, line in enumerate(chain(lines, [""]), start=first_line):
         if number == first_line:
             refuse_json(line, where=f"{name}, line {number}", expected="columns, one token per line")
         cells = _cells(line)
@@ -88,9 +88,6 @@ def column_sentences(
             )
         comments = []
         rows.append(cells)
-    rows = rows or comments
-    if rows:
-        yield ColumnSentence(name, number + 1 - len(rows), rows, document)
 
 
 def with_words_first(sentences: Iterable[ColumnSentence]) -> Iterator[ColumnSentence]:

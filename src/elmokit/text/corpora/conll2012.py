@@ -14,7 +14,9 @@ BEGIN = "#begin document"
 
 _END = "#end document"
 _HEAD = re.compile(r"#begin document \((?P<name>.*)\);?(?: part (?P<part>\d{1,9}))?\s*")
-_WORD, _LEMMA, _FRAMESET, _SPEAKER, _FIRST_ROLE = 3, 6, 7, 9, 11
+SPEAKER, COREFERENCE = 9, -1
+"""Columns: the speaker of each token, `-` where there is none; the mentions that begin or end at it."""
+_WORD, _LEMMA, _FRAMESET, _FIRST_ROLE = 3, 6, 7, 11
 _NONE = "-"
 _WITHOUT_WORD = "[WORD]"
 
@@ -68,11 +70,6 @@ def plain_tokens(sentence: ColumnSentence) -> list[str]:
     return [plain_token(word) for word in sentence.column(_WORD)]
 
 
-def speakers(sentence: ColumnSentence) -> list[str]:
-    """The speaker of each token, `-` where there is none."""
-    return sentence.column(_SPEAKER)
-
-
 def role_columns(sentence: ColumnSentence) -> list[list[str]]:
     """For each predicate of a sentence, its column of brackets (see `metrics.roles.tags_from_props`)."""
     return [sentence.column(index) for index in range(_FIRST_ROLE, sentence.num_columns - 1)]
@@ -82,11 +79,6 @@ def predicate_lemmas(sentence: ColumnSentence) -> list[tuple[int, str]]:
     """Row and lemma of each predicate, which is a row with a frameset; other rows have a lemma for their word sense."""
     cells = [(row, cells[_LEMMA]) for row, cells in enumerate(sentence.rows) if cells[_FRAMESET] != _NONE]
     return [(row, lemma) for row, lemma in cells if lemma != _NONE]
-
-
-def coreference_column(sentence: ColumnSentence) -> list[str]:
-    """The last column of a sentence: the coreference mentions that begin or end at each token."""
-    return sentence.column(-1)
 
 
 def _document(head: re.Match[str], body: list[str], *, name: str, begin: int) -> Document:

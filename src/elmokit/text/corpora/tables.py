@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
@@ -23,16 +22,10 @@ _ROWS_LOOKED_AT = 1000
 _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """The requested cells of a row, in the order of the request; `where` is file and line, for error messages."""
+def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
+    """File and line, for messages, and the requested cells of each row of a table, in the order of the request.
 
-    where: str
-    cells: list[str]
-
-
-def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[str]]) -> Iterator[TableRow]:
-    """Rows of a table with the requested columns; for each column, `columns` lists its possible names in the header.
+    For each column, `columns` lists its possible names in the header.
 
     The header decides the separator: a tab, or else the comma, semicolon or bar next to a requested column; the only
     column of a file named `.csv` may have quotes around its cells. Upper case in names does not matter. Blank lines
@@ -65,7 +58,7 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
                 f"{first_token(separator.join(cells))}"
             )
         num_rows += 1
-        yield TableRow(where, [cells[position].strip(" ") for position in positions])
+        yield where, [cells[position].strip(" ") for position in positions]
     if not num_rows:
         raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
 
