@@ -7,12 +7,12 @@ share it, and a table finds its runs by their names.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from elmokit.tasks.all_tasks import find_task, task_recipe
-from elmokit.tasks.config import TaskConfig, config_to_json, with_settings
+from elmokit.tasks.config import TaskConfig, with_settings
 from paper.data_folders import unpacked
 
 CONVERGED = "cpu-converged"
@@ -273,7 +273,7 @@ def cheapest_first(runs: Iterable[PlannedRun]) -> list[PlannedRun]:
 
 def flat_settings(config: TaskConfig) -> dict[str, Any]:
     """All settings by name, `inputs.elmo.penalty` for instance; ELMo's are left out if there is no ELMo."""
-    parts: dict[str, dict[str, Any]] = config_to_json(config)
+    parts: dict[str, dict[str, Any]] = asdict(config)
     elmo: dict[str, Any] | None = parts["inputs"].pop("elmo")
     if elmo is not None:
         parts["inputs.elmo"] = elmo

@@ -1,15 +1,22 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from elmokit.files.json_fields import Fields
-from elmokit.tasks import config as configs
 from elmokit.tasks.all_tasks import TASKS, task_recipe
-from elmokit.tasks.config import ElmoInput, Splits, TaskConfig, TrainingConfig, config_to_json, with_settings
+from elmokit.tasks.config import (
+    ElmoInput,
+    Splits,
+    TaskConfig,
+    TrainingConfig,
+    config_from_json,
+    until_converged,
+    with_settings,
+)
 from elmokit.tasks.task import Task, recipe_config
 
 Toy = Task[Any, Any]
@@ -23,17 +30,15 @@ def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
     assert (config.model.hidden_dim, config.training.learning_rate) == (5, 0.001)
     assert config.inputs.elmo == ElmoInput(position="both")
     assert config.inputs.character_filters == ((1, 2), (3, 4))
-    assert (
-        configs.config_from_json(Fields("here", json.loads(json.dumps(config_to_json(config)))), toy.model_config)
-        == config
-    )
+    read_again = Fields("here", json.loads(json.dumps(asdict(config))))
+    assert config_from_json(read_again, toy.model_config) == config
 
 
 def test_the_settings_on_the_page_of_the_tasks_are_there():
     page = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
     table = page[page.index("| setting | means |") :].partition("\n\n")[0]
     named = re.findall(r"`([\w.]+)`", " ".join(row.split("|")[1] for row in table.splitlines()))
-    values: dict[str, Any] = json.loads(json.dumps(config_to_json(task_recipe("sentiment", "cpu"))))
+    values: dict[str, Any] = json.loads(json.dumps(asdict(task_recipe("sentiment", "cpu"))))
     of_elmo = {f"elmo.{name}" for name in values["inputs"]["elmo"]}
     assert len(named) > 15 and {*named} <= {*of_elmo, *values["inputs"], *values["model"], *values["training"]}
 
@@ -41,9 +46,8 @@ def test_the_settings_on_the_page_of_the_tasks_are_there():
 def test_settings_of_elmo_have_a_short_form(toy: Toy):
     config = recipe_config(toy, "cpu")
     assert config.inputs.elmo is None
-    long = with_settings(
-        config, ["inputs.elmo.position=output", "inputs.elmo.dropout_rate=0.2", "inputs.elmo.layers=1"]
-    )
+    settings = ["elmo.position=output", "elmo.dropout_rate=0.2", "elmo.layers=1"]
+    long = with_settings(config, [f"inputs.{setting}" for setting in settings])
     short = with_settings(config, ["elmo.dropout_rate=0.2", "elmo=output", "elmo.layers=1"])
     assert long.inputs.elmo == short.inputs.elmo == ElmoInput("output", dropout_rate=0.2, layers="1")
     assert short.model.dropout_rate == config.model.dropout_rate
@@ -105,7 +109,7 @@ def test_settings_without_a_meaning_are_refused_by_name(task: str, setting: str,
 def test_every_task_has_a_recipe_that_differs_from_cpu_in_its_training_alone(task: str):
     cpu, converged = task_recipe(task, "cpu"), task_recipe(task, "cpu-converged")
     assert replace(converged, training=cpu.training) == cpu != converged
-    assert configs.until_converged(lambda: converged) == converged
+    assert until_converged(lambda: converged) == converged
     training = converged.training  # the schedule is given up for patience, the rest is kept
     assert (training.decay, training.min_steps, training.patience) == (1.0, 1000, 5)
     assert training.learning_rate == cpu.training.learning_rate

@@ -23,12 +23,6 @@ def read(path: Path) -> list[SentencePair]:
     return list(read_sentence_pairs(path))
 
 
-def test_reads_snli_and_keeps_what_has_no_label(write):
-    path = write(f"{pair(captionID='x')}\n\n{pair(gold_label='-')}\n")
-    tokens = ["A", "dog", "."], ["It", "'s", "a", "cat", "."]
-    assert read(path) == [SentencePair(*tokens, "neutral"), SentencePair(*tokens, None)]
-
-
 KLUE = {"guid": "klue-nli", "premise": "비가 온다.", "hypothesis": "맑다.", "gold_label": "contradiction"}
 NEUTRAL = KLUE | {"gold_label": " neutral ", "author": "contradiction"}  # spaces are not part of a label
 IT_RAINS = SentencePair(["비가", "온다", "."], ["맑다", "."], "contradiction")
@@ -62,16 +56,10 @@ def test_reads_other_data_sets(write, text: str, pairs: list[SentencePair]):
     [
         (f"{pair()}\n{pair()[:-1]}", "data, line 2: is not valid JSON: .* at character \\d+"),
         ("\n", "data has no pairs; expected JSON lines, or a header"),
-        (
-            pair(gold_label="perhaps"),
-            "data, line 1: the label is 'perhaps'; expected entailment, neutral, contradiction",
-        ),
+        (pair(gold_label="perhaps"), "data, line 1: the label is 'perhaps'; expected entailment, neutral, contra"),
         (pair(gold_label=1), "data, line 1: the label is .1.; expected entailment, .* for none; write the names"),
         (pair(sentence2=" \u200b"), "data, line 1, hypothesis: '\\\\u200b' has no tokens"),
-        (
-            '{"sentence2": "a", "label": "neutral"}',
-            "data, line 1: field sentence1: is missing; there are sentence2, label",
-        ),
+        ('{"sentence2": "a", "label": "neutral"}', "line 1: field sentence1: is missing; there are sentence2, label"),
         ("premise\thypothesis\na\tb\n", "data, line 1: the header has no column gold_label or label"),
         (f"[{pair()},\n{pair(gold_label=1)}]", "data, pair 1: the label is '1'; .*; write the names"),
         (f"[{pair()},\n{pair()}", "data: is not valid JSON: .* at line 2, character"),
@@ -83,17 +71,11 @@ def test_refuses(write, text: str, message: str):
         read(write(text))
 
 
-LINES = [
-    {"gold_label": "neutral", "sentence1": "A dog.", "sentence2": "It's a cat."},
-    {"gold_label": "-", "sentence1": "A dog.", "sentence2": "A pet."},
-]
 CAT = ["It", "'s", "a", "cat", "."]
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_counts_the_pairs_without_a_label(write, training: bool):
-    path = write("\n".join(map(json.dumps, LINES)))
-    reading = TASK.read(path, TASK.recipes["cpu"]().model, training)
+def test_counts_the_pairs_without_a_label(write):
+    reading = TASK.read(write(f"{pair()}\n{pair(gold_label='-')}\n"), TASK.recipes["cpu"]().model, False)
     assert reading.examples == [SentencePair(["A", "dog", "."], CAT, "neutral")]
     assert reading.skipped == {"without a label": 1}
     assert TASK.sentences(reading.examples[0]) == [["A", "dog", "."], CAT]
@@ -114,19 +96,14 @@ def test_takes_raw_text_and_json():
     expected = SentencePair(["A", "dog", "."], CAT, None)
     assert TASK.from_text("A dog.\tIt's a cat.") == expected
     assert TASK.from_json({"premise": "A dog.", "hypothesis": CAT}) == expected
-    assert TASK.from_json(LINES[0]) == expected
+    assert TASK.from_json(json.loads(pair())) == expected
 
 
 def test_writes_a_table_and_json():
     pair, made = SentencePair(["A", "dog"], ["A", "pet"], None), LabelPrediction("neutral", {"neutral": 1.0})
     assert TASK.to_text(pair, made) == "neutral\tA dog\tA pet"
-    result = TASK.result(pair, made)
-    assert result.to_dict() == {
-        "premise": ["A", "dog"],
-        "hypothesis": ["A", "pet"],
-        "label": "neutral",
-        "probabilities": {"neutral": 1.0},
-    }
+    shown = {"premise": ["A", "dog"], "hypothesis": ["A", "pet"], "label": "neutral", "probabilities": {"neutral": 1.0}}
+    assert TASK.result(pair, made).to_dict() == shown
 
 
 @pytest.fixture

@@ -74,10 +74,10 @@ def test_rare_words_that_the_file_lacks_share_the_unknown_words_vector(vectors: 
 
 
 def test_vectors_of_another_language_and_vectors_from_nowhere_are_refused(vectors: str):
-    with pytest.raises(ValueError, match="has none of the 2 words of the data; is it for another language"):
-        new_word_table([["밥", "집"]], path=vectors, dim=2)
-    with pytest.raises(ValueError, match="has none of the 2 words of the data"):  # though it has words for new text
-        new_word_table([["밥", "집"]], path=vectors, dim=2, num_extra=20_000)
+    for num_extra_words in (0, 20_000):  # though it has words for new text
+        config = InputConfig(word_vectors=vectors, word_dim=2, num_extra_words=num_extra_words)
+        with pytest.raises(ValueError, match="has none of the 2 words of the data; is it for another language"):
+            new_word_table(config, [["밥", "집"]], [], seed=0)
     with pytest.raises(ValueError, match="neither read nor trained"):
         make(PLAIN, train_word_vectors=False)
 

@@ -71,11 +71,10 @@ def test_examples_without_a_label_that_the_model_knows_are_refused(
 
 
 @pytest.mark.parametrize(("name", "scheme"), [("named-entities", "BIOUL"), ("semantic-roles", "BIO")])
-@pytest.mark.parametrize("scale", [0.1, 2.0, 100.0])
-def test_tags_are_never_illegal(stand_in_inputs: Callable[..., Any], name: str, scheme: str, scale: float):
+def test_tags_are_never_illegal(stand_in_inputs: Callable[..., Any], name: str, scheme: str):
     case = EXAMPLES[name]
     model = case.model(stand_in_inputs(case.words())).eval()
-    for _ in range(5):
+    for scale in (0.1, 2.0, 2.0, 100.0):
         for parameter in model.parameters():
             torch.nn.init.normal_(parameter, std=scale)
         for tags in model.predict(case.examples):  # reading an illegal I as a B, as spans_from_tags does, changes it

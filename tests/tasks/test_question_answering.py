@@ -59,15 +59,14 @@ def test_json_lines_of_questions_are_read_as_squad(write):
 
 @pytest.mark.parametrize("start", [13, 24, 99])
 def test_an_answer_that_is_not_at_its_offset_counts_but_has_no_span(write, start: int):
-    answers = [{"text": "won", "answer_start": start}, {"text": "won", "answer_start": 14}]
-    (question,) = read(write(squad({"id": "q", "question": "Who?", "answers": answers})))
+    answers = [{"text": "won", "answer_start": place} for place in (start, 14)]
+    (question,) = read(write(squad(entry("won", start) | {"answers": answers})))
     assert question.answers == [Answer("won", start, None, is_misplaced=True), Answer("won", 14, (4, 4))]
 
 
 def test_answers_that_are_no_tokens_are_widened_or_have_no_span(write):
-    questions = read(
-        write(squad(entry("ronc", 6), entry("24", 18, id="2"), entry("\u200b", 24, id="3"), entry(" won ", 13, id="4")))
-    )
+    answers = ("ronc", 6), ("24", 18), ("\u200b", 24), (" won ", 13)
+    questions = read(write(squad(*(entry(*answer, id=answer[0]) for answer in answers))))
     assert [question.answers[0].span for question in questions] == [(2, 2), (5, 5), None, (4, 4)]
 
 
@@ -78,7 +77,7 @@ def test_answers_that_are_no_tokens_are_widened_or_have_no_span(write):
         ('{"data": []}', "data has no questions"),
         (squad(entry("won", 14), context=" "), "data\\[0\\].paragraphs\\[0\\].context: ' ' has no tokens"),
         (squad(entry("won", 14, question="")), "qas\\[0\\].question: '', of question 'q1', has no tokens"),
-        (squad({"id": "q", "question": "Who?", "answers": []}), "answers: question 'q' has none; SQuAD 2.0"),
+        (squad(entry("won", 14) | {"answers": []}), "answers: question 'q1' has none; SQuAD 2.0"),
         (squad(entry("won", -3)), "answers\\[0\\].answer_start: is -3; expected 0 to"),
         (squad(entry("", 3)), "answers\\[0\\].text: is empty; expected a part of the context"),
         (squad(entry("won", 14) | {"is_impossible": True}), "qas\\[0\\].is_impossible: is true; SQuAD 2.0"),
@@ -98,12 +97,9 @@ CONFIG = QuestionAnsweringConfig()
 def article(number: int) -> dict[str, object]:
     """Two questions about one passage."""
     context = f"Ann ate {number} apples in Seoul."
-    entries = [("How many?", f"{number} apples", 8), ("Where?", "Seoul", context.index("Seoul"))]
-    questions = [
-        {"id": f"{number}{place}", "question": text, "answers": [{"text": answer, "answer_start": start}]}
-        for place, (text, answer, start) in zip("ab", entries, strict=True)
-    ]
-    return {"title": "x", "paragraphs": [{"context": context, "qas": questions}]}
+    first = entry(f"{number} apples", 8, id=f"{number}a", question="How many?")
+    second = entry("Seoul", context.index("Seoul"), id=f"{number}b", question="Where?")
+    return {"title": "x", "paragraphs": [{"context": context, "qas": [first, second]}]}
 
 
 @pytest.fixture
@@ -148,19 +144,15 @@ def test_skips_a_few_questions_whose_answer_is_not_at_its_offset_and_refuses_man
     assert len(TASK.read(file, CONFIG, False).examples) == 12
     file.write_text(file.read_text().replace('"answer_start": 8', '"answer_start": 9', 1))
     for training in (True, False):
-        with pytest.raises(
-            ValueError, match=r"train-v1.1.json: 2 of 12 answers are not in the context at their answer_s"
-        ):
+        with pytest.raises(ValueError, match=r"json: 2 of 12 answers are not in the context at their answer_start"):
             TASK.read(file, CONFIG, training)
 
 
 def test_counts_the_questions_whose_answer_no_token_covers_and_still_scores_them(write):
-    entry = {"id": "q", "question": "Who?", "answers": [{"text": "\u200b", "answer_start": 3}]}
-    path = write(json.dumps({"data": [{"paragraphs": [{"context": "Ann\u200b.", "qas": [entry]}]}]}))
+    path = write(squad(entry("\u200b", 3), context="Ann\u200b."))
     assert TASK.read(path, CONFIG, True).skipped == {"questions whose answer no token covers": 1}
     reading = TASK.read(path, CONFIG, False)
-    assert len(reading.examples) == 1
-    assert not reading.skipped
+    assert len(reading.examples) == 1 and not reading.skipped
     assert TASK.score(reading.examples, [FoundAnswer("Ann", (0, 0), 1.0)]) == {"f1": 0.0, "exact_match": 0.0}
 
 
@@ -186,16 +178,8 @@ def test_writes_a_line_and_json():
     assert TASK.to_text(Question("", asked.tokens, asked.passage, []), found) == "Ann Lee"
     assert TASK.to_text(Question("a\nb", asked.tokens, asked.passage, []), found) == "a b\tAnn Lee"
     made = TASK.result(asked, found)
-    assert made.to_dict() == {
-        "id": "7",
-        "question": ["Who"],
-        "answer": "Ann\nLee",
-        "first": 1,
-        "last": 2,
-        "start": 5,
-        "end": 12,
-        "probability": 0.5,
-    }
+    places = {"first": 1, "last": 2, "start": 5, "end": 12, "probability": 0.5}
+    assert made.to_dict() == {"id": "7", "question": ["Who"], "answer": "Ann\nLee"} | places
     assert asked.passage.text[made.start : made.end] == made.answer
 
 

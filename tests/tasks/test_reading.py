@@ -29,9 +29,9 @@ def read(task: Toy, files: list[Path], *settings: str) -> tuple[list[Any], list[
     ("texts", "content"),
     [
         (read_questions, '{"data": [' + "[]," * 700_000 + "[]]}"),
-        (read_sentence_pairs, "[" + "[],\n" * 500_000 + "[]]"),
-        (lambda path: texts_of(path, str.split), "[" + "[],\n" * 500_000 + "[]]"),
-        (lambda path: texts_of(path, str.split), "{" + "\n" * 2_000_000 + "}"),
+        (read_sentence_pairs, "[" + ("[]," * 100 + "\n") * 7_000 + "[]]"),
+        (lambda path: texts_of(path, str.split), "[" + ("[]," * 100 + "\n") * 7_000 + "[]]"),
+        (lambda path: texts_of(path, str.split), "{" + (" " * 99 + "\n") * 20_000 + "}"),
     ],
     ids=["question answering", "entailment", "exclusion of a list", "exclusion of an object"],
 )

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from elmokit.tasks.inputs import EncodedTokens
-from elmokit.tasks.sentiment.model import NETWORKS, CNNClassifier
+from elmokit.tasks.sentiment.model import CNNClassifier
 from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_labelled_texts, read_trees
-from elmokit.tasks.sentiment.recipes import CLASSIFIERS, SentimentConfig
+from elmokit.tasks.sentiment.recipes import SentimentConfig
 from elmokit.tasks.sentiment.task import TASK
 from elmokit.tasks.task_model import LabelPrediction
 from task_examples import SENTIMENT
@@ -78,13 +78,9 @@ def test_refuses_what_is_no_tree(write, tree: str, message: str):
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        (
-            'id\tdocument\tlabel\trating\n1\t정말 "좋다"\t1\t10\n2\t네 ㅋㅋㅋㅋㅋ\t0\t1\n3\t \u200b\t1\t1\n',
-            [
-                LabelledText(["정말", '"', "좋다", '"'], "1"),
-                LabelledText(["네", "ㅋㅋㅋ"], "0"),
-                LabelledText([], "1"),  # a text may be empty, as some of NSMC are
-            ],
+        (  # a text may be empty, as some of NSMC are
+            'id\tdocument\tlabel\trating\n1\t정말 "좋다"\t1\t10\n2\t \u200b\t0\t1\n',
+            [LabelledText(["정말", '"', "좋다", '"'], "1"), LabelledText([], "0")],
         ),
         ("label\ttext\tx\n0\tIt's\t\n", [LabelledText(["It", "'s"], "0")]),
         ("sentence\tlabel\nfine\t1\n", [LabelledText(["fine"], "1")]),
@@ -92,9 +88,6 @@ def test_refuses_what_is_no_tree(write, tree: str, message: str):
 )
 def test_reads_tables(write, table: str, expected: list[LabelledText]):
     assert texts(write(table)) == expected
-
-
-def test_refuses_tables(write):
     with pytest.raises(ValueError, match="data, line 2: the label is ''; expected one"):
         texts(write("text\tlabel\na\t\n"))
 
@@ -138,10 +131,11 @@ def test_takes_raw_text_and_json():
 
 
 def test_writes_a_table_and_json():
-    text, sentiment = LabelledText(["so", "so"], None), LabelPrediction("0", {"0": 0.75, "1": 0.25})
+    text, probabilities = LabelledText(["so", "so"], None), {"0": 0.75, "1": 0.25}
+    sentiment = LabelPrediction("0", probabilities)
+    shown = {"tokens": ["so", "so"], "label": "0", "probabilities": probabilities}
     assert TASK.to_text(text, sentiment) == "0\tso so"
-    made = TASK.result(text, sentiment)
-    assert made.to_dict() == {"tokens": ["so", "so"], "label": "0", "probabilities": {"0": 0.75, "1": 0.25}}
+    assert TASK.result(text, sentiment).to_dict() == shown
 
 
 @pytest.mark.parametrize("name", ["bcn", "bilstm"])
@@ -152,15 +146,14 @@ def test_what_is_for_the_output_is_read_by_a_second_encoder_next_to_the_first(st
     assert encoded.shape == (1, 2, 16 + 16)
     torch.testing.assert_close(encoded[..., 16:], encoder.output_lstm(vectors.outputs, vectors.mask))
     assert (encoder(replace(vectors, outputs=-vectors.outputs))[..., :16] == encoded[..., :16]).all()
-
-
-def test_without_elmo_at_the_output_there_is_one_encoder(stand_in_inputs):
-    inputs = stand_in_inputs(["so"])
-    assert SENTIMENT.model(inputs).network.encoder(inputs([["so"]])).shape == (1, 1, 16)
+    inputs = stand_in_inputs(["so"])  # without ELMo at the output there is one encoder
+    assert SENTIMENT.model(inputs, classifier=name).network.encoder(inputs([["so"]])).shape == (1, 1, 16)
 
 
 def test_a_filter_gives_its_largest_response_over_all_windows_that_touch_the_text():
     config = SentimentConfig(cnn_filters=((2, 1),), classifier="cnn")
+    with pytest.raises(ValueError, match=r"cnn_filters are \(\(0, 8\),\); expected pairs"):
+        replace(config, cnn_filters=((0, 8),))
     network = CNNClassifier(config, input_dim=1, output_dim=1, num_labels=2).eval()
     assert network.output_filters is not None
     for filters, weight in ((network.filters, [1.0, 10.0]), (network.output_filters, [1.0, 0.0])):
@@ -186,9 +179,3 @@ def test_bcn_pools_maximum_minimum_mean_and_what_it_attends_to(stand_in_inputs):
         network.pooling.score.weight.fill_(1.0)  # scores 16 and 48: all the weight is on the second token
         network(stand_in_inputs(["so", "good"])([["so", "good"]]))
     torch.testing.assert_close(pooled[0], torch.tensor([[3.0] * 16 + [1.0] * 16 + [2.0] * 16 + [3.0] * 16]))
-
-
-def test_refuses_empty_filters():
-    assert tuple(NETWORKS) == CLASSIFIERS
-    with pytest.raises(ValueError, match=r"cnn_filters are \(\(0, 8\),\); expected pairs"):
-        replace(SENTIMENT.config, cnn_filters=((0, 8),))

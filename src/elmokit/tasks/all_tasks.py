@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.system.messages import did_you_mean
-from elmokit.tasks.config import with_settings
-from elmokit.tasks.task import recipe_config
-
-if TYPE_CHECKING:
-    from elmokit.tasks.config import TaskConfig
-    from elmokit.tasks.task import Task
+from elmokit.tasks.config import TaskConfig, with_settings
+from elmokit.tasks.task import Task, recipe_config
 
 TASKS = {
     "named-entities": "elmokit.tasks.named_entities.task",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 
 from elmokit.system.batches import batched
 from elmokit.tasks.task import E, P, Task
-
-if TYPE_CHECKING:
-    from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task_model import TaskModel
 
 LENGTH_NOISE = 0.1
 """Largest share of its length by which an example's sort key is varied, so that batches change between epochs."""

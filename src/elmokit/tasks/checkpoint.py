@@ -13,7 +13,9 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
 
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.safetensors import read_layout
@@ -22,34 +24,17 @@ from elmokit.runs.metrics_log import read_log
 from elmokit.runs.optimizer_state import (
     check_tensors,
     expected_optimizer_tensors,
+    load_optimizer,
     optimizer_tensors,
     tensors_under,
 )
 from elmokit.runs.tensor_files import read_tensors, write_tensors
+from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from elmokit.tasks.config import TrainingConfig
-    from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task_model import TaskModel
 
 MODEL_PREFIX = "model."
 AVERAGE_PREFIX = "average."
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Wall-clock and CPU seconds from an arbitrary start; only differences are meaningful."""
-
-    seconds: float
-    processor_seconds: float
-
-    @classmethod
-    def now(cls) -> Clock:
-        """Read both clocks."""
-        return cls(time.monotonic(), time.process_time())
 
 
 @dataclass(frozen=True)
@@ -73,15 +58,15 @@ class TaskProgress:
     processor_seconds: float = 0.0
     """CPU seconds of the same, of all threads; they exclude other programs."""
 
-    def after(self, score: float, *, config: TrainingConfig, step: int, began: Clock) -> TaskProgress:
-        """The progress after one more epoch, which began at `began` and reached that score on the development set."""
-        now = Clock.now()
+    def after(self, score: float, *, config: TrainingConfig, step: int, began: tuple[float, float]) -> TaskProgress:
+        """The progress after one more epoch, which began at those `clocks` and reached that score."""
+        seconds, processor_seconds = (now - before for now, before in zip(clocks(), began, strict=True))
         done = replace(
             self,
             epoch=self.epoch + 1,
             step=step,
-            seconds=self.seconds + now.seconds - began.seconds,
-            processor_seconds=self.processor_seconds + now.processor_seconds - began.processor_seconds,
+            seconds=self.seconds + seconds,
+            processor_seconds=self.processor_seconds + processor_seconds,
         )
         if self.best_score is None or score > self.best_score:
             return replace(done, best_epoch=done.epoch, best_score=score, epochs_since_halving=0)
@@ -99,16 +84,9 @@ class TaskProgress:
         return self.epoch >= config.max_epochs or self.converged(config)
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """All of a checkpoint, checked."""
-
-    progress: TaskProgress
-    weights: dict[str, Tensor]
-    average: list[Tensor]
-    """Values of the moving average; empty without one."""
-    optimizer: dict[str, Tensor]
-    """By the names of `optimizer_tensors`."""
+def clocks() -> tuple[float, float]:
+    """Wall-clock and CPU seconds from an arbitrary start; only differences are meaningful."""
+    return time.monotonic(), time.process_time()
 
 
 def write_checkpoint(
@@ -125,12 +103,12 @@ def write_checkpoint(
     write_tensors(run_dir / CHECKPOINT_FILE, tensors, metadata={"progress": json.dumps(asdict(progress))})
 
 
-def read_checkpoint(
+def load_checkpoint(
     run_dir: Path, model: TaskModel, optimizer: torch.optim.Optimizer, average: Sequence[Tensor]
-) -> Checkpoint | None:
-    """All of it, checked; None of a run that was stopped in its first epoch.
+) -> TaskProgress | None:
+    """Restore all of it, after all is checked; None of a run that was stopped in its first epoch.
 
-    model, optimizer, average: those of the run at its start, to compare names and shapes with.
+    model, optimizer, average: those of the run at its start.
     FormatError, a ValueError, and OSError name the file that is damaged or gone.
     """
     path = run_dir / CHECKPOINT_FILE
@@ -146,15 +124,18 @@ def read_checkpoint(
     check_tensors(path, others, _named(average) | expected_optimizer_tensors(optimizer, others))
     if progress.best_epoch:
         check_tensors(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE).tensors, model.state_dict())
-    return Checkpoint(progress, weights, [others.pop(name) for name in _named(average)], others)
+    model.load_state_dict(weights)
+    load_optimizer(optimizer, others)
+    for name, value in _named(average).items():
+        value.copy_(others[name])
+    return progress
 
 
 def read_progress(path: Path) -> TaskProgress:
     """Read the progress from a checkpoint's header. Raises FileNotFoundError, and FormatError for a damaged one."""
     metadata = Fields(path, read_layout(path).metadata)
     fields = Fields(path, parse_json_object(metadata.text("progress"), where=path), prefix="progress.")
-    older = {} if "processor_seconds" in fields else {"processor_seconds": 0.0}  # earlier runs did not record it
-    return fields.as_dataclass(TaskProgress, complete=True, bounds={"best_score": (-math.inf, math.inf)}, **older)
+    return fields.as_dataclass(TaskProgress, complete=True, bounds={"best_score": (-math.inf, math.inf)})
 
 
 @contextmanager

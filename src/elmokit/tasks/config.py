@@ -6,13 +6,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from elmokit.files.json_fields import Fields
 from elmokit.runs.settings import change_settings, check_known
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
-
-if TYPE_CHECKING:
-    from elmokit.files.json_fields import Fields
 
 POSITIONS = ("input", "output", "both")
 MAX_CHARACTERS = 1 << 16
@@ -254,13 +252,8 @@ def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
     return replace(config, training=training)
 
 
-def config_to_json(config: TaskConfig) -> dict[str, Any]:
-    """Nested dictionaries of `model`, `inputs` and `training`."""
-    return dataclasses.asdict(config)
-
-
 def config_from_json(record: Fields, model_config: type[Any]) -> TaskConfig:
-    """The config that `config_to_json` wrote, read by type; missing fields get their defaults.
+    """The config whose `dataclasses.asdict` was written, read by type; missing fields get their defaults.
 
     Raises ValueError, naming the field, for one that is unknown, of the wrong type, or out of bounds.
     """

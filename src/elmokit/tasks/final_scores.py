@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.layers.devices import describe_machine
 from elmokit.layers.scalar_mix import ScalarMix
@@ -16,16 +16,12 @@ from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.batching import predict_all
-from elmokit.tasks.run_folder import BEST_FILE
-from elmokit.tasks.task import E, P
-
-if TYPE_CHECKING:
-    from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.loop import TaskTraining
-    from elmokit.tasks.reading import TaskExamples
-    from elmokit.tasks.run_folder import TaskRecord
-    from elmokit.tasks.task import Task
-    from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.inputs import TokenInputs
+from elmokit.tasks.loop import TaskTraining
+from elmokit.tasks.reading import TaskExamples
+from elmokit.tasks.run_folder import BEST_FILE, TaskRecord
+from elmokit.tasks.task import E, P, Task
+from elmokit.tasks.task_model import TaskModel
 
 
 def finish(

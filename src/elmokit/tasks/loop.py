@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 import torch
 from torch import nn
@@ -14,19 +15,15 @@ from torch import nn
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
-from elmokit.runs.optimizer_state import DivergenceError, load_optimizer
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.tensor_files import write_tensors
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.batching import predict_all, training_batches
-from elmokit.tasks.checkpoint import Clock, TaskProgress, nothing_changed, read_checkpoint, write_checkpoint
-from elmokit.tasks.moving_average import MovingAverage
+from elmokit.tasks.checkpoint import TaskProgress, clocks, load_checkpoint, nothing_changed, write_checkpoint
+from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
-from elmokit.tasks.task import E, P
-
-if TYPE_CHECKING:
-    from elmokit.tasks.config import TrainingConfig
-    from elmokit.tasks.task import Task
-    from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task import E, P, Task
+from elmokit.tasks.task_model import TaskModel
 
 
 class TaskTraining(Generic[E, P]):
@@ -64,26 +61,21 @@ class TaskTraining(Generic[E, P]):
         """
         try:
             with nothing_changed():
-                checkpoint = read_checkpoint(self.run_dir, self.model, self.optimizer, self.average.values)
+                progress = load_checkpoint(self.run_dir, self.model, self.optimizer, self.average.values)
         except ValueError:
             if from_start:
                 return
             raise
-        if checkpoint is None:
-            return
-        if from_start:
+        if progress is not None and from_start:
             raise ValueError(
                 f"{self.run_dir / CHECKPOINT_FILE} can be read: leave out --from-start, or from_start=True, to continue"
             )
-        self.progress = checkpoint.progress
-        self.model.load_state_dict(checkpoint.weights)
-        load_optimizer(self.optimizer, checkpoint.optimizer)
-        self.average.restore(checkpoint.average)
+        self.progress = progress or self.progress
 
     def run(self) -> TaskProgress:
         """Train until the last epoch, or until patience runs out."""
         while not self.progress.finished(self.config):
-            began = Clock.now()
+            began = clocks()
             loss, step = self._one_epoch()
             rate = self._learning_rate(step - 1)
             scores = self._evaluate()
@@ -188,6 +180,47 @@ class TaskTraining(Generic[E, P]):
             f"epoch {self.progress.epoch + 1}, step {step}: {what} is not finite, so training has diverged; start "
             "another run with a lower learning_rate, or clip the gradient (clip_norm)"
         )
+
+
+class MovingAverage:
+    """The exponential moving average of weights, which is scored and kept in their place.
+
+    It is empty, and without effect, where the config has no `average_decay`.
+    """
+
+    def __init__(self, parameters: Sequence[nn.Parameter], config: TrainingConfig) -> None:
+        self.parameters = parameters
+        self.config = config
+        self.values = [value.detach().clone() for value in parameters] if config.average_decay else []
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Take in the weights after a step, counted from 0.
+
+        With the warm-up, the decay grows with the steps, like TensorFlow's with `num_updates`.
+        """
+        if self.values:
+            decay = self.config.average_decay
+            if self.config.average_warm_up:
+                decay = min(decay, (1 + step) / (10 + step))
+            for average, parameter in zip(self.values, self.parameters, strict=True):
+                average.lerp_(parameter, 1 - decay)
+
+    @contextmanager
+    def in_place_of_the_weights(self) -> Generator[None]:
+        """Swap the weights with their average for a while."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        for parameter, average in zip(self.parameters, self.values, strict=bool(self.values)):
+            kept = parameter.clone()
+            parameter.copy_(average)
+            average.copy_(kept)
 
 
 def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:

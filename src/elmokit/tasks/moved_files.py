@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.files.atomic import check_names
 from elmokit.files.lines import is_read_once
 from elmokit.formats.names import is_model_name, resolve_model
 from elmokit.tasks.config import Splits
-from elmokit.tasks.reading import digest
-from elmokit.tasks.run_folder import with_elmo_model
-from elmokit.tasks.task import E, P
-
-if TYPE_CHECKING:
-    from elmokit.tasks.reading import TaskExamples
-    from elmokit.tasks.run_folder import TaskRecord
-    from elmokit.tasks.task import Task
+from elmokit.tasks.reading import TaskExamples, digest
+from elmokit.tasks.run_folder import TaskRecord, with_elmo_model
+from elmokit.tasks.task import E, P, Task
 
 
 def find_data(task: Task[E, P], data: str | Path | Splits) -> Splits:

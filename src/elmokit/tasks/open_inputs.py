@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import torch
 from torch import nn
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.read import read_bilm
+from elmokit.model.bilm import BiLM
+from elmokit.model.vector_source import VectorSource
+from elmokit.tasks.config import ElmoInput, InputConfig
+from elmokit.tasks.run_folder import TaskRecord
 from elmokit.tasks.word_table import WordTable, new_word_table
 from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import recognise
 
-if TYPE_CHECKING:
-    import torch
-
-    from elmokit.model.bilm import BiLM
-    from elmokit.model.vector_source import VectorSource
-    from elmokit.tasks.config import ElmoInput, InputConfig
-    from elmokit.tasks.run_folder import TaskRecord
-
-    Sentences = Sequence[Sequence[str]]
+Sentences = Sequence[Sequence[str]]
 
 
 def read_words(config: InputConfig, training: Sentences, others: Sentences, *, seed: int) -> WordTable | None:
     """The words of the data with their vectors, as `new_word_table` makes them; None if the config uses none."""
-    if config.word_dim == 0:
-        return None
-    return new_word_table(
-        training,
-        others,
-        path=config.word_vectors,
-        unit_length=config.unit_word_vectors,
-        dim=config.word_dim,
-        trainable=config.train_word_vectors,
-        lower_case=config.lower_case,
-        min_count=config.min_word_count,
-        num_extra=config.num_extra_words,
-        seed=seed,
-    )
+    return new_word_table(config, training, others, seed=seed) if config.word_dim else None
 
 
 def read_elmo(
@@ -78,8 +60,3 @@ def check_elmo(record: TaskRecord, elmo: VectorSource | BiLM | None, run_dir: Pa
 def frozen_layers(elmo: VectorSource | BiLM | None) -> VectorSource | None:
     """The layers that do not change; None without ELMo, and for a biLM that is trained with the task."""
     return None if isinstance(elmo, nn.Module) else elmo
-
-
-def with_word_dim(config: InputConfig, words: WordTable | None) -> InputConfig:
-    """The config with the actual width of the word vectors."""
-    return config if words is None else replace(config, word_dim=words.vectors.shape[1])

@@ -11,16 +11,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from elmokit.system.messages import join_names
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.config import Splits
-from elmokit.tasks.task import E, P, Reading
-
-if TYPE_CHECKING:
-    from elmokit.tasks.config import TaskConfig, TrainingConfig
-    from elmokit.tasks.task import Task
+from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
+from elmokit.tasks.task import E, P, Reading, Task
 
 DEV_SHARE = 0.1
 """Share of the training files that is the development set where there is none, and the config does not say."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
 from elmokit.system.messages import FormatError, printable
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to_json
-
-if TYPE_CHECKING:
-    from elmokit.tasks.task import Task
+from elmokit.tasks.config import Splits, TaskConfig, config_from_json
+from elmokit.tasks.task import Task
 
 BEST_FILE = "model.safetensors"
 CHECKPOINT_FILE = "checkpoint.safetensors"
@@ -68,7 +66,7 @@ def write_record(run_dir: Path, record: TaskRecord) -> None:
     """Write the record as the run's config.json."""
     values = {
         "task": record.task,
-        **config_to_json(record.config),
+        **asdict(record.config),
         "elmo_fingerprint": record.fingerprint,
         "symbols": record.symbols,
         "files": {name: list(map(str, getattr(record.splits, name))) for name in SPLITS},

@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+import torch
 
 from elmokit.files.json_fields import parse_json_object
 from elmokit.files.lines import STDIN, read_lines
@@ -18,18 +20,12 @@ from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.open_inputs import check_elmo, read_elmo
 from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
-from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, named_by, read_record, with_elmo_model
-from elmokit.tasks.task import shortened
+from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, TaskRecord, named_by, read_record, with_elmo_model
+from elmokit.tasks.task import Task, shortened
+from elmokit.tasks.task_model import TaskModel
 from elmokit.tasks.weights import check_shapes, new_model, read_weights
 from elmokit.tasks.word_table import load_word_table
 from elmokit.text.corpora.cells import UnlabelledError
-
-if TYPE_CHECKING:
-    import torch
-
-    from elmokit.tasks.run_folder import TaskRecord
-    from elmokit.tasks.task import Task
-    from elmokit.tasks.task_model import TaskModel
 
 INPUT_KINDS = ("text", "json", "data")
 EXAMPLES_AT_ONCE = 1000

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from elmokit.tasks.config import Splits
+from elmokit.tasks.config import Splits, TaskConfig
 
 if TYPE_CHECKING:
-    from elmokit.tasks.config import TaskConfig
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from elmokit.formats.names import with_fingerprint
 from elmokit.runs.folder import TASK_FORMAT
 from elmokit.runs.logged_runs import LoggedRun
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.config import config_to_json
 from elmokit.tasks.run_folder import TaskRecord, record_of
 
 
@@ -114,7 +113,7 @@ class TaskRun:
     @cached_property
     def settings(self) -> Mapping[str, Any]:
         """Settings except the seed and ELMo's, by name: `training.max_epochs`; word vectors without their path."""
-        config = config_to_json(self.record.config)
+        config = asdict(self.record.config)
         del config["training"]["seed"], config["inputs"]["elmo"]
         config["inputs"]["word_vectors"] = Path(config["inputs"]["word_vectors"]).name
         return {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
@@ -122,7 +121,7 @@ class TaskRun:
     @cached_property
     def elmo_settings(self) -> Mapping[str, Any]:
         """ELMo's settings by name, the model without its path, and its fingerprint; empty without ELMo."""
-        elmo = config_to_json(self.record.config)["inputs"]["elmo"]
+        elmo = asdict(self.record.config)["inputs"]["elmo"]
         if elmo is None:
             return {}
         return {**elmo, "model": Path(elmo["model"]).name, "fingerprint": self.record.fingerprint}

@@ -6,20 +6,22 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from elmokit.layers.devices import find_device
+from elmokit.model.bilm import BiLM
+from elmokit.model.vector_source import VectorSource
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.system.messages import first_token, printable
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
-from elmokit.tasks.config import Splits, with_settings
+from elmokit.tasks.config import Splits, TaskConfig, with_settings
 from elmokit.tasks.final_scores import finish
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.moved_files import absolute_model, absolute_splits, check_is_unchanged, find_data, moved
-from elmokit.tasks.open_inputs import check_elmo, frozen_layers, read_elmo, read_words, with_word_dim
+from elmokit.tasks.open_inputs import check_elmo, frozen_layers, read_elmo, read_words
 from elmokit.tasks.reading import (
     TaskExamples,
     dev_in_use,
@@ -39,18 +41,11 @@ from elmokit.tasks.run_folder import (
     read_record,
     write_record,
 )
-from elmokit.tasks.task import E, P, recipe_config
+from elmokit.tasks.task import E, P, Task, recipe_config
 from elmokit.tasks.weights import check_shapes, new_model
-from elmokit.tasks.word_table import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
+from elmokit.tasks.word_table import VECTORS_FILE, WORDS_FILE, WordTable, load_word_table, save_word_table
 from elmokit.text.scripts import script_counts
 from elmokit.vectors.file_vector_source import FileVectorSource
-
-if TYPE_CHECKING:
-    from elmokit.model.bilm import BiLM
-    from elmokit.model.vector_source import VectorSource
-    from elmokit.tasks.config import TaskConfig
-    from elmokit.tasks.task import Task
-    from elmokit.tasks.word_table import WordTable
 
 EXAMPLES_FOR_SCALES = 500
 """Spread evenly over the training set, enough to estimate a mean."""
@@ -106,10 +101,12 @@ def train(
             elmo_input = replace(elmo_input, model=absolute_model(elmo_input.model))
             config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
         words = read_words(config.inputs, training, others, seed=config.training.seed)
+        if words is not None:  # the file's width
+            config = replace(config, inputs=replace(config.inputs, word_dim=words.vectors.shape[1]))
         elmo = read_elmo(config.inputs.elmo, cache=None if cache is None else Path(cache), device=device)
         record = TaskRecord(
             task=task.name,
-            config=replace(config, inputs=with_word_dim(config.inputs, words)),
+            config=config,
             symbols=symbols,
             splits=absolute_splits(splits),
             fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from elmokit.files.safetensors import read_layout
 from elmokit.layers.devices import find_device, on_meta_device, seeded
+from elmokit.model.bilm import BiLM
+from elmokit.model.vector_source import VectorSource
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import FormatError
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.task import E, P
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from elmokit.model.bilm import BiLM
-    from elmokit.model.vector_source import VectorSource
-    from elmokit.tasks.run_folder import TaskRecord
-    from elmokit.tasks.task import Task
-    from elmokit.tasks.task_model import TaskModel
-    from elmokit.tasks.word_table import WordTable
+from elmokit.tasks.run_folder import TaskRecord
+from elmokit.tasks.task import E, P, Task
+from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.word_table import WordTable
 
 
 def new_model(

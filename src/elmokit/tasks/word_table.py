@@ -24,6 +24,8 @@ from elmokit.text.word_vectors import read_word_vectors
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32
 
+    from elmokit.tasks.config import InputConfig
+
 WORDS_FILE = "words.json"
 VECTORS_FILE = "words.safetensors"
 MAX_WORDS_BYTES = 256 << 20
@@ -40,46 +42,36 @@ class WordTable:
 
 
 def new_word_table(
-    training: Iterable[Sequence[str]],
-    others: Iterable[Sequence[str]] = (),
-    *,
-    path: str = "",
-    unit_length: bool = False,
-    dim: int,
-    trainable: bool = True,
-    lower_case: bool = True,
-    min_count: int = 1,
-    num_extra: int = 0,
-    seed: int = 0,
+    config: InputConfig, training: Iterable[Sequence[str]], others: Iterable[Sequence[str]], *, seed: int
 ) -> WordTable:
-    """Words with vectors: those of the training set that the file has or, if `trainable`, that occur `min_count` times.
+    """Words with vectors: those of the training set that the config's file has or, if they are trained, that occur
+    `min_word_count` times.
 
-    path: GloVe, word2vec or fastText file, whose width replaces `dim`; "" starts all words at random.
-    unit_length: whether the vectors of the file are divided by their length.
     others: sentences that are predicted later, such as the development and test sets. Their words, and the first
-        `num_extra` of the file, get the file's vectors, as if the whole file were kept; these vectors are not learnt.
+        `num_extra_words` of the file, get the file's vectors, as if the whole file were kept; these are not learnt.
     A word that the file lacks starts at random, with the mean and spread of the file's vectors; the unknown word at
     zero. Raises ValueError for vectors that are neither trained nor read, and what `read_word_vectors` raises.
     """
+    path, trainable, dim = config.word_vectors, config.train_word_vectors, config.word_dim
     if not path and not trainable:
         raise ValueError(
             "word vectors are neither read nor trained; set word_vectors to a file (--word-vectors FILE), or learn "
             "them (train_word_vectors=true), or do without (word_dim=0)"
         )
-    counts = Counter(_keys(training, lower_case=lower_case))
+    counts = Counter(_keys(training, lower_case=config.lower_case))
     by_count = sorted(counts, key=lambda word: (-counts[word], word))
     read: dict[str, Float32[np.ndarray, " D"]] = {}
     mean, deviation = 0.0, dim**-0.5
     if path:
-        wanted = {*counts, *_keys(others, lower_case=lower_case)}
-        found = read_word_vectors(path, wanted, first=num_extra)
+        wanted = {*counts, *_keys(others, lower_case=config.lower_case)}
+        found = read_word_vectors(path, wanted, first=config.num_extra_words)
         if wanted.isdisjoint(found.words):
             raise ValueError(f"{path} has none of the {len(wanted):,} words of the data; is it for another language?")
-        matrix = unit_vectors(found.matrix) if unit_length else found.matrix
+        matrix = unit_vectors(found.matrix) if config.unit_word_vectors else found.matrix
         read = dict(zip(found.words, matrix, strict=True))
         dim = matrix.shape[1]
         mean, deviation = float(matrix.mean()), float(matrix.std())
-    learnt = [word for word in by_count if trainable and (word in read or counts[word] >= min_count)]
+    learnt = [word for word in by_count if trainable and (word in read or counts[word] >= config.min_word_count)]
     is_learnt = set(learnt)
     fixed = [word for word in read if word not in is_learnt]
     vectors = np.random.default_rng(seed).normal(mean, deviation, (1 + len(learnt) + len(fixed), dim))

@@ -13,7 +13,7 @@ _ELMO = ElmoInput(position="input", penalty=0.0)  # Peters, appendix
 
 @dataclass(frozen=True)
 class CoreferenceConfig:
-    """Sizes and limits of the resolver."""
+    """Sizes and limits of the resolver; the defaults are those of Lee et al. (2017), sections 7.1 and 7.2."""
 
     hidden_dim: int = 200
     """Width of the biLSTM, per direction."""
@@ -28,7 +28,7 @@ class CoreferenceConfig:
     scorer_dim: int = 150
     """Width of the two hidden layers that score a span, and of the two that score a pair."""
     input_dropout_rate: float = 0.5
-    """Dropout of the tokens' vectors."""
+    """Dropout of the tokens' vectors; ELMo's 0.5 (Peters, appendix) is this one."""
     recurrent_dropout_rate: float = 0.2
     """Dropout of the biLSTM's state."""
     dropout_rate: float = 0.2
@@ -53,18 +53,7 @@ def paper() -> TaskConfig:
     Give GloVe's 300-d vectors (840B); Lee et al. add 50 dimensions of Turian's.
     """
     return TaskConfig(
-        model=CoreferenceConfig(
-            hidden_dim=200,  # Lee, section 7.1
-            max_width=10,  # Lee, section 7.2
-            spans_per_word=0.4,  # Lee, section 7.2
-            max_antecedents=250,  # Lee, section 7.2
-            feature_dim=20,  # Lee, section 7.1
-            scorer_dim=150,  # Lee, section 7.1
-            input_dropout_rate=0.5,  # Lee, section 7.2; ELMo's 0.5 (Peters, appendix) is this one
-            recurrent_dropout_rate=0.2,  # Lee, section 7.2
-            dropout_rate=0.2,  # Lee, section 7.2
-            max_train_sentences=50,  # Lee, section 7.2
-        ),
+        model=CoreferenceConfig(),
         inputs=InputConfig(
             word_dim=300,  # Lee, section 7.1
             train_word_vectors=False,  # Lee's code

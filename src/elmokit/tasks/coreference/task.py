@@ -16,14 +16,13 @@ from elmokit.system.messages import first_token
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.coreference.recipes import RECIPES, CoreferenceConfig
 from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened
-from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
+from elmokit.tasks.text_spans import LocatedTokens, TextSpan, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
-    from elmokit.tasks.text_spans import TextSpan
 
 Clusters = list[list[tuple[int, int]]]
 
@@ -81,8 +80,7 @@ def from_text(line: str) -> CoreferenceDocument:
             offsets += [(start + first, start + after) for first, after in token_offsets(sentence, words)]
     if not tokens:
         raise ValueError(f"{first_token(line)} has no tokens; expected the sentences of a document")
-    document = _document(tokens, [_NOBODY] * sum(map(len, tokens)), name=_TEXT)
-    return replace(document, located=LocatedTokens(line, offsets))
+    return _document(_TEXT, tokens, [_NOBODY] * sum(map(len, tokens)), LocatedTokens(line, offsets))
 
 
 def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
@@ -114,11 +112,10 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
         raise ValueError(
             f"there are {len(speakers)} speakers but {len(tokens)} sentences; expected one speaker per sentence"
         )
-    repeated = [[speaker] * len(sentence) for speaker, sentence in zip(speakers, tokens, strict=True)]
-    document = _document(tokens, list(chain.from_iterable(repeated)), name=name)
+    repeated = [speaker for speaker, sentence in zip(speakers, tokens, strict=True) for _ in sentence]
     flat = list(chain.from_iterable(tokens))
     text = text_of_tokens(values, flat)
-    return document if text is None else replace(document, located=LocatedTokens.of(flat, text))
+    return _document(name, tokens, repeated, None if text is None else LocatedTokens.of(flat, text))
 
 
 def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
@@ -140,8 +137,10 @@ def result(example: CoreferenceDocument, prediction: Clusters) -> ResolvedDocume
     return ResolvedDocument(example.name, located.text, example.sentences, clusters)
 
 
-def _document(sentences: list[list[str]], speakers: list[str], *, name: str) -> CoreferenceDocument:
-    return CoreferenceDocument(name=name, part=0, sentences=sentences, speakers=speakers, clusters=[])
+def _document(
+    name: str, sentences: list[list[str]], speakers: list[str], located: LocatedTokens | None
+) -> CoreferenceDocument:
+    return CoreferenceDocument(name, part=0, sentences=sentences, speakers=speakers, clusters=[], located=located)
 
 
 def _texts(value: object, *, what: str, kind: str) -> list[str]:

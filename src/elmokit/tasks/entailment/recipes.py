@@ -14,7 +14,7 @@ _CPU_ELMO = replace(_ELMO, layer_norm=False, rescale=True, dropout_rate=0.2)
 
 @dataclass(frozen=True)
 class EntailmentConfig:
-    """Sizes of the classifier."""
+    """Sizes of the classifier; the widths are those of P and of Chen et al. (2017), section 5, the rates those of P."""
 
     encoder_dim: int = 300
     """Width of the first biLSTM, per direction."""
@@ -41,13 +41,7 @@ def paper() -> TaskConfig:
     """ESIM (Chen et al., 2017) as in P; give GloVe's 300-d vectors (840B)."""
     return TaskConfig(
         model=EntailmentConfig(
-            encoder_dim=300,  # P and Chen, section 5, as the other widths
-            projection_dim=300,
-            inference_dim=300,
-            hidden_dim=300,
-            lstm_dropout_rate=0.5,  # P
             attention_dropout_rate=0.5,  # P has it with ELMo alone; here it is the same for both
-            output_dropout_rate=0.5,  # P
         ),
         inputs=InputConfig(
             word_dim=300,  # P
@@ -84,15 +78,9 @@ def cpu() -> TaskConfig:
             inference_dim=64,
             hidden_dim=64,
             lstm_dropout_rate=0.1,
-            attention_dropout_rate=0.0,
             output_dropout_rate=0.1,
         ),
-        inputs=replace(
-            recipe.inputs,
-            word_dim=50,
-            min_word_count=2,
-            elmo=_CPU_ELMO,
-        ),
+        inputs=replace(recipe.inputs, word_dim=50, min_word_count=2, elmo=_CPU_ELMO),
         training=replace(
             recipe.training,
             learning_rate=0.002,

@@ -16,7 +16,7 @@ _ELMO = ElmoInput(
 
 @dataclass(frozen=True)
 class QuestionAnsweringConfig:
-    """Sizes of the network, and limits of what it reads and gives."""
+    """Sizes of the network, and limits of what it reads and gives; the defaults are those of O without ELMo."""
 
     hidden_dim: int = 100
     """Width of every biGRU, per direction; the dense layers are twice as wide."""
@@ -37,11 +37,7 @@ class QuestionAnsweringConfig:
 def paper() -> TaskConfig:
     """BiDAF with self-attention; give GloVe's 300-d vectors (840B)."""
     return TaskConfig(
-        model=QuestionAnsweringConfig(
-            hidden_dim=90,  # O with ELMo; 100 without: here it is the same for both
-            dropout_rate=0.2,  # O
-            max_answer_tokens=17,  # O
-        ),
+        model=QuestionAnsweringConfig(hidden_dim=90),  # O with ELMo; 100 without: here it is the same for both
         inputs=InputConfig(
             word_dim=300,  # O
             train_word_vectors=False,  # O

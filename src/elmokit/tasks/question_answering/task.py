@@ -67,7 +67,6 @@ def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading
     """
     reading = Reading[Question]([])
     num_answers = num_misplaced = 0
-    cut = _PassageCutter(config.max_train_tokens)
     for question in _questions(path):
         num_answers += len(question.answers)
         num_misplaced += sum(answer.is_misplaced for answer in question.answers)
@@ -77,7 +76,7 @@ def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading
             reading.skipped["questions whose answer is not at its answer_start"] += 1
         elif all(answer.span is None for answer in question.answers):
             reading.skipped["questions whose answer no token covers"] += 1
-        elif (shorter := cut(question)) is None:
+        elif (shorter := _cut(question, config.max_train_tokens, before=reading.examples)) is None:
             reading.skipped[f"questions with an answer beyond the first {config.max_train_tokens} tokens"] += 1
         else:
             reading.examples.append(shorter)
@@ -160,26 +159,20 @@ def _questions(path: Path) -> Iterable[Question]:
     return read_questions(path.with_name(parts["file"]), articles=slice(first, end))
 
 
-class _PassageCutter:
-    """Cuts each passage once, so that its questions still share it."""
+def _cut(question: Question, max_tokens: int, *, before: list[Question]) -> Question | None:
+    """The question about the first tokens of its passage, with the answers in them; None if none is left.
 
-    def __init__(self, max_tokens: int) -> None:
-        self.max_tokens = max_tokens
-        self.whole: Passage | None = None
-        self.cut: Passage | None = None
-
-    def __call__(self, question: Question) -> Question | None:
-        """The question with the answers that are left after the cut; None if none is left."""
-        passage = question.passage
-        if self.max_tokens == 0 or len(passage.tokens) <= self.max_tokens:
-            return question
-        if passage is not self.whole or self.cut is None:
-            self.whole = passage
-            self.cut = replace(
-                passage, tokens=passage.tokens[: self.max_tokens], offsets=passage.offsets[: self.max_tokens]
-            )
-        answers = [answer for answer in question.answers if answer.span and answer.span[1] < self.max_tokens]
-        return replace(question, passage=self.cut, answers=answers) if answers else None
+    before: the examples so far; questions about the same passage still share it.
+    """
+    passage = question.passage
+    if max_tokens == 0 or len(passage.tokens) <= max_tokens:
+        return question
+    answers = [answer for answer in question.answers if answer.span and answer.span[1] < max_tokens]
+    if before and before[-1].passage.text is passage.text:
+        passage = before[-1].passage
+    else:
+        passage = replace(passage, tokens=passage.tokens[:max_tokens], offsets=passage.offsets[:max_tokens])
+    return replace(question, passage=passage, answers=answers) if answers else None
 
 
 @dataclass(frozen=True, repr=False)

@@ -114,11 +114,6 @@ Network = BCN | BiLSTMClassifier | CNNClassifier
 NETWORKS: dict[str, type[Network]] = {"bcn": BCN, "bilstm": BiLSTMClassifier, "cnn": CNNClassifier}
 
 
-def new_network(config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> Network:
-    """The network that the config names, with fresh weights."""
-    return NETWORKS[config.classifier](config, input_dim=input_dim, output_dim=output_dim, num_labels=num_labels)
-
-
 def _described(text: LabelledText) -> str:
     return first_token(" ".join(text.tokens))
 

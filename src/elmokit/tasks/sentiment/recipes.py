@@ -19,7 +19,10 @@ _CPU_ELMO = replace(_ELMO, rescale=True, dropout_rate=0.5)  # ours
 
 @dataclass(frozen=True)
 class SentimentConfig:
-    """What is read from the trees of the Stanford Sentiment Treebank, and the sizes of the classifier."""
+    """What is read from the trees of the Stanford Sentiment Treebank, and the sizes of the classifier.
+
+    The defaults of bcn are those of A; the paper has the widths of 300 too.
+    """
 
     num_classes: int = 5
     """Number of classes read from trees: 5, or 2, without the neutral ones. The labels of a table are its classes."""
@@ -39,15 +42,16 @@ class SentimentConfig:
     integrator_dim: int = 300
     """Width of the biLSTM over the biattention, per direction; only bcn uses this field and those below."""
     maxout_dims: tuple[int, int] = (1200, 600)
-    """Widths of the two maxout layers before the last one, which is a maxout layer too."""
+    """Widths of the two maxout layers before the last one, which is a maxout layer too (A, after McCann et al., 2017);
+    the paper has two ReLU layers here."""
     maxout_pool_size: int = 4
     """Number of linear functions whose maximum is one output of a maxout layer."""
     input_dropout_rate: float = 0.25
-    """Dropout of the tokens' vectors."""
+    """Dropout of the tokens' vectors; in A 0.5 with ELMo, here the same for both."""
     projection_dropout_rate: float = 0.25
     """Dropout after the ReLU layer."""
     integrator_dropout_rate: float = 0.1
-    """Dropout after the second biLSTM."""
+    """Dropout after the second biLSTM; A applies it to the pools, which come after."""
     output_dropout_rates: tuple[float, float] = (0.2, 0.3)
     """Dropout after the first and the second maxout layer; bilstm and cnn use the first rate before their linear
     layer."""
@@ -70,21 +74,7 @@ class SentimentConfig:
 def paper() -> TaskConfig:
     """BCN, trained on the phrases of the trees; give a file of 300-d vectors (A: GloVe 840B)."""
     return TaskConfig(
-        model=SentimentConfig(
-            num_classes=5,  # paper
-            phrases=True,  # paper
-            min_phrase_tokens=4,  # paper; A has all
-            classifier="bcn",  # paper
-            projection_dim=300,  # paper and A, as the other widths of 300
-            encoder_dim=300,
-            integrator_dim=300,
-            maxout_dims=(1200, 600),  # A, after McCann et al. (2017); the paper has two ReLU layers here
-            maxout_pool_size=4,  # A
-            input_dropout_rate=0.25,  # A, and 0.5 with ELMo: here it is the same for both
-            projection_dropout_rate=0.25,  # A
-            integrator_dropout_rate=0.1,  # A, which applies it to the pools; here it comes before them
-            output_dropout_rates=(0.2, 0.3),  # A
-        ),
+        model=SentimentConfig(min_phrase_tokens=4),  # paper; A has all
         inputs=InputConfig(
             word_dim=300,  # A
             train_word_vectors=False,  # A

@@ -53,10 +53,10 @@ def symbols(examples: Iterable[LabelledText]) -> list[str]:
 
 
 def build(config: SentimentConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-    from elmokit.tasks.sentiment.model import SentimentClassifier, new_network
+    from elmokit.tasks.sentiment.model import NETWORKS, SentimentClassifier
 
-    network = new_network(config, input_dim=inputs.input_dim, output_dim=inputs.output_dim, num_labels=len(symbols))
-    return SentimentClassifier(network, inputs=inputs, labels=symbols)
+    sizes = {"input_dim": inputs.input_dim, "output_dim": inputs.output_dim, "num_labels": len(symbols)}
+    return SentimentClassifier(NETWORKS[config.classifier](config, **sizes), inputs=inputs, labels=symbols)
 
 
 def score(examples: Sequence[LabelledText], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
