@@ -16,7 +16,7 @@ from elmokit.tasks.entailment.reader import read_sentence_pairs
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.semantic_roles.reader import RoleSentence, read_role_sentences
-from elmokit.tasks.sentiment.reader import FIVE_CLASSES, read_labelled_texts, read_trees
+from elmokit.tasks.sentiment.reader import FIVE_CLASSES, read_texts
 from paper.data_folders import unpacked
 
 DATA = Path(__file__).parents[2] / ".data" / "tasks"
@@ -58,13 +58,13 @@ def questions(path: Path) -> list[int]:
 
 def trees(path: Path) -> list[int]:
     """Sentences of each class, phrases, and sentences of two classes."""
-    classes = Counter(text.label for text in read_trees(path))
-    binary = sum(text.label is not None for text in read_trees(path, num_classes=2))
-    return [*(classes[label] for label in FIVE_CLASSES), sum(1 for _ in read_trees(path, phrases=True)), binary]
+    classes = Counter(text.label for text in read_texts(path))
+    binary = sum(text.label is not None for text in read_texts(path, num_classes=2))
+    return [*(classes[label] for label in FIVE_CLASSES), sum(1 for _ in read_texts(path, phrases=True)), binary]
 
 
 def nsmc(path: Path) -> list[int]:
-    return [Counter(text.label for text in read_labelled_texts(path))[label] for label in "01"]
+    return [Counter(text.label for text in read_texts(path))[label] for label in "01"]
 
 
 @pytest.mark.parametrize(

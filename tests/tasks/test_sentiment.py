@@ -9,7 +9,7 @@ from torch import Tensor
 
 from elmokit.tasks.inputs import EncodedTokens
 from elmokit.tasks.sentiment.model import CNNClassifier
-from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_labelled_texts, read_trees
+from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_texts
 from elmokit.tasks.sentiment.recipes import SentimentConfig
 from elmokit.tasks.sentiment.task import TASK
 from elmokit.tasks.task_model import LabelPrediction
@@ -22,11 +22,7 @@ TREES = """(3 (2 It) (4 (2 's) (3 good)))
 
 
 def trees(path: Path, **options: object) -> list[tuple[str, str | None]]:
-    return [(" ".join(text.tokens), text.label) for text in read_trees(path, **options)]
-
-
-def texts(path: Path, **options: object) -> list[LabelledText]:
-    return list(read_labelled_texts(path, **options))
+    return [(" ".join(text.tokens), text.label) for text in read_texts(path, **options)]
 
 
 def test_reads_the_sentences_and_the_phrases_of_trees(write):
@@ -50,8 +46,6 @@ def test_with_two_classes_what_is_neutral_has_no_label(write):
     assert [label for _, label in trees(path, num_classes=2)] == ["negative", "negative", None, "positive", "positive"]
     with pytest.raises(ValueError, match="num_classes is 3; expected 5, or 2"):
         trees(path, num_classes=3)
-    with pytest.raises(ValueError, match="data has no trees"):
-        trees(write("\n \n"))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +81,9 @@ def test_refuses_what_is_no_tree(write, tree: str, message: str):
     ],
 )
 def test_reads_tables(write, table: str, expected: list[LabelledText]):
-    assert texts(write(table)) == expected
+    assert list(read_texts(write(table))) == expected
     with pytest.raises(ValueError, match="data, line 2: the label is ''; expected one"):
-        texts(write("text\tlabel\na\t\n"))
+        trees(write("text\tlabel\na\t\n"))
 
 
 TWO_TREES = "(3 (2 It) (4 (2 's) (3 good)))\n(2 (2 so) (2 so))\n"

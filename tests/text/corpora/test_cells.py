@@ -4,7 +4,7 @@ import pytest
 
 from elmokit.tasks.named_entities.reader import read_tagged_sentences
 from elmokit.tasks.semantic_roles.reader import read_role_sentences
-from elmokit.tasks.sentiment.reader import read_labelled_texts
+from elmokit.tasks.sentiment.reader import read_texts
 from elmokit.text.corpora import cells
 from elmokit.text.corpora.cells import TREEBANK_MARKS, plain_token, refuse_json, whole_number
 from elmokit.text.corpora.conll2012 import read_conll2012
@@ -27,7 +27,7 @@ def test_other_lines_pass(line: str):
 
 def test_readers_of_columns_and_tables_say_so(write):
     path = write(f"{LINE}\n{LINE}\n")
-    for read in (read_tagged_sentences, read_role_sentences, read_labelled_texts):
+    for read in (read_tagged_sentences, read_role_sentences, read_texts):
         with pytest.raises(ValueError, match="line 1: this is a line of JSON; expected .*--input-kind json"):
             list(read(path))
     with pytest.raises(ValueError, match="line 1: this is a line of JSON; expected '#begin document"):

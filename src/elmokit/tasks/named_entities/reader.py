@@ -40,8 +40,8 @@ LONGEST_SENTENCE = 1000
 """Tokens of the only sentence of a file; with more, blank lines are missing rather."""
 
 
-def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL") -> Iterator[TaggedSentence]:
-    """Read the first column as token and the last one as its tag, in any scheme; yield tags in `scheme`.
+def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSentence]:
+    """Read the first column as token and the last one as its tag, in any scheme; yield tags in BIOUL.
 
     Spans are read as conlleval reads them, so no tag is illegal, and IOB1 and BIO (IOB2) give the same spans. A line
     of `-DOCSTART-` ends a sentence and is not a token. `tags_from_spans` documents the schemes.
@@ -54,9 +54,9 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
     if first_line.startswith(_KLUE_NER):
-        sentences = _of_characters(_tagged_characters(lines, name=name), scheme)
+        sentences = _of_characters(_tagged_characters(lines, name=name))
     else:
-        sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)), scheme)
+        sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)))
     sentence, num_sentences = None, 0
     for sentence in sentences:
         num_sentences += 1
@@ -67,7 +67,7 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
         warn_caller(f"{name} is one sentence of {len(sentence.tokens):,} tokens; a blank line ends a sentence")
 
 
-def _of_columns(sentences: Iterable[ColumnSentence], scheme: str) -> Iterator[TaggedSentence]:
+def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]:
     first: ColumnSentence | None = None
     columns: dict[str, int] = {}
     for sentence in sentences:
@@ -75,7 +75,7 @@ def _of_columns(sentences: Iterable[ColumnSentence], scheme: str) -> Iterator[Ta
         _check_columns(sentence, first)
         _check_labels(sentence, columns)
         written = sentence.column(-1)
-        tags = tags_from_spans(_spans(written, sentence), num_tokens=len(sentence.rows), scheme=scheme)
+        tags = tags_from_spans(_spans(written, sentence), num_tokens=len(sentence.rows), scheme="BIOUL")
         document = f"{sentence.name} {sentence.document}" if sentence.document else ""
         yield TaggedSentence(tokens=sentence.column(0), tags=tags, written=written, document=document)
 
@@ -97,13 +97,13 @@ def _tagged_characters(lines: Iterable[str], *, name: str) -> Iterator[ColumnSen
             rows = []
 
 
-def _of_characters(sentences: Iterable[ColumnSentence], scheme: str) -> Iterator[TaggedSentence]:
+def _of_characters(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]:
     for sentence in sentences:
         text = "".join(sentence.column(0))
         tokens = tokenize(text)
         if tokens:
             spans = list(_of_tokens(_spans(sentence.column(1), sentence), token_offsets(text, tokens)))
-            tags, written = (tags_from_spans(spans, num_tokens=len(tokens), scheme=each) for each in (scheme, "BIO"))
+            tags, written = (tags_from_spans(spans, num_tokens=len(tokens), scheme=each) for each in ("BIOUL", "BIO"))
             yield TaggedSentence(tokens=tokens, tags=tags, written=written, text=text)
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from elmokit.files.lines import read_lines
+from elmokit.files.lines import lines_and_first
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
 
 FIVE_CLASSES = ("very negative", "negative", "neutral", "positive", "very positive")
-TWO_CLASSES = ("negative", "positive")
 
 _COLUMNS = (("text", "document", "sentence", "review"), ("label", "sentiment"))
 _CLASSES: dict[int, tuple[str | None, ...]] = {
@@ -37,46 +36,35 @@ class LabelledText:
     from a tree."""
 
 
-def read_trees(
-    path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False, lines: Iterable[str] | None = None
-) -> Iterator[LabelledText]:
-    """Read one tree per line, `(3 (2 It) (4 (2 's) (4 good)))`; yield its sentence, or with `phrases` all its phrases.
+def read_texts(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False) -> Iterator[LabelledText]:
+    """Read trees if the first line opens a bracket, otherwise a table with a header.
 
-    The labels are `FIVE_CLASSES` (0 to 4 in the file) or `TWO_CLASSES`. Phrases may be repeated; the sentence comes
-    first. Tokens become plain (`plain_token`). Blank lines are skipped.
-    lines: those of the file, if they are being read already.
+    Trees are one per line, `(3 (2 It) (4 (2 's) (4 good)))`; each gives its sentence, or with `phrases` all its
+    phrases, which may be repeated; the sentence comes first. The labels are `FIVE_CLASSES` (0 to 4 in the file), or for
+    two classes negative and positive. Tokens become plain (`plain_token`). Blank lines are skipped.
+    In a table, the text is in the column text, document, sentence or review, the label in the column label or
+    sentiment. `tokenize` makes the tokens; a text may have none, as some of NSMC.
+
     Raises ValueError, with the file and the line, for brackets that do not pair or hold no word, other labels, text
-    outside the brackets, and a file without trees.
+    outside the brackets, rows that are shorter or longer than the header, an empty label, and a file without texts.
     """
+    name = os.fspath(path)
+    lines, first = lines_and_first(path)
+    if not first.lstrip().startswith("("):
+        for where, (text, label) in table_rows(lines, name=name, columns=_COLUMNS):
+            if not label:
+                raise ValueError(f"{where}: the label is {first_token(label)}; expected one")
+            yield LabelledText(tokenize(text), label)
+        return
     if num_classes not in _CLASSES:
         raise ValueError(f"num_classes is {num_classes}; expected 5, or 2 (without neutral)")
     labels = _CLASSES[num_classes]
-    name = os.fspath(path)
-    empty = True
-    for number, line in enumerate(lines or read_lines(path), start=1):
+    for number, line in enumerate(lines, start=1):
         if line.strip():
-            empty = False
             nodes = _nodes(line, line_name=f"{name}, line {number}")
             _, sentence = nodes[0]
             for label, tokens in nodes if phrases else nodes[:1]:
                 yield LabelledText(tokens, labels[label], sentence=sentence)
-    if empty:
-        raise ValueError(f"{name} has no trees; expected lines such as '(3 (2 It) (4 (2 's) (4 good)))'")
-
-
-def read_labelled_texts(path: str | os.PathLike[str], *, lines: Iterable[str] | None = None) -> Iterator[LabelledText]:
-    """Read a table with a header; `tokenize` makes the tokens.
-
-    The text is in the column text, document, sentence or review, the label in the column label or sentiment.
-    lines: those of the file, if they are being read already.
-
-    A text may have no tokens, as some of NSMC. Raises ValueError, with the file and the line, for rows that are shorter
-    or longer than the header, an empty label, and a file without texts.
-    """
-    for where, (text, label) in table_rows(lines or read_lines(path), name=os.fspath(path), columns=_COLUMNS):
-        if not label:
-            raise ValueError(f"{where}: the label is {first_token(label)}; expected one")
-        yield LabelledText(tokenize(text), label)
 
 
 # kinds of neighbours that put a word and something else into the same brackets

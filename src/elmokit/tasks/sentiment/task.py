@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
-from elmokit.files.lines import lines_and_first
 from elmokit.metrics.labels import score_labels
 from elmokit.system.messages import first_token
-from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
+from elmokit.tasks.sentiment.reader import LabelledText, read_texts
 from elmokit.tasks.sentiment.recipes import RECIPES, SentimentConfig
 from elmokit.tasks.task import Prediction, Reading, Task, find_splits, own_tokens, shortened, shown_labels
 from elmokit.text.tokenizer import tokenize
@@ -31,12 +30,9 @@ _FILES = (
 
 
 def read(path: Path, config: SentimentConfig, training: bool) -> Reading[LabelledText]:
-    """Read trees if the first line opens a bracket, otherwise a table.
-
-    Phrases are read only for training. Texts that have none of the classes, or no tokens, are skipped.
-    """
+    """Read phrases of trees only for training. Texts that have none of the classes, or no tokens, are skipped."""
     reading = Reading[LabelledText]([])
-    for text in _texts(path, config, training):
+    for text in read_texts(path, num_classes=config.num_classes, phrases=training and config.phrases):
         if text.label is None:
             reading.skipped["neutral"] += 1
         elif not text.tokens:
@@ -94,13 +90,6 @@ def result(example: LabelledText, prediction: LabelPrediction) -> TextSentiment:
 def _sentence(text: LabelledText) -> tuple[str, ...]:
     """The words that a sentence shares with its phrases, and with its copies; those of a text that is from no tree."""
     return tuple(text.sentence or text.tokens)
-
-
-def _texts(path: Path, config: SentimentConfig, training: bool) -> Iterator[LabelledText]:
-    lines, first = lines_and_first(path)
-    if first.lstrip().startswith("("):
-        return read_trees(path, num_classes=config.num_classes, phrases=training and config.phrases, lines=lines)
-    return read_labelled_texts(path, lines=lines)
 
 
 @dataclass(frozen=True, repr=False)
