@@ -19,7 +19,7 @@ from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_leng
 from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import FormatError
-from elmokit.vectors.word_vector_source import WordVectorSource
+from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.cove_training import ENCODER_FILE
 from paper.comparators.translation import new_encoder
 

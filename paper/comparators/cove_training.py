@@ -22,7 +22,7 @@ from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
-from elmokit.vectors.word_vector_source import WordVectorSource
+from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.run_folder import check_config, comparator_run, update
 from paper.comparators.translation import Translator, bleu, new_encoder
 

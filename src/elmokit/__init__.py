@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from elmokit.vectors.jobs.embed_file import embed_file
     from elmokit.vectors.jobs.proteins import embed_fasta, protein_vectors
     from elmokit.vectors.jobs.types import embed_types
-    from elmokit.vectors.save_vectors import save_vectors
+    from elmokit.vectors.npy import save_vectors
 
 __all__ = [
     "BiLM",
@@ -114,7 +114,7 @@ _HOMES = {
     "protein_vectors": "elmokit.vectors.jobs.proteins:protein_vectors",
     "resume_pretraining": "elmokit.pretraining.train:resume_pretraining",
     "resume_task": "elmokit.tasks.train:resume_task",
-    "save_vectors": "elmokit.vectors.save_vectors:save_vectors",
+    "save_vectors": "elmokit.vectors.npy:save_vectors",
     "semantic_change": "elmokit.analysis.semantic_change.change:semantic_change",
     "split_sentences": "elmokit.text.tokenizer:split_sentences",
     "task_recipe": "elmokit.tasks.all_tasks:task_recipe",

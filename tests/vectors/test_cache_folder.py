@@ -8,13 +8,7 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.system.python import default_cache
-from elmokit.vectors.cache_folder import (
-    cache_limit,
-    cached_models,
-    cached_pieces,
-    clear_cache,
-    make_room,
-)
+from elmokit.vectors.cache_folder import cache_limit, cached_models, cached_pieces, clear_cache, make_room
 
 DAY = 86_400
 
@@ -108,15 +102,17 @@ def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch):
             cache_limit()
 
 
-def test_the_default_folder_is_that_of_elmokit_or_of_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setenv("ELMOKIT_CACHE", str(tmp_path / "ours"))
-    assert default_cache() == tmp_path / "ours"
-    monkeypatch.delenv("ELMOKIT_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "elmokit"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert default_cache() == tmp_path / ".cache" / "elmokit"
+@pytest.mark.parametrize(
+    ("variable", "folder"),
+    [("ELMOKIT_CACHE", "."), ("XDG_CACHE_HOME", "elmokit"), ("HOME", ".cache/elmokit")],
+)
+def test_the_default_folder_is_that_of_elmokit_or_of_the_platform(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, folder: str
+):
+    for name in ("ELMOKIT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, str(tmp_path))
+    assert default_cache() == tmp_path / folder
 
 
 def test_the_verb_shows_and_clears(folder: Path, capsys: pytest.CaptureFixture[str]):

@@ -49,6 +49,9 @@ def test_what_was_written_is_read_sentence_by_sentence(tmp_path: Path, ending: s
         np.testing.assert_array_equal(ours, stored[number])
     with pytest.raises(IndexError, match=r"has 3 sentences; there is no sentence 3"):
         stored[3]
+    packed = pickle.dumps(stored)  # a copy for another process opens the file again
+    assert flat.tobytes() not in packed
+    np.testing.assert_array_equal(pickle.loads(packed)[2], stored[2])
 
 
 @pytest.mark.parametrize("ending", [".npz", ".npy", ".safetensors"])
@@ -95,22 +98,11 @@ def test_a_dump_of_allennlp_is_read(tmp_path: Path):
     assert len(stored) == 12 and stored[11].shape == (3, 11, 4) and stored[11][0, 0, 0] == 11
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_a_copy_for_another_process_opens_the_file_again(tmp_path: Path, ending: str):
-    stored = load_vectors(written(tmp_path, ending))
-    packed = pickle.dumps(stored)
-    assert vectors().tobytes() not in packed
-    np.testing.assert_array_equal(pickle.loads(packed)[0], stored[0])
-
-
 def test_sentences_are_those_of_the_text_next_to_the_file(tmp_path: Path):
     stored = load_vectors(written(tmp_path, ".npz"))
     assert stored.sentences() is None
     stored.text_path.write_text("the cat\n\na b c\n")
     assert stored.sentences() == [["the", "cat"], [], ["a", "b", "c"]]
-    stored.text_path.write_text("the cat\n\na b\n")
-    with pytest.raises(ValueError, match=r"v.txt: line 3: has 2 tokens, but v.npz 3 vectors: 'a' \.\.\."):
-        stored.sentences()
 
 
 def test_only_vectors_are_recognised(tmp_path: Path, tiny_bilms: tuple[Path, Path]):
@@ -131,11 +123,7 @@ def test_only_vectors_are_recognised(tmp_path: Path, tiny_bilms: tuple[Path, Pat
         load_vectors(tmp_path / "weights.hdf5")
     with pytest.raises(FileNotFoundError, match=r"nothing.npy: there is no such file"):
         load_vectors(tmp_path / "nothing.npy")
-
-
-def test_contents_count_and_not_the_name(tmp_path: Path):
-    path = written(tmp_path, ".npz")
-    np.testing.assert_array_equal(load_vectors(path.rename(tmp_path / "v.vectors"))[2], vectors()[2:].swapaxes(0, 1))
+    assert len(load_vectors((tmp_path / "v.npz").rename(tmp_path / "v.vectors"))) == 3
     (tmp_path / "v.vectors").rename(tmp_path / "v.npy")
     with pytest.raises(ValueError, match=r"v.npy: has the contents of a .npz file; rename it"):
         load_vectors(tmp_path / "v.npy")
@@ -155,6 +143,13 @@ def npz_with(path: Path, *, compression: int = zipfile.ZIP_STORED, **entries: by
     return path
 
 
+def with_entry_beyond_the_end(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    entry = content.rindex(b"PK\x01\x02")  # of `about`, in the archive's directory
+    struct.pack_into("<I", content, entry + 42, 0xFFFFFF)  # its offset
+    path.write_bytes(content)
+
+
 OBJECTS = npy_bytes(np.array([{}], dtype=object), allow_pickle=True)
 CLAIM = npy_bytes(vectors()).replace(b"(5, 2, 3), ", b"(5, 2, 30), ")
 
@@ -164,15 +159,14 @@ CLAIM = npy_bytes(vectors()).replace(b"(5, 2, 3), ", b"(5, 2, 30), ")
     [
         (lambda path: npz_with(path, compression=zipfile.ZIP_DEFLATED), r"vectors: is compressed or encrypted"),
         (lambda path: npz_with(path, vectors=OBJECTS), r"v.npz: vectors: is an array of object"),
-        (lambda path: npz_with(path, offsets=OBJECTS), r"v.npz: offsets: is an array of object"),
         (lambda path: npz_with(path, vectors=CLAIM), r"v.npz: vectors: is not a NumPy array, or is cut short"),
-        (lambda path: npz_with(path, vectors=b"text"), r"v.npz: vectors: is not a NumPy array"),
         (lambda path: npz_with(path, offsets=npy_bytes(np.array([0, 4, 2, 5]))), r"npz: offsets: goes from 0 to 5"),
         (lambda path: npz_with(path, offsets=npy_bytes(np.zeros(0, int))), r"offsets: has int64 of shape \(0,\)"),
         (lambda path: npz_with(path, about=npy_bytes(np.zeros(3))), r"v.npz: about: has float64 of shape \(3,\)"),
         (lambda path: npz_with(path, about=npy_bytes(np.array("no JSON"))), r"v.npz: about: is not valid JSON"),
         (lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))), "field about.layers: is a number"),
         (lambda path: npz_with(path, about=npy_bytes(np.array("x" * 200_000))), r"v.npz: about: has <U200000"),
+        (with_entry_beyond_the_end, r"v.npz: about: is not where the archive's directory says"),
         (lambda path: path.write_bytes(path.read_bytes()[:-30]), r"v.npz: cannot be opened as a zip archive"),
         (lambda path: np.savez(path, vectors=vectors()), r"v.npz: offsets: is missing"),
         (lambda path: np.savez(path, vectors=vectors().astype(">f4"), offsets=OFFSETS), r"v.npz: vectors: has >f4"),
@@ -182,16 +176,6 @@ def test_damaged_archives_are_refused(tmp_path: Path, spoil: Callable[[Path], ob
     path = written(tmp_path, ".npz")
     spoil(path)
     with pytest.raises(ValueError, match=message):
-        load_vectors(path)
-
-
-def test_an_entry_beyond_the_end_of_its_archive_is_refused(tmp_path: Path):
-    path = written(tmp_path, ".npz")
-    content = bytearray(path.read_bytes())
-    entry = content.rindex(b"PK\x01\x02")  # of `about`, in the archive's directory
-    struct.pack_into("<I", content, entry + 42, 0xFFFFFF)  # its offset
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"v.npz: about: is not where the archive's directory says"):
         load_vectors(path)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.save_vectors import save_vectors
+from elmokit.vectors.npy import save_vectors
 
 SENTENCES = [["the", "cat"], [], ["밥"]]
 ARRAYS = [np.arange(12, dtype=np.float32).reshape(2, 2, 3), np.zeros((2, 0, 3)), np.full((2, 1, 3), 0.1)]
@@ -65,3 +65,10 @@ def test_vectors_of_another_width_or_beyond_float16_are_refused(tmp_path: Path, 
     with pytest.raises(ValueError, match=f"sentence 1.* {message}"):
         save_vectors(tmp_path / "v.npy", [["a"], ["b"]], [np.zeros((1, 4)), second])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("found", [1, "more"])
+def test_more_or_fewer_arrays_than_sentences_are_refused(tmp_path: Path, found: int | str):
+    arrays = [np.zeros((1, 4))] * (1 if found == 1 else 3)
+    with pytest.raises(ValueError, match=f"2 sentences, but {found} arrays; expected one for each"):
+        save_vectors(tmp_path / "v.npy", [["a"], ["b"]], arrays)

@@ -17,7 +17,7 @@ from elmokit.system.python import warn_caller
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.jobs.embed_file import EmbeddedFile
-from elmokit.vectors.save_vectors import save_vectors
+from elmokit.vectors.npy import save_vectors
 
 if TYPE_CHECKING:
     import numpy as np

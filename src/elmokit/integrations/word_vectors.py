@@ -10,7 +10,7 @@ import numpy as np
 
 from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.integrations.fasttext import looks_like_fasttext, read_fasttext
-from elmokit.vectors.word_vector_source import WordVectorSource
+from elmokit.vectors.file_vector_source import WordVectorSource
 
 if TYPE_CHECKING:
     from jaxtyping import Float32

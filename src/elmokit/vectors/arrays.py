@@ -6,7 +6,6 @@ Nothing is written through a memory map, because there a full disk is not an err
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -26,16 +25,6 @@ MAGIC = b"\x93NUMPY"
 _DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 
 
-@dataclass(frozen=True)
-class ArrayHeader:
-    """What a `.npy` file says about its array."""
-
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    num_bytes: int
-    """Bytes of the header, after which the array begins."""
-
-
 def write_header(file: IO[bytes], dtype: np.dtype[Any] | type[np.generic], shape: tuple[int, ...]) -> None:
     """Write the start of a `.npy` file, as `numpy.save` does."""
     npy.write_array_header_1_0(file, {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape})
@@ -48,8 +37,8 @@ def write_array(file: IO[bytes], array: Shaped[np.ndarray, "..."]) -> None:
         file.write(part.tobytes())
 
 
-def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None = None) -> ArrayHeader:
-    """Read the header of the array in the next `num_bytes` of `file`. Raises `FormatError` if they are something else.
+def map_npy_part(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None = None) -> Shaped[np.ndarray, "..."]:
+    """Map the array in the next `num_bytes` of `file`, read-only. Raises `FormatError` if they are something else.
 
     `path` and `part` name the array in errors. Arrays of Python objects are refused, so nothing is ever unpickled.
     """
@@ -65,8 +54,7 @@ def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None
             f"is an array of {dtype} of shape {shape}, which is not supported; expected numbers in rows",
             part=part,
         )
-    header_bytes = file.tell() - start
-    expected = header_bytes + prod(shape) * dtype.itemsize
+    expected = file.tell() - start + prod(shape) * dtype.itemsize
     if expected != num_bytes:
         raise FormatError(
             path,
@@ -74,17 +62,17 @@ def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None
             f"has {readable_bytes(num_bytes)}",
             part=part,
         )
-    return ArrayHeader(dtype, shape, header_bytes)
+    return map_array(path, dtype, shape, start=file.tell())
 
 
-def map_array(path: Path, header: ArrayHeader, *, start: int = 0) -> Shaped[np.ndarray, "..."]:
-    """Map an array read-only. Its header, which `read_header` has checked, begins at byte `start`."""
-    if 0 in header.shape or header.dtype.itemsize == 0:
+def map_array(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], *, start: int) -> Shaped[np.ndarray, "..."]:
+    """Map an array read-only; it is known to end before the file does."""
+    if 0 in shape or dtype.itemsize == 0:
         try:
-            return np.empty(header.shape, header.dtype)
+            return np.empty(shape, dtype)
         except ValueError as error:  # the size of the file does not bound the other dimensions
-            raise FormatError(path, f"has an array of shape {header.shape}: {error}") from None
-    return np.asarray(np.memmap(path, header.dtype, "r", offset=start + header.num_bytes, shape=header.shape))
+            raise FormatError(path, f"has an array of shape {shape}: {error}") from None
+    return np.asarray(np.memmap(path, dtype, "r", offset=start, shape=shape))
 
 
 def fits_float16(array: Float[np.ndarray, "..."]) -> bool:
@@ -100,5 +88,4 @@ def map_npy(path: Path) -> Shaped[np.ndarray, "..."]:
     if not path.is_file():  # opening a pipe would block
         raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as file:
-        header = read_header(path, file, num_bytes=os.fstat(file.fileno()).st_size)
-    return map_array(path, header)
+        return map_npy_part(path, file, num_bytes=os.fstat(file.fileno()).st_size)

@@ -55,7 +55,7 @@ def parquet_groups(path: Path) -> Groups:
         return Groups(path, "row group", schema, schema.names, sizes, column_of)
 
 
-def arrow_groups(path: Path) -> Groups:
+def _arrow_groups(path: Path) -> Groups:
     """The record batches of an Arrow file (IPC, also called Feather 2), which is memory-mapped."""
     arrow = pyarrow_module("pyarrow")
     with refused(path):
@@ -70,7 +70,7 @@ def arrow_groups(path: Path) -> Groups:
 
 def open_groups(path: Path) -> Groups:
     """The groups of an Arrow file, told by its first bytes, or else of a Parquet file."""
-    return arrow_groups(path) if _start(path) == ARROW_MAGIC else parquet_groups(path)
+    return _arrow_groups(path) if _start(path) == ARROW_MAGIC else parquet_groups(path)
 
 
 def is_table(path: Path) -> bool:

@@ -23,14 +23,7 @@ import numpy as np
 from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import FormatError
 from elmokit.text.alignment import token_offsets
-from elmokit.vectors.arrow_groups import (
-    Groups,
-    arrow_groups,
-    only_column,
-    parquet_groups,
-    parquet_writer,
-    pyarrow_module,
-)
+from elmokit.vectors.arrow_groups import Groups, only_column, open_groups, parquet_writer, pyarrow_module
 from elmokit.vectors.reader import read_about
 
 if TYPE_CHECKING:
@@ -62,21 +55,14 @@ def write_arrow(path: Path, stored: FlatVectors) -> None:
             file.write_batch(batch)
 
 
-def read_parquet(path: Path) -> TableVectors:
-    """Open a Parquet file of vectors. Raises `FormatError` if it is damaged or has no column `vectors`."""
-    return TableVectors(parquet_groups(path))
-
-
-def read_arrow(path: Path) -> TableVectors:
-    """Open an Arrow file of vectors. Raises `FormatError` if it is damaged or has no column `vectors`."""
-    return TableVectors(arrow_groups(path))
-
-
 class TableVectors:
-    """The arrays of a table; the group of rows that was asked for last is in memory."""
+    """The arrays of a Parquet or Arrow file; the group of rows that was asked for last is in memory.
 
-    def __init__(self, groups: Groups) -> None:
-        self._groups = groups
+    Raises `FormatError` if the file is damaged or has no column `vectors`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._groups = groups = open_groups(path)
         only_column(groups, ["vectors"])
         self.num_layers, self.dim = _depth_and_width(groups)
         metadata: dict[bytes, bytes] = groups.schema.metadata or {}

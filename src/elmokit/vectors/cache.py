@@ -71,7 +71,7 @@ class CachedActivations:
         self.num_layers = elmo.num_layers
         self.dim = elmo.dim
         self.max_bytes = cache_limit() if max_bytes is None else max_bytes
-        given_folder = folder
+        self._given_folder = folder
         if folder is None:
             held = ExitStack()
             folder = held.enter_context(temporary_folder(Path(tempfile.gettempdir()) / "elmokit-activations"))
@@ -79,7 +79,6 @@ class CachedActivations:
             weakref.finalize(self, held.close)
         exact = elmo.precision == "float32"
         self.folder = folder / VERSION / (elmo.fingerprint() + ("" if exact else f"-{elmo.precision}"))
-        self._given_folder = given_folder
         self._kept: dict[Key, tuple[Path, int]] = {}  # the piece that holds a sentence, and its number in it
         self._pieces: dict[Path, FlatVectors] = {}
         self._used: set[Path] = set()

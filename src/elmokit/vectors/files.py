@@ -23,12 +23,18 @@ from elmokit.files.hdf5 import SIGNATURE
 from elmokit.system.messages import FormatError
 from elmokit.vectors.arrays import MAGIC
 from elmokit.vectors.arrow_groups import ARROW_MAGIC, PARQUET_MAGIC
-from elmokit.vectors.arrow_layout import read_arrow, read_parquet, write_arrow, write_parquet
+from elmokit.vectors.arrow_layout import TableVectors, write_arrow, write_parquet
 from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
 from elmokit.vectors.npy import npy_files, read_npy, write_npy
-from elmokit.vectors.npz import read_npz, recognise_npz, write_npz
+from elmokit.vectors.one_file import (
+    read_npz,
+    read_safetensors,
+    recognise_npz,
+    recognise_safetensors,
+    write_npz,
+    write_safetensors,
+)
 from elmokit.vectors.reader import StoredVectors, VectorsFormat
-from elmokit.vectors.safetensors import read_safetensors, recognise_safetensors, write_safetensors
 from elmokit.vectors.text_tables import START_OF_TSV, read_tsv, write_tsv
 
 _START_BYTES = 1 << 16  # bytes at the start of a file that show its layout
@@ -46,8 +52,8 @@ FORMATS = (
     VectorsFormat((".npz",), recognise_npz, read_npz, write_npz),
     VectorsFormat((".npy",), _NPY, read_npy, write_npy, files=npy_files),
     VectorsFormat((".safetensors",), recognise_safetensors, read_safetensors, write_safetensors),
-    VectorsFormat((".parquet",), _PARQUET, read_parquet, write_parquet, holds_text=True, package="pyarrow"),
-    VectorsFormat((".arrow", ".feather"), _ARROW, read_arrow, write_arrow, holds_text=True, package="pyarrow"),
+    VectorsFormat((".parquet",), _PARQUET, TableVectors, write_parquet, holds_text=True, package="pyarrow"),
+    VectorsFormat((".arrow", ".feather"), _ARROW, TableVectors, write_arrow, holds_text=True, package="pyarrow"),
     VectorsFormat((".tsv",), _TSV, read_tsv, write_tsv, holds_text=True),
 )
 BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}

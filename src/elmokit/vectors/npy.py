@@ -5,18 +5,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
+from elmokit.files.locks import lock
+from elmokit.system.messages import first_token
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array, write_header
-from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
+from elmokit.vectors.reader import FlatVectors, checked_flat_vectors, tokens_path
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+_NOT_IN_A_TOKEN = re.compile("[ \\t\\r\\n\\0\\ud800-\\udfff]|^\\ufeff")
 
 
 def offsets_path(path: Path) -> Path:
@@ -46,6 +52,37 @@ def write_npy(path: Path, stored: FlatVectors) -> None:
                 write_array(file, array)
 
 
+def save_vectors(
+    path: str | Path, sentences: Sequence[Sequence[str]], layers: Iterable[Float[np.ndarray, "*L T E"]]
+) -> None:
+    """Write vectors of another system that the tasks can read instead of ELMo's; `load_vectors` reads them, too.
+
+    The files `NAME.npy`, `NAME.offsets.npy` and `NAME.txt` are written atomically.
+
+    layers: the vectors of each sentence in turn, (T,E) or (L,T,E); they are rounded to float16.
+
+    Raises ValueError for a path that does not end in `.npy`, a token that is empty or that a line of tokens cannot hold
+    (one with a space, for instance), more or fewer arrays than sentences, vectors whose shape does not fit their
+    sentence, and numbers that float16 cannot hold; OSError if the disk is full, and InUseError, an OSError, if another
+    process writes these files.
+    """
+    path = Path(path)
+    if path.suffix != ".npy":
+        raise ValueError(f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.txt")
+    for number, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise ValueError(f"sentence {number} is the string {first_token(sentence)}; expected a list of tokens")
+        if any(not token or _NOT_IN_A_TOKEN.search(token) for token in sentence):
+            raise ValueError(
+                "a token is empty or has a space, a tab, a line break, NUL, half of a character or, at its beginning, "
+                f"a byte order mark in it: {list(sentence)}"
+            )
+    with lock(path), atomic_write(path.with_suffix(".txt")) as text_path:
+        text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
+        write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])
+        tokens_path(path).unlink(missing_ok=True)  # of what was there before
+
+
 def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
     """Write both files in float16, one sentence at a time: its vectors (T,E) or (L,T,E), with T from `lengths`.
 
@@ -57,10 +94,10 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
     shape: tuple[int, ...] | None = None
     with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:
         with vectors_path.open("wb") as file:
-            following = iter(arrays)
-            for number, length in enumerate(lengths):
-                if (given := next(following, None)) is None:
-                    raise ValueError(f"{len(lengths)} sentences, but {number} arrays; expected one for each")
+            for number, (length, given) in enumerate(zip_longest(lengths, arrays)):
+                if given is None or length is None:
+                    found = number if given is None else "more"
+                    raise ValueError(f"{len(lengths)} sentences, but {found} arrays; expected one for each")
                 array = np.asarray(given)
                 if array.ndim not in (2, 3):
                     raise ValueError(f"sentence {number} has vectors of shape {array.shape}; expected (T,E) or (L,T,E)")
@@ -78,8 +115,6 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
                 if not fits_float16(rows):
                     raise ValueError(f"sentence {number}: its vectors are not finite, or beyond the range of float16")
                 file.write(rows.astype(np.float16).tobytes())
-            if next(following, None) is not None:
-                raise ValueError(f"{len(lengths)} sentences, but more arrays; expected one for each")
         if shape is None:
             raise ValueError("there are no sentences; expected at least one")
         with unfinished_offsets.open("wb") as file:

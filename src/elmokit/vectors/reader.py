@@ -139,18 +139,12 @@ class StoredVectors:
         """The files that hold the vectors: `path`, and `NAME.offsets.npy` in the `.npy` layout."""
         self._layout = layout
         self._arrays = layout.read(path)
+        self.num_layers = self._arrays.num_layers
+        """L; None if the arrays have no axis of layers."""
+        self.dim = self._arrays.dim
+        """Width of a vector, E."""
         self.about: dict[str, str] = dict(self._arrays.about)
         """How the vectors were computed: `model` (its fingerprint), `precision`, `layers`; empty for `.npy` files."""
-
-    @property
-    def num_layers(self) -> int | None:
-        """L; None if the arrays have no axis of layers."""
-        return self._arrays.num_layers
-
-    @property
-    def dim(self) -> int:
-        """Width of a vector, E."""
-        return self._arrays.dim
 
     @property
     def text_path(self) -> Path:

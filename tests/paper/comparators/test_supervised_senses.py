@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from elmokit.runs.optimizer_state import DivergenceError
-from elmokit.vectors import word_vector_source
-from elmokit.vectors.word_vector_source import WordVectorSource
+from elmokit.vectors import file_vector_source
+from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.ims import decayed_sum, train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
 from paper.probes.sense_corpora import Instance, SenseSentence, Word
@@ -90,9 +90,9 @@ def test_vectors_of_unseen_neighbours_decide(tmp_path: Path, monkeypatch: pytest
     model = train_ims(training(), vectors=WordVectorSource(tmp_path / "vectors.txt"), surrounding_words=False)
     asked = [sentence("cash", "its bank has cash"), sentence("stream", "its bank has stream")]
     reads: list[object] = []
-    read = word_vector_source.read_word_vectors
+    read = file_vector_source.read_word_vectors
     counted = lambda *given, **more: reads.append(given) or read(*given, **more)  # noqa: E731
-    monkeypatch.setattr(word_vector_source, "read_word_vectors", counted)
+    monkeypatch.setattr(file_vector_source, "read_word_vectors", counted)
     assert model.predict(asked, senses) == {"cash": "bank%money", "stream": "bank%river"}
     assert len(reads) == 1  # the file, for all sentences together
 

@@ -73,22 +73,18 @@ def test_what_is_there_is_not_computed_again(corpus: Path, tmp_path: Path):
     assert (tmp_path / "out" / "b-00000.parquet").stat().st_mtime_ns == before
 
 
-def test_files_of_another_job_are_refused(corpus: Path, tmp_path: Path):
-    embed_all(corpus, tmp_path / "out")
-    with pytest.raises(
-        ValueError, match=r"a-00000.parquet was made with a different layers \('top', now 'all'\); choose"
+def test_files_of_another_job_are_refused_and_a_group_without_rows_is_no_piece(corpus: Path, tmp_path: Path):
+    pq.write_table(pa.table({"text": ["a cat"], "title": ["dogs"]}), corpus / "a.parquet")
+    embed_all(corpus / "a.parquet", tmp_path / "out")
+    for settings, message in (
+        ({"layers": "all"}, r"a-00000.parquet was made with a different layers \('top', now 'all'\); choose"),
+        ({"column": "title"}, r"was made with a different column \('text', now 'title'\)"),
     ):
-        embed_all(corpus, tmp_path / "out", layers="all")
+        with pytest.raises(ValueError, match=message):
+            embed_all(corpus / "a.parquet", tmp_path / "out", **settings)
     pq.write_table(pa.table({"text": ["other"]}), corpus / "a.parquet")
     with pytest.raises(ValueError, match=r"a-00000.parquet was made with a different text"):
         embed_all(corpus, tmp_path / "out")
-
-
-def test_another_column_is_another_job_and_a_group_without_rows_none(tmp_path: Path):
-    pq.write_table(pa.table({"title": ["a cat", "dogs"], "body": ["b dog", "cats"]}), tmp_path / "in.parquet")
-    embed_all(tmp_path / "in.parquet", tmp_path / "out", column="title")
-    with pytest.raises(ValueError, match=r"was made with a different column \('title', now 'body'\)"):
-        embed_all(tmp_path / "in.parquet", tmp_path / "out", column="body")
     pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "empty.parquet")
     assert list_pieces(tmp_path / "empty.parquet", tmp_path / "other") == []
 

@@ -1,6 +1,5 @@
 """Proteins in FASTA files, with SeqVec's two kinds of vectors."""
 
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -29,13 +28,6 @@ def fasta(tmp_path: Path) -> Path:
     path = tmp_path / "proteins.fasta"
     path.write_text(TEXT)
     return path
-
-
-def test_records_are_read_plain_and_compressed(fasta: Path):
-    assert list(read_fasta(fasta)) == SEQUENCES
-    compressed = fasta.with_suffix(".fasta.gz")
-    compressed.write_bytes(gzip.compress(TEXT.encode()))
-    assert list(read_fasta(compressed)) == SEQUENCES
 
 
 @pytest.mark.parametrize(
@@ -70,24 +62,18 @@ def test_what_is_not_fasta_is_named_with_its_line(fasta: Path, text: str, reason
         list(read_fasta(fasta))
 
 
-def test_residues_are_sums_of_layers_and_a_protein_is_the_mean_of_its_residues(elmo: Elmo, fasta: Path):
-    found = list(protein_vectors(elmo, fasta))
-    assert [(protein.name, protein.sequence) for protein in found] == SEQUENCES
-    layers = elmo.encode([list("MKVLAA")], layers="all")[0]
-    assert np.allclose(found[0].layers, layers, atol=1e-6)
-    assert np.allclose(found[0].residues, layers[0] + layers[1] + layers[2], atol=1e-6)
-    assert np.allclose(found[0].protein, found[0].residues.mean(axis=0))
-    assert found[0].protein.shape == (elmo.dim,)
-
-
-def test_proteins_that_are_encoded_apart_have_the_same_vectors(
+def test_residues_are_sums_of_layers_and_a_protein_is_the_mean_of_its_residues(
     elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    together = list(protein_vectors(elmo, fasta))
-    monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 7)
-    apart = list(protein_vectors(elmo, fasta))
-    for one, other in zip(together, apart, strict=True):
-        assert np.allclose(one.layers, other.layers, atol=1e-6)
+    monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 7)  # each is encoded by itself
+    found = list(protein_vectors(elmo, fasta))
+    assert [(protein.name, protein.sequence) for protein in found] == SEQUENCES
+    together = elmo.encode([list(sequence) for _, sequence in SEQUENCES], layers="all")
+    for protein, layers in zip(found, together, strict=True):
+        assert np.allclose(protein.layers, layers, atol=1e-6)
+        assert np.allclose(protein.residues, layers[0] + layers[1] + layers[2], atol=1e-6)
+        assert np.allclose(protein.protein, protein.residues.mean(axis=0))
+        assert protein.protein.shape == (elmo.dim,)
 
 
 @pytest.fixture
@@ -128,25 +114,21 @@ def test_what_is_not_fasta_leaves_nothing(elmo: Elmo, fasta: Path):
     assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
-@pytest.mark.parametrize("per_protein", [False, True])
 def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
-    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch, per_protein: bool
+    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 5)
     whole, output = fasta.with_name("whole.npz"), fasta.with_name("out.npz")
-    embed_fasta(elmo, fasta, whole, per_protein=per_protein)
+    embed_fasta(elmo, fasta, whole, per_protein=True)
     with interrupted(after=1):
-        embed_fasta(elmo, fasta, output, per_protein=per_protein)
-    with pytest.raises(ValueError, match="add --resume, or resume=True, to continue it"):
-        embed_fasta(elmo, fasta, output, per_protein=per_protein)
+        embed_fasta(elmo, fasta, output, per_protein=True)
     with pytest.raises(ValueError, match="the interrupted job had a different per_protein"):
-        embed_fasta(elmo, fasta, output, per_protein=not per_protein, resume=True)
-    text = fasta.read_text()
-    fasta.write_text(text.replace("MKV", "MKL"))
+        embed_fasta(elmo, fasta, output, resume=True)
+    fasta.write_text(TEXT.replace("MKV", "MKL"))
     with pytest.raises(ValueError, match="the first 1 proteins are not those that the interrupted job embedded"):
-        embed_fasta(elmo, fasta, output, per_protein=per_protein, resume=True)
-    fasta.write_text(text)
-    embed_fasta(elmo, fasta, output, per_protein=per_protein, resume=True)
+        embed_fasta(elmo, fasta, output, per_protein=True, resume=True)
+    fasta.write_text(TEXT)
+    embed_fasta(elmo, fasta, output, per_protein=True, resume=True)
     assert output.read_bytes() == whole.read_bytes()
     assert output.with_name(f"{output.name}.names.txt").read_text() == "P1\nsecond\n"
 

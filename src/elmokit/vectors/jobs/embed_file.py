@@ -27,7 +27,7 @@ from elmokit.system.progress_bar import progress_bar
 from elmokit.vectors.arrow_groups import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.jobs.partial import FLOAT, PartialVectors
-from elmokit.vectors.jobs.sources import TextSource, open_source, read_once
+from elmokit.vectors.jobs.sources import open_source, read_once
 from elmokit.vectors.reader import Texts, sentences_path, tokens_path
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ def embed_file(
     raw_text = raw_text or split_sentences
     source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
     layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
-    is_text = isinstance(source, TextSource) and column is None
-    needs_tokens = not layout.holds_text and (raw_text or _has_other_text(output, input_path, is_text=is_text))
+    needs_tokens = not layout.holds_text and (raw_text or _has_other_text(output, input_path, is_text=source.is_text))
     beside: dict[Path, Callable[[Sentence], str]] = {}
     if needs_tokens:
         beside[tokens_path(output)] = lambda sentence: " ".join(sentence[1])

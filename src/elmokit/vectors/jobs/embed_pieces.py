@@ -19,7 +19,7 @@ from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import first_token
 from elmokit.vectors.arrow_groups import parquet_groups, parquet_writer, pyarrow_module
-from elmokit.vectors.arrow_layout import read_parquet, record_batches, table_schema
+from elmokit.vectors.arrow_layout import TableVectors, record_batches, table_schema
 from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
 from elmokit.vectors.jobs.sources import ColumnSource
 from elmokit.vectors.reader import FlatVectors, Texts
@@ -146,7 +146,7 @@ def _joined(others: Any, batch: Any) -> Any:
 
 
 def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
-    vectors = read_parquet(piece.output)
+    vectors = TableVectors(piece.output)
     for name, value in about.items():
         before = vectors.about.get(name)
         if before != value:

@@ -139,7 +139,9 @@ class PartialVectors:
         *lines, _torn = self._journal.read_bytes().split(b"\n")
         if len(lines) < 2:
             return False
-        self._end = self._read_end(lines[-1], number=len(lines))
+        where = f"{self._journal}, line {len(lines)}"
+        end = Fields(where, parse_json_object(lines[-1], where=where))
+        self._end = End(end.integer("lines"), end.integer("tokens"), end.text("digest"))
         if not resume:
             raise ValueError(
                 f"{self.folder} holds {self.num_lines:,} lines of an interrupted job; "
@@ -167,11 +169,6 @@ class PartialVectors:
                     f"{self.folder}: the interrupted job had a different {name} ({first_token(str(before))}, now "
                     f"{first_token(str(value))}); resume it as it was started, or delete the folder to start over"
                 )
-
-    def _read_end(self, line: bytes, *, number: int) -> End:
-        where = f"{self._journal}, line {number}"
-        fields = Fields(where, parse_json_object(line, where=where))
-        return End(fields.integer("lines"), fields.integer("tokens"), fields.text("digest"))
 
     def _write_line(self, record: Mapping[str, object]) -> None:
         with self._journal.open("ab") as file:

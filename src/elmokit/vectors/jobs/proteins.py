@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.lines import read_lines, shown_name
 from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, encoded, run
+from elmokit.vectors.jobs.sources import SentenceSource
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +60,7 @@ def protein_vectors(elmo: Elmo, path: str | os.PathLike[str]) -> Iterator[Protei
     ValueError, naming file and line, for what is not FASTA.
     """
     all_layers = functools.partial(elmo.encode, layers="all", show_progress_bar=False)
-    for block, arrays in encoded(elmo, all_layers, _protein_blocks(FastaSource(path))):
+    for block, arrays in encoded(elmo, all_layers, _protein_blocks(_proteins(path))):
         for protein, layers in zip(block, arrays, strict=True):
             yield ProteinVectors(_name(protein), "".join(protein[1]), layers)
 
@@ -94,7 +95,7 @@ def embed_fasta(
     chosen = "sum" if layers is None else as_layers(layers, top=elmo.config.num_layers)
     job = Job(
         elmo,
-        FastaSource(input_path),
+        SentenceSource(input_path, _proteins(input_path)),
         output,
         layers=chosen,
         settings={"per_protein": per_protein},
@@ -133,19 +134,15 @@ def _name(protein: Sentence) -> str:
     return protein[0].removeprefix(">").partition("\n")[0]
 
 
-@dataclass(frozen=True)
-class FastaSource:
-    """The proteins of a FASTA file (Pearson and Lipman, 1988); their residues are tokens."""
-
-    path: str | os.PathLike[str]
-
-    def __iter__(self) -> Iterator[Sentence]:
-        """The text is `>NAME`, a line end and the sequence."""
-        return ((f">{name}\n{sequence}", list(sequence)) for name, sequence in read_fasta(self.path))
+def _proteins(path: str | os.PathLike[str]) -> Iterator[Sentence]:
+    """The proteins of a FASTA file. The text is `>NAME`, a line end and the sequence; its residues are tokens."""
+    return ((f">{name}\n{sequence}", list(sequence)) for name, sequence in read_fasta(path))
 
 
 def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
-    """Name and sequence of each record of a file, plain, gzip or xz. Sequences are in upper case, without white space.
+    """Name and sequence of each record of a FASTA file (Pearson and Lipman, 1988), plain, gzip or xz.
+
+    Sequences are in upper case, without white space.
 
     The name is the second field of a header that begins with the code of a database (`>sp|P12345|...` is P12345, as
     SeqVec has it), and otherwise the first word of the header. A `*` at the end of a sequence, for the stop, is left

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from elmokit.files.lines import MAX_LINE_BYTES, shown_name, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
@@ -30,15 +30,15 @@ Sentence = tuple[str, list[str]]
 Block = list[Sentence]
 
 
-class SentenceSource(Protocol):
-    """The sentences of a file, in order."""
+@dataclass(frozen=True)
+class SentenceSource:
+    """The sentences of a file, in order. Reading them raises ValueError, with the place, for what is not a sentence."""
 
-    @property
-    def path(self) -> str | os.PathLike[str]: ...
-
-    def __iter__(self) -> Iterator[Sentence]:
-        """Raises ValueError, with the place, for a value that is not a sentence."""
-        ...
+    path: str | os.PathLike[str]
+    sentences: Iterable[Sentence]
+    column: str | None = None
+    is_text: bool = False
+    """Whether the sentences are the lines of the file."""
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def read_once(source: SentenceSource, *, folder: Path, unit: str) -> Generator[S
     with TemporaryFile(dir=folder) as file:
         num_sentences = num_tokens = 0
         with progress_bar(unit=f" {unit}", label="reading", keep=False, scale=True) as bar:
-            for sentence in source:
+            for sentence in source.sentences:
                 file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
                 num_sentences += 1
                 num_tokens += len(sentence[1])
@@ -78,7 +78,7 @@ class Sentences:
 
 def open_source(
     path: str | Path, *, raw_text: bool, column: str | None, split_sentences: bool = False
-) -> BookSource | ColumnSource | TextSource:
+) -> SentenceSource:
     """The sentences of a text file (`-`: standard input), or of a column of a file.
 
     raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
@@ -93,36 +93,22 @@ def open_source(
                 f"{shown_name(path)}: only a text can be split into sentences, not a column; leave out "
                 "--split-sentences, or split_sentences=True"
             )
-        return BookSource(path)
+        return SentenceSource(path, _sentences_of_book(path))
     if is_table(Path(path)):
-        return ColumnSource.open(Path(path), raw_text=raw_text, column=column)
-    return TextSource(path, raw_text, column)
+        of_column = ColumnSource.open(Path(path), raw_text=raw_text, column=column)
+        return SentenceSource(path, of_column.sentences(), of_column.column)
+    return SentenceSource(path, _sentence_lines(path, raw_text, column), column, is_text=column is None)
 
 
-@dataclass(frozen=True)
-class TextSource:
-    """The lines of a text file, or of standard input, as sentences; or the texts of a column (`column_texts`)."""
-
-    path: str | Path
-    raw_text: bool
-    column: str | None = None
-
-    def __iter__(self) -> Iterator[Sentence]:
-        split = tokenize if self.raw_text else split_tokens
-        lines = sentence_lines(self.path, raw_text=self.raw_text, column=self.column)
-        return ((line, split(line)) for line in lines)
+def _sentence_lines(path: str | Path, raw_text: bool, column: str | None) -> Iterator[Sentence]:
+    split = tokenize if raw_text else split_tokens
+    for line in sentence_lines(path, raw_text=raw_text, column=column):
+        yield line, split(line)
 
 
-@dataclass(frozen=True)
-class BookSource:
-    """The sentences of raw text whose lines are no sentences, such as a book, in their order."""
-
-    path: str | Path
-    column: str | None = None
-
-    def __iter__(self) -> Iterator[Sentence]:
-        pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(self.path))
-        return (pair for pair in pairs if pair[1])
+def _sentences_of_book(path: str | Path) -> Iterator[Sentence]:
+    pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
+    return (pair for pair in pairs if pair[1])
 
 
 @dataclass(frozen=True)
@@ -153,11 +139,8 @@ class ColumnSource:
             )
         return cls(groups, name, raw_text, is_list)
 
-    @property
-    def path(self) -> Path:
-        return self.groups.path
-
-    def __iter__(self) -> Iterator[Sentence]:
+    def sentences(self) -> Iterator[Sentence]:
+        """Those of all groups of rows."""
         return (sentence for group in range(len(self.groups.sizes)) for sentence in self.of_group(group))
 
     def of_group(self, group: int) -> Iterator[Sentence]:
@@ -183,4 +166,4 @@ class ColumnSource:
 
     def _error(self, group: int, row: int, reason: str) -> FormatError:
         where = f"{self.groups.kind} {group}, row {row}"
-        return FormatError(self.path, f"column {self.column} {reason}", part=where)
+        return FormatError(self.groups.path, f"column {self.column} {reason}", part=where)

@@ -1,6 +1,7 @@
-"""Flat vectors as one `.npz` file: `vectors` (N,E) or (N,L,E), `offsets`, and `about` (model and settings, as JSON).
+"""Flat vectors as one file, `.npz` or `.safetensors`: `vectors` (N,E) or (N,L,E), `offsets`, model and settings.
 
-The archive is not compressed, so that the vectors in it can be mapped.
+The latter are JSON, `about` of the archive, or the metadata of safetensors. The archive is not compressed, so that the
+vectors in it can be mapped.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
+from elmokit.files.safetensors import DTYPES, looks_like_safetensors, read_layout, write_arrays
 from elmokit.system.messages import FormatError, printable
-from elmokit.vectors.arrays import map_array, read_header, write_array
+from elmokit.vectors.arrays import map_array, map_npy_part, write_array
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors, read_about
 
 if TYPE_CHECKING:
@@ -71,6 +73,28 @@ def read_npz(path: Path) -> FlatVectors:
     return checked_flat_vectors(path, arrays["vectors"], arrays["offsets"], about=about)
 
 
+def recognise_safetensors(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is a safetensors file of vectors, not of a model's weights."""
+    return looks_like_safetensors(start) and b'"vectors"' in start and b'"offsets"' in start
+
+
+def write_safetensors(path: Path, stored: FlatVectors) -> None:
+    """Write the file atomically."""
+    write_arrays(path, {"vectors": stored.vectors, "offsets": stored.offsets}, metadata=stored.about)
+
+
+def read_safetensors(path: Path) -> FlatVectors:
+    """Map both arrays. Raises `FormatError` if one is missing, or they do not fill the file or do not fit together."""
+    layout = read_layout(path, dtypes=("F32", "F16", "I64"))
+    arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
+    for name in ("vectors", "offsets"):
+        if name not in layout.tensors:
+            raise FormatError(path, "is missing", part=f"tensor {name}")
+        entry = layout.tensors[name]
+        arrays[name] = map_array(path, DTYPES[entry.dtype], entry.shape, start=layout.num_header_bytes + entry.start)
+    return checked_flat_vectors(path, arrays["vectors"], arrays["offsets"], about=layout.metadata)
+
+
 def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str) -> Shaped[np.ndarray, "..."]:
     if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
         raise FormatError(
@@ -85,7 +109,7 @@ def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str
     if not local.startswith(_MAGIC) or start + entry.file_size > os.fstat(file.fileno()).st_size:
         raise FormatError(path, "is not where the archive's directory says", part=part)
     file.seek(start)
-    return map_array(path, read_header(path, file, num_bytes=entry.file_size, part=part), start=start)
+    return map_npy_part(path, file, num_bytes=entry.file_size, part=part)
 
 
 def _about_of(path: Path, array: Shaped[np.ndarray, "..."]) -> dict[str, str]:
