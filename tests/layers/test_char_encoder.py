@@ -5,8 +5,7 @@ import random
 import pytest
 import torch
 
-from elmokit.layers.char_encoder import CharEncoder
-from elmokit.layers.highway import Highway
+from elmokit.layers.char_encoder import CharEncoder, Highway
 from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import character_ids
@@ -40,6 +39,7 @@ def test_equals_convolution_over_all_fifty_positions(activation: str) -> None:
     activate = torch.relu if activation == "relu" else torch.tanh
     expected = torch.cat([activate(convolution(embedded).amax(dim=2)) for convolution in layer.convolutions], dim=1)
     torch.testing.assert_close(layer(tokens), expected, rtol=0, atol=1e-6)
+    assert layer(tokens[:0]).shape == (0, 15)
 
 
 @pytest.mark.parametrize("size", [50, 300, 600])
@@ -83,10 +83,6 @@ def test_the_characters_of_a_dictionary_may_stand_alone() -> None:
     layer, tokens = encoder(num_highway_layers=0, projection_dim=15), ids("a", "word")
     lookup = LookupEncoder(words=None, characters=layer, projection=None, output_dim=15)
     assert torch.equal(lookup(tokens), layer(tokens)) and lookup.embedding is layer.embedding
-
-
-def test_no_tokens_give_no_vectors() -> None:
-    assert encoder()(torch.zeros(0, 50, dtype=torch.int32)).shape == (0, 8)
 
 
 def test_a_new_highway_layer_mostly_carries_its_input() -> None:

@@ -3,14 +3,7 @@ import platform
 import pytest
 import torch
 
-from elmokit.layers.devices import (
-    describe_machine,
-    find_device,
-    is_about_devices,
-    seeded,
-    widest_float,
-    without_autocast,
-)
+from elmokit.layers.devices import describe_machine, find_device, is_about_devices, seeded, without_autocast
 
 
 def test_the_default_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch):
@@ -26,15 +19,6 @@ def test_the_default_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch)
     assert find_device(torch.device("cpu")) == torch.device("cpu")
 
 
-def test_apples_gpu_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    monkeypatch.setattr(torch.backends.mps, "get_name", lambda: "Apple M4")
-    monkeypatch.setattr(torch.backends.mps, "get_core_count", lambda: 10)
-    with pytest.raises(ValueError, match="^device 'cuda:9' cannot be used here; there is cpu, mps$"):
-        find_device("cuda:9")
-    assert describe_machine(torch.device("mps")) == f"Apple M4, 10 GPU cores, torch {torch.__version__}"
-
-
 @pytest.mark.parametrize("name", ["nonsense", "", "cuda:x", "cuda:99", "meta", "vulkan", "hpu", "opengl"])
 def test_a_device_that_is_not_there_is_one_sentence(name: str):
     with pytest.raises(ValueError, match=f"^device '{name}' cannot be used here; there is cpu"):
@@ -45,7 +29,8 @@ def test_the_gpus_that_are_there_are_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert find_device("cuda:1") == torch.device("cuda", 1)
-    with pytest.raises(ValueError, match="^device 'cuda:2' cannot be used here; there is cpu, cuda:0, cuda:1$"):
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    with pytest.raises(ValueError, match="^device 'cuda:2' cannot be used here; there is cpu, cuda:0, cuda:1, mps$"):
         find_device("cuda:2")
 
 
@@ -54,12 +39,6 @@ def test_torch_complains_about_devices_in_many_words():
         assert is_about_devices(RuntimeError(text))
     assert is_about_devices(torch.OutOfMemoryError("Tried to allocate 20.00 GiB"))
     assert not is_about_devices(RuntimeError("mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)"))
-
-
-def test_apples_gpus_have_no_float64() -> None:
-    assert [widest_float(torch.device(name)) for name in ("cpu", "cuda:1", "mps")] == [
-        *(torch.float64, torch.float64, torch.float32)
-    ]
 
 
 def test_what_the_caller_lets_torch_cast_can_be_left_as_it_is() -> None:
@@ -78,6 +57,9 @@ def test_a_machine_is_described_by_its_processor_threads_and_torch_or_its_gpu(mo
     assert described.endswith(f", {torch.get_num_threads()} threads, torch {torch.__version__}")
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"loom {device}")
     assert describe_machine(torch.device("cuda", 1)) == f"loom cuda:1, torch {torch.__version__}"
+    monkeypatch.setattr(torch.backends.mps, "get_name", lambda: "Apple M4")
+    monkeypatch.setattr(torch.backends.mps, "get_core_count", lambda: 10)
+    assert describe_machine(torch.device("mps")) == f"Apple M4, 10 GPU cores, torch {torch.__version__}"
 
 
 def test_numbers_follow_from_the_seed_and_leave_all_generators_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """The full softmax of distinct contexts against the definition: log-softmax, sorting, and sums."""
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 
@@ -12,16 +10,10 @@ from elmokit.layers.sampled_softmax import Softmax
 ALL = SoftmaxDetails(ranks=True, entropies=True, num_likeliest=3)
 
 
-@pytest.fixture(params=["whole", "in blocks"])
-def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    if request.param == "in blocks":
-        monkeypatch.setattr(module, "CONTEXTS_AT_ONCE", 2)
-        monkeypatch.setattr(module, "TARGETS_AT_ONCE", 2)
-        monkeypatch.setattr(module, "COLUMNS_AT_ONCE", 4)
-    yield
-
-
-def test_each_target_has_the_loss_of_its_context(blocks: None) -> None:
+@pytest.mark.parametrize("sizes", [{}, {"CONTEXTS_AT_ONCE": 2, "TARGETS_AT_ONCE": 2, "COLUMNS_AT_ONCE": 4}], ids=str)
+def test_each_target_has_the_loss_of_its_context(sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in sizes.items():
+        monkeypatch.setattr(module, name, size)
     torch.manual_seed(0)
     softmax, hidden = Softmax(num_tokens=11, dim=4), torch.randn(5, 4)
     contexts, targets = torch.tensor([4, 0, 4, 1, 0, 3, 2]), torch.tensor([2, 10, 0, 7, 7, 1, 2])
@@ -52,25 +44,19 @@ def test_no_loss_and_no_entropy_is_below_zero(scale: float) -> None:
         assert not values.signbit().any(), values.min()
 
 
-def test_equal_probabilities_share_a_rank() -> None:
-    softmax = Softmax(num_tokens=4, dim=2)
+def test_equal_probabilities_share_a_rank_and_no_more_tokens_are_likeliest_than_there_are() -> None:
+    softmax, contexts, targets = Softmax(num_tokens=4, dim=2), torch.zeros(4, dtype=torch.long), torch.arange(4)
     torch.nn.init.zeros_(softmax.weight)
     with torch.no_grad():
         softmax.bias.copy_(torch.tensor([0.0, 1.0, 0.0, -1.0]))
-    found = full_softmax_predictions(
-        torch.zeros(1, 2), softmax, contexts=torch.zeros(4, dtype=torch.long), targets=torch.arange(4), details=ALL
-    )
+    found = full_softmax_predictions(torch.zeros(1, 2), softmax, contexts=contexts, targets=targets, details=ALL)
     assert found.ranks is not None
     assert found.ranks.tolist() == [2, 1, 2, 4]
-
-
-def test_numbers_of_likeliest_tokens_that_do_not_exist_are_refused() -> None:
     with pytest.raises(ValueError, match="-1 likeliest tokens were asked for; expected 0 or more"):
         SoftmaxDetails(num_likeliest=-1)
-    one, five = torch.zeros(1, dtype=torch.long), SoftmaxDetails(num_likeliest=5)
-    softmax = Softmax(num_tokens=4, dim=2)
+    five = SoftmaxDetails(num_likeliest=5)
     with pytest.raises(ValueError, match="5 likeliest tokens were asked for; the vocabulary has 4"):
-        full_softmax_predictions(torch.zeros(1, 2), softmax, contexts=one, targets=one, details=five)
+        full_softmax_predictions(torch.zeros(1, 2), softmax, contexts=contexts, targets=targets, details=five)
 
 
 def test_the_entropy_of_a_confident_prediction_has_six_right_digits() -> None:

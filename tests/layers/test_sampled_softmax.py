@@ -80,6 +80,7 @@ def test_a_device_without_float64_gives_the_same_loss(monkeypatch: pytest.Monkey
         return sampled_softmax_loss(hidden, *rows, targets=targets, negatives=negatives, num_tokens=V)
 
     expected = loss()
+    assert [module.widest_float(torch.device(name)) for name in ("cpu", "mps")] == [torch.float64, torch.float32]
     monkeypatch.setattr(module, "widest_float", lambda device: torch.float32)
     with _NoFloat64():
         found = loss()

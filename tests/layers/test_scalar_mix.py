@@ -8,11 +8,6 @@ def random_layers(num_layers: int = 3) -> torch.Tensor:
     return torch.randn(num_layers, 2, 5, 4, generator=torch.Generator().manual_seed(1))
 
 
-def test_starts_as_the_average_of_the_layers():
-    layers = random_layers()
-    torch.testing.assert_close(ScalarMix(num_layers=3)(layers), layers.mean(dim=0))
-
-
 def test_a_mix_computed_by_hand():
     mix = ScalarMix(num_layers=2)
     with torch.no_grad():
@@ -41,8 +36,10 @@ def test_refuses_another_number_of_layers():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_layers_keep_their_dtype_whatever_that_of_the_weights_is(dtype: torch.dtype):
-    mixed = ScalarMix(num_layers=3).double()(random_layers().to(dtype))
+def test_starts_as_the_average_of_the_layers_in_their_dtype_whatever_that_of_the_weights_is(dtype: torch.dtype):
+    layers = random_layers().to(dtype)
+    mixed = ScalarMix(num_layers=3).double()(layers)
+    torch.testing.assert_close(mixed, layers.mean(dim=0))
     assert mixed.dtype == dtype
 
 
@@ -64,22 +61,16 @@ def test_normalised_layers_have_mean_zero_and_variance_one_over_the_real_tokens_
     assert not normalised[:, ~mask].any() and not normalise_layers(layers, mask & False).any()
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("size", [1e-4, 1.0, 100.0])
-def test_layers_of_16_bits_are_normalised_as_those_of_float32(dtype: torch.dtype, size: float):
+def test_layers_of_16_bits_are_normalised_in_float32_and_those_of_64_in_float64(dtype: torch.dtype, size: float):
     layers = size * torch.randn(2, 2, 40, 1024, generator=torch.Generator().manual_seed(1)) + size
     mask = torch.ones(2, 40, dtype=torch.bool)  # 81,920 numbers; the largest one of float16 is 65,504
-    mask[1, 30:] = False
     layers = layers.to(dtype)
     normalised = normalise_layers(layers, mask)
-    assert normalised.dtype == dtype
-    assert torch.equal(normalised, normalise_layers(layers.float(), mask).to(dtype))
+    wide = layers.to(torch.promote_types(dtype, torch.float32))
+    assert normalised.dtype == dtype and torch.equal(normalised, normalise_layers(wide, mask).to(dtype))
+    if dtype == torch.float64:
+        mean, spread = wide.mean(dim=(1, 2, 3), keepdim=True), wide.std(dim=(1, 2, 3), keepdim=True, correction=0)
+        torch.testing.assert_close(normalised, (wide - mean) / (spread.square() + 1e-12).sqrt(), atol=1e-9, rtol=1e-9)
     assert not normalise_layers(torch.ones_like(layers), mask).any()
-
-
-def test_layers_of_64_bits_are_normalised_in_64_bits():
-    layers = random_layers().double()
-    normalised = normalise_layers(layers, torch.ones(2, 5, dtype=torch.bool))
-    mean, spread = (f(layers, dim=(1, 2, 3), keepdim=True) for f in (torch.mean, torch.std))
-    expected = (layers - mean) / (spread * (39 / 40) ** 0.5)
-    torch.testing.assert_close(normalised, expected, atol=1e-9, rtol=1e-9)

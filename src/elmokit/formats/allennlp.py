@@ -7,7 +7,7 @@ of AllenNLP 0.x; everything else follows from the shapes, except settings that a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,7 +93,7 @@ def _weights(files: ModelFiles) -> _Weights:
         raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which elmokit does not")
     check_shapes(file.path, shapes, config, names, files=[file.path])
     if options_path is not None and config != said:
-        differing = [name for name in config.field_names() if getattr(config, name) != getattr(said, name)]
+        differing = [one.name for one in fields(config) if getattr(config, one.name) != getattr(said, one.name)]
         raise FormatError(options_path, f"{', '.join(differing)}: the tensors of {file.path.name} say otherwise")
     return _Weights(file, prefix, config, options, options_path)
 

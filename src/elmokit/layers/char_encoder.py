@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from elmokit.layers.highway import Highway
-
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
@@ -90,6 +88,28 @@ class CharEncoder(nn.Module):
             largest = convolve_and_max(character_ids, *weights, torch.is_grad_enabled())
             pooled.append(largest + convolution.bias)
         return torch.cat(pooled, dim=1)
+
+
+class Highway(nn.Module):
+    """Highway layer (Srivastava et al., 2015), with the transform gate that bilm-tf calls "carry".
+
+    `g * relu(transform(x)) + (1 - g) * x` with `g = sigmoid(gate(x))`, on (N,K) -> (N,K).
+    """
+
+    def __init__(self, *, dim: int) -> None:
+        super().__init__()
+        self.transform = nn.Linear(dim, dim)
+        self.gate = nn.Linear(dim, dim)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for linear, bias in ((self.transform, 0.0), (self.gate, -2.0)):  # -2: mostly carries x at first (bilm-tf)
+            nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
+            nn.init.constant_(linear.bias, bias)
+
+    def forward(self, inputs: Float[Tensor, "N K"]) -> Float[Tensor, "N K"]:
+        gate, transformed = torch.sigmoid(self.gate(inputs)), torch.relu(self.transform(inputs))
+        return inputs + gate * (transformed - inputs)
 
 
 def pool_by_length(

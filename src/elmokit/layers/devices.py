@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import torch
@@ -27,15 +27,12 @@ def find_device(given: str | torch.device | None) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
+    with suppress(*_REFUSALS):
         device = torch.device(given)
         if device.type == "cuda":  # nothing is computed: that would take memory of every GPU that is asked for
             is_there = torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count()
         else:
             is_there = torch.zeros(1, device=device).item() == 0.0
-    except _REFUSALS:
-        is_there = False
-    else:
         if is_there:
             return device
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []

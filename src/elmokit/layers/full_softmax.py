@@ -69,8 +69,8 @@ def full_softmax_predictions(
     for rows, positions in _blocks(contexts, num_contexts=len(hidden)):
         logits, normalisers = _logits(hidden[rows], softmax, keep=details != SoftmaxDetails())
         local, true = contexts[positions] - rows.start, targets[positions]
-        losses = normalisers[local] - _true_logits(hidden[rows][local], softmax, true)
-        result.losses[positions] = _not_negative(losses)
+        true_logits = (hidden[rows][local] * softmax.weight[true]).sum(dim=1) + softmax.bias[true]
+        result.losses[positions] = _not_negative(normalisers[local] - true_logits)
         if result.ranks is not None:
             result.ranks[positions] = _ranks(logits, local, true)
         if result.entropies is not None:
@@ -117,10 +117,6 @@ def _logits(
         if keep:
             kept[:, columns] = logits
     return kept, torch.stack(normalisers).logsumexp(dim=0)
-
-
-def _true_logits(hidden: Float[Tensor, "N D"], softmax: Softmax, targets: Int[Tensor, " N"]) -> Float[Tensor, " N"]:
-    return (hidden * softmax.weight[targets]).sum(dim=1) + softmax.bias[targets]
 
 
 def _not_negative(values: Float[Tensor, " N"]) -> Float[Tensor, " N"]:

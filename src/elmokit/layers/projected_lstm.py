@@ -240,7 +240,7 @@ class _Recurrence(torch.autograd.Function):
             gate = gates[at, :rows].copy_(low_gate) if is_mixed else low_gate
             gate[:, : 3 * lstm_dim].sigmoid_()
             _tanh_(gate[:, 3 * lstm_dim :])
-            i, f, o, j = _quarters(gate)
+            i, f, o, j = gate.chunk(4, dim=1)
             _clip(c.mul_(f).addcmul_(i, j), settings.cell_clip)
             cells[at, :rows] = c
             tanh_c = _tanh_(squashed[at, :rows].copy_(c))
@@ -280,7 +280,7 @@ class _Recurrence(torch.autograd.Function):
             rows = settings.batch_sizes[step]
             gate, tanh_c, low_dz = gates[step, :rows], squashed[step, :rows], low_gates[step, :rows]
             dz = low_dz if to_gates is None else to_gates[:rows]
-            _, f, o, _ = _quarters(gate)
+            _, f, o, _ = gate.chunk(4, dim=1)
             c_before = cells[step - 1, :rows] if step > 0 else first_cell[:rows]
             if carry_mask is not None:
                 c_before = c_before * carry_mask[step, :rows]
@@ -290,7 +290,7 @@ class _Recurrence(torch.autograd.Function):
             low_dh = low_projected[step, :rows]
             low_dh.copy_(dh)
             dm = (low_dh if projection is None else low_dh @ projection).to(dc.dtype)
-            torch.mul(dm, tanh_c, out=_quarters(dz)[2])
+            torch.mul(dm, tanh_c, out=dz.chunk(4, dim=1)[2])
             dc.add_(_through_tanh_(torch.mul(dm, o), tanh_c))
             _stop_where_clipped(dc, cells[step, :rows], settings.cell_clip)
             _into_gates(dz, gate, dc, c_before)
@@ -365,8 +365,8 @@ def _clip(values: Tensor, limit: float | None) -> None:
 
 def _into_gates(dz: Tensor, gate: Tensor, dc: Tensor, c_before: Tensor) -> None:
     """Fill `dz` (B,G), the gradient before the gates are squashed; it comes with `do` in its third quarter."""
-    i, _, _, j = _quarters(gate)
-    di, df, _, dj = _quarters(dz)
+    i, _, _, j = gate.chunk(4, dim=1)
+    di, df, _, dj = dz.chunk(4, dim=1)
     torch.mul(dc, j, out=di)
     torch.mul(dc, c_before, out=df)
     torch.mul(dc, i, out=dj)
@@ -378,12 +378,6 @@ def _into_gates(dz: Tensor, gate: Tensor, dc: Tensor, c_before: Tensor) -> None:
 def _through_tanh_(gradient: Tensor, tanh: Tensor) -> Tensor:
     """Multiply in place by the derivative of tanh, `1 - tanh^2`."""
     return torch.ops.aten.tanh_backward.grad_input(gradient, tanh, grad_input=gradient)
-
-
-def _quarters(gates: Float[Tensor, "B G"]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Views (B,H) of input gate, forget gate, output gate and candidate."""
-    size = gates.shape[1] // 4
-    return gates[:, :size], gates[:, size : 2 * size], gates[:, 2 * size : 3 * size], gates[:, 3 * size :]
 
 
 def _stop_where_clipped(gradient: Tensor, clipped: Tensor, limit: float | None) -> None:

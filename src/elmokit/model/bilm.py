@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -91,10 +92,10 @@ class BiLM(nn.Module):
         position = torch.argsort(order).to(tokens.device)
         lengths, order = lengths[order], order.to(tokens.device)
         num_steps = tokens.shape[1]
-        alive = lengths[None, :] > torch.arange(num_steps, device=lengths.device)[:, None]
-        batch_sizes = cast("list[int]", alive.sum(dim=1).tolist())
+        alive = lengths[:, None] > torch.arange(num_steps, device=lengths.device)
+        batch_sizes = cast("list[int]", alive.sum(dim=0).tolist())
         steps = tokens[order].transpose(0, 1)
-        mask = _mask(lengths, num_steps).to(tokens.device)
+        mask = alive.to(tokens.device)
 
         outputs, last = self.forward_lstm(
             steps, None if state is None else _rows(state.forward, order), batch_sizes=batch_sizes
@@ -127,35 +128,24 @@ def spelling_of(config: BiLMConfig, dictionaries: DictionarySpelling | None) -> 
 
 def _char_encoder(config: BiLMConfig) -> CharEncoder | LookupEncoder:
     lookup = config.lookup
+    of_characters = partial(
+        CharEncoder,
+        character_dim=config.character_dim,
+        filters=config.filters,
+        activation=config.activation,
+        num_highway_layers=config.num_highway_layers,
+    )
     if lookup is None:
-        return _character_encoder(
-            config, num_characters=NUM_CHARACTERS, padding_id=PADDING_ID, output_dim=config.projection_dim
-        )
+        return of_characters(num_characters=NUM_CHARACTERS, padding_id=PADDING_ID, projection_dim=config.projection_dim)
     characters = None
     if lookup.num_symbols:
-        characters = _character_encoder(
-            config,
-            num_characters=lookup.num_symbol_rows,
-            padding_id=lookup.padding_id,
-            output_dim=config.num_filters,
-        )
+        rows, padding_id = lookup.num_symbol_rows, lookup.padding_id
+        characters = of_characters(num_characters=rows, padding_id=padding_id, projection_dim=config.num_filters)
     return LookupEncoder(
         words=nn.Embedding(lookup.num_word_rows, lookup.word_dim, padding_idx=0) if lookup.num_words else None,
         characters=characters,
         projection=nn.Linear(config.token_width, config.projection_dim) if lookup.projects else None,
         output_dim=config.projection_dim,
-    )
-
-
-def _character_encoder(config: BiLMConfig, *, num_characters: int, padding_id: int, output_dim: int) -> CharEncoder:
-    return CharEncoder(
-        num_characters=num_characters,
-        padding_id=padding_id,
-        character_dim=config.character_dim,
-        filters=config.filters,
-        activation=config.activation,
-        num_highway_layers=config.num_highway_layers,
-        projection_dim=output_dim,
     )
 
 
@@ -168,10 +158,6 @@ def _lstm(config: BiLMConfig) -> ProjectedLSTM:
         projection_clip=config.projection_clip,
         use_skip_connections=config.use_skip_connections,
     )
-
-
-def _mask(lengths: Int[Tensor, " B"], num_steps: int) -> Bool[Tensor, "B T"]:
-    return torch.arange(num_steps, device=lengths.device)[None, :] < lengths[:, None]
 
 
 def _rows(state: Sequence[LSTMState], order: Int[Tensor, " B"]) -> tuple[LSTMState, ...]:

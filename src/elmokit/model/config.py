@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from elmokit.system.messages import first_token
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
@@ -202,7 +202,3 @@ class BiLMConfig:
     def num_parameters(self) -> int:
         """Number of trainable parameters, without the softmax and the padding token's row, as counted in the paper."""
         return sum(math.prod(shape) for shape in self.tensor_shapes().values()) - sum(self.padding_rows.values())
-
-    @classmethod
-    def field_names(cls) -> list[str]:
-        return [entry.name for entry in fields(cls)]

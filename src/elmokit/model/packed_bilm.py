@@ -191,14 +191,12 @@ def _token_encoder(config: BiLMConfig, take: Take, make_kernel: MakeKernel) -> P
     projection = None
     if "char_encoder.projection.weight" in config.tensor_shapes():
         projection = make_kernel(take("char_encoder.projection.weight"), take("char_encoder.projection.bias"))
+    of_characters = partial(_char_encoder, config, take, make_kernel)
     if lookup is None:
-        return _char_encoder(
-            config, take, make_kernel, prefix="char_encoder", projection=projection, padding_id=PADDING_ID
-        )
+        return of_characters(prefix="char_encoder", projection=projection, padding_id=PADDING_ID)
     characters = None
     if lookup.num_symbols:
-        prefix, padding_id = "char_encoder.characters", lookup.padding_id
-        characters = _char_encoder(config, take, make_kernel, prefix=prefix, projection=None, padding_id=padding_id)
+        characters = of_characters(prefix="char_encoder.characters", projection=None, padding_id=lookup.padding_id)
     return LookupEncoder(
         words=nn.Embedding.from_pretrained(take("char_encoder.words.weight")) if lookup.num_words else None,
         characters=characters,
@@ -254,10 +252,10 @@ def _lstm(config: BiLMConfig, take: Take, name: str, make_kernel: MakeKernel, *,
             projection_dim=config.projection_dim,
             lstm_dim=config.lstm_dim,
             cell_clip=config.cell_clip,
-            projection_clip=config.projection_clip,
+            projection_clip=None if project is None else config.projection_clip,
         )
         layers.append(layer)
-    return PackedLSTM(layers, use_skip_connections=config.use_skip_connections)
+    return PackedLSTM(layers, config.use_skip_connections)
 
 
 def _with_double_candidate(gates: Float[Tensor, "G *D"]) -> Float[Tensor, "G *D"]:

@@ -29,24 +29,18 @@ Key = str | bytes
 class TokenCache:
     """Sentences of tokens -> representations of their distinct tokens; drops the least recently used ones."""
 
-    def __init__(
-        self,
-        char_encoder: Encoder,
-        *,
-        spelling: Spelling,
-        max_tokens: int = MAX_REMEMBERED_TOKENS,
-    ) -> None:
+    def __init__(self, char_encoder: Encoder, *, spelling: Spelling, max_tokens: int = MAX_REMEMBERED_TOKENS) -> None:
         self.char_encoder = char_encoder
         self.spelling = spelling
         self.max_tokens = max_tokens
         self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
         self._lock = Lock()  # threads share an Elmo
-        self._weights_seen = self._weights()
+        self._weights_seen = weight_versions(char_encoder)
 
     @torch.no_grad()
     def distinct(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "U D"], Int[Tensor, " N"]]:
         """Vectors (U,D) of the U distinct tokens, and the row (N,) of each token, over the concatenated sentences."""
-        if self._weights() != self._weights_seen:  # the model has been trained or moved since
+        if weight_versions(self.char_encoder) != self._weights_seen:  # the model has been trained or moved since
             self.forget()
         rows: dict[Key, int] = {}
         tokens: list[str] = []
@@ -64,7 +58,7 @@ class TokenCache:
         """Drop all cached representations."""
         with self._lock:
             self._vectors.clear()
-            self._weights_seen = self._weights()
+            self._weights_seen = weight_versions(self.char_encoder)
 
     def _vectors_of(self, spelling: dict[Key, str]) -> Float[Tensor, "U D"]:
         vectors: dict[Key, Tensor] = {}
@@ -92,9 +86,6 @@ class TokenCache:
             # clones, so that a remembered vector does not keep the whole chunk alive
             vectors += [vector.clone() for vector in self.char_encoder(torch.from_numpy(ids).to(device))]
         return vectors
-
-    def _weights(self) -> list[tuple[int, int]]:
-        return weight_versions(self.char_encoder)
 
 
 def weight_versions(module: nn.Module) -> list[tuple[int, int]]:

@@ -35,32 +35,21 @@ class PackedState:
         return PackedState(self.double_cell[order], self.output[order])
 
 
+@dataclass(frozen=True, kw_only=True)
 class PackedLSTMLayer:
-    """One layer, with kernels of the weights of `ProjectedLSTMLayer`.
+    """One layer, with kernels of the weights of `ProjectedLSTMLayer`."""
 
-    from_input: includes the bias with `FORGET_BIAS`. The rows of the candidate (the last quarter) are doubled.
-    from_output: the rows of the candidate are doubled here as well.
-    project: has a doubled weight; None if the layer does not project.
-    """
-
-    def __init__(
-        self,
-        *,
-        from_input: Kernel,
-        from_output: Kernel,
-        project: Kernel | None,
-        projection_dim: int,
-        lstm_dim: int,
-        cell_clip: float | None,
-        projection_clip: float | None,
-    ) -> None:
-        self.from_input = from_input
-        self.from_output = from_output
-        self.project = project
-        self.projection_dim = projection_dim
-        self.lstm_dim = lstm_dim
-        self.cell_clip = cell_clip
-        self.projection_clip = projection_clip if project is not None else None
+    from_input: Kernel
+    """Includes the bias with `FORGET_BIAS`. The rows of the candidate (the last quarter) are doubled."""
+    from_output: Kernel
+    """The rows of the candidate are doubled here as well."""
+    project: Kernel | None
+    """Has a doubled weight; None if the layer does not project."""
+    projection_dim: int
+    lstm_dim: int
+    cell_clip: float | None
+    projection_clip: float | None
+    """None, too, if the layer does not project."""
 
     def zeros(self, num_rows: int, like: Tensor) -> PackedState:
         return PackedState(like.new_zeros(num_rows, self.lstm_dim), like.new_zeros(num_rows, self.projection_dim))
@@ -130,12 +119,12 @@ class _Room:
         self.middle = cell.new_full((), 0.5)  # of a sigmoid; torch makes a tensor of each number that it is given
 
 
+@dataclass
 class PackedLSTM:
     """A stack of layers in one direction; every layer except the first may add its input (skip connection)."""
 
-    def __init__(self, layers: Sequence[PackedLSTMLayer], *, use_skip_connections: bool) -> None:
-        self.layers = layers
-        self.use_skip_connections = use_skip_connections
+    layers: Sequence[PackedLSTMLayer]
+    use_skip_connections: bool
 
     def __call__(
         self,
