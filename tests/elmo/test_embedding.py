@@ -11,11 +11,16 @@ import torch
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
 from elmokit.layers.scalar_mix import ScalarMix
+from elmokit.model.bilm import BiLM
 from elmokit.text.characters import batch_character_ids
 from toy_bilm import TINY, random_bilm
 
 BILM_CONFIG = replace(TINY, activation="tanh")
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["a"]]
+
+
+def new_embedding(**settings: Any) -> ElmoEmbedding:
+    return ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, **settings)
 
 
 def scalar_mix(embedding: ElmoEmbedding, number: int = 0) -> ScalarMix:
@@ -30,7 +35,7 @@ def gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
 
 
 def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_character_ids():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0)
+    embedding = new_embedding()
     expected = Elmo(embedding.bilm).encode(SENTENCES, layers="average")
     ids = torch.from_numpy(batch_character_ids(SENTENCES))
     for output in (embedding(SENTENCES), embedding(ids)):
@@ -42,17 +47,8 @@ def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_chara
             torch.testing.assert_close(vectors[real], torch.from_numpy(sentence), atol=2e-6, rtol=0)
 
 
-def test_distinct_tokens_of_a_batch_are_encoded_once(monkeypatch: pytest.MonkeyPatch):
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG))
-    seen: list[int] = []
-    encode = embedding.bilm.encode_tokens
-    monkeypatch.setattr(embedding.bilm, "encode_tokens", lambda ids: seen.append(len(ids)) or encode(ids))
-    embedding(SENTENCES)
-    assert seen == [5 + 2]  # the cat sat . a, and the two boundaries
-
-
 def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is_in_eval_mode():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2)
+    embedding = new_embedding(num_mixes=2)
     output = embedding(SENTENCES)
     (output.mixes[0].sum() + 0.0 * output.mixes[1].sum()).backward()
     first, second = scalar_mix(embedding, 0), scalar_mix(embedding, 1)
@@ -67,7 +63,7 @@ def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is_in_eval_mode():
 
 
 def test_gradients_flow_into_the_bilm_on_request():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), requires_grad=True, dropout_rate=0.0).train()
+    embedding = new_embedding(requires_grad=True).train()
     assert embedding.bilm.training
     embedding(SENTENCES).mixes[0].square().sum().backward()
     gradients = {name: parameter.grad for name, parameter in embedding.bilm.named_parameters()}
@@ -79,16 +75,18 @@ def test_gradients_flow_into_the_bilm_on_request():
 
 def test_the_penalty_sums_over_the_mixes_and_is_multiplied_by_its_factor():
     for factor in (1.0, 0.5):
-        embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2, penalty_factor=factor)
+        embedding = new_embedding(num_mixes=2, penalty_factor=factor)
         with torch.no_grad():
             scalar_mix(embedding, 0).weights.fill_(1.0)
             scalar_mix(embedding, 1).weights.fill_(2.0)
         assert embedding.penalty().item() == factor * (3 * 1 + 3 * 4)
-    assert ElmoEmbedding(random_bilm(BILM_CONFIG), layers="top").penalty().item() == 0
+        embedding.penalty().backward()
+        assert gradient(scalar_mix(embedding, 1).weights).tolist() == [factor * 2 * 2.0] * 3
+    assert new_embedding(layers="top").penalty().item() == 0
 
 
 def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layer_norm=True, dropout_rate=0.0)
+    embedding = new_embedding(layer_norm=True)
     layers = torch.cat(
         [torch.from_numpy(array) for array in Elmo(embedding.bilm).encode(SENTENCES, layers="all")], dim=1
     )
@@ -98,42 +96,25 @@ def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
     torch.testing.assert_close(output.mixes[0][output.mask], expected, atol=1e-5, rtol=0)
 
 
-def test_learns_which_layer_it_needs_unless_a_large_penalty_keeps_the_mix_near_the_average():
-    """Peters et al., 2018, section 3.3: lambda = 1 reduces to an average, lambda = 0.001 lets the weights vary."""
-
-    def weight_of_layer_0(factor: float) -> float:
-        embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, penalty_factor=factor)
-        target = torch.from_numpy(Elmo(embedding.bilm).encode([SENTENCES[0]], layers=0)[0])
-        optimizer = torch.optim.Adam(embedding.mixes.parameters(), lr=0.1)
-        for _ in range(50):
-            optimizer.zero_grad()
-            loss = (embedding(SENTENCES[:1]).mixes[0][0] - target).square().mean()
-            (loss + embedding.penalty()).backward()
-            optimizer.step()
-        return scalar_mix(embedding).weights.softmax(dim=0)[0].item()
-
-    assert weight_of_layer_0(1.0) < 0.45 < 0.6 < weight_of_layer_0(0.001)
-
-
 def test_refuses_padding_between_tokens_sentences_that_are_strings_and_no_mixes():
     ids = torch.from_numpy(batch_character_ids(SENTENCES)).clone()
     ids[0, 1] = 0
     with pytest.raises(ValueError, match="sentence 0 has padding"):
-        ElmoEmbedding(random_bilm(BILM_CONFIG))(ids)
+        new_embedding()(ids)
     with pytest.raises(ValueError, match="expected a list of tokens"):
-        ElmoEmbedding(random_bilm(BILM_CONFIG))(["The cat sat."])
+        new_embedding()(["The cat sat."])
     for source in (random_bilm(BILM_CONFIG), Lengths()):
         with pytest.raises(
             ValueError, match="^got the string 'The cat sat'; expected a list of sentences, each a list"
         ):
             ElmoEmbedding(source)("The cat sat")
     with pytest.raises(ValueError, match="num_mixes is 0"):
-        ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=0)
+        new_embedding(num_mixes=0)
 
 
 @pytest.mark.parametrize("choice", ["top", "average", 0, 1, 2, [0.1, 0.3, 0.6], np.array([2.0, 0.0, -1.0], np.float32)])
 def test_each_choice_of_layers_is_gamma_times_what_elmo_gives(choice: Any):
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layers=choice, dropout_rate=0.0)
+    embedding = new_embedding(layers=choice)
     expected = torch.from_numpy(Elmo(embedding.bilm).encode(SENTENCES[:1], layers=choice)[0])
     torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], expected, atol=2e-6, rtol=0)
     with torch.no_grad():
@@ -141,7 +122,7 @@ def test_each_choice_of_layers_is_gamma_times_what_elmo_gives(choice: Any):
     torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], 3 * expected, atol=6e-6, rtol=0)
 
 
-def test_rescaled_layers_are_as_large_as_each_other_and_the_scales_are_part_of_the_state():
+def test_rescaled_layers_are_as_large_as_each_other():
     bilm = random_bilm(BILM_CONFIG)
     embedding = ElmoEmbedding(bilm, rescale=True, dropout_rate=0.0)
     before = embedding(SENTENCES).mixes[0]
@@ -152,30 +133,29 @@ def test_rescaled_layers_are_as_large_as_each_other_and_the_scales_are_part_of_t
     output = embedding(SENTENCES)
     rescaled = (layers / scales[:, None, None]).mean(dim=0)
     torch.testing.assert_close(output.mixes[0][output.mask], rescaled, atol=1e-5, rtol=0)
-    other = ElmoEmbedding(random_bilm(BILM_CONFIG), rescale=True, dropout_rate=0.0)
-    other.load_state_dict(embedding.state_dict())
-    assert torch.equal(other(SENTENCES).mixes[0], output.mixes[0])
     assert not torch.equal(before, output.mixes[0])
     with pytest.raises(ValueError, match="create it with rescale=True"):
         ElmoEmbedding(bilm).measure_scales(SENTENCES)
 
 
-def test_tokens_that_are_encoded_one_by_one_have_the_same_vectors_and_gradients():
+def test_tokens_that_are_encoded_once_have_the_same_vectors_and_gradients(monkeypatch: pytest.MonkeyPatch):
     vectors: list[torch.Tensor] = []
     gradients: list[dict[str, torch.Tensor]] = []
+    seen: list[int] = []
+    encode = BiLM.encode_tokens
+    monkeypatch.setattr(BiLM, "encode_tokens", lambda bilm, ids: seen.append(len(ids)) or encode(bilm, ids))
     for distinct in (True, False):
-        embedding = ElmoEmbedding(
-            random_bilm(BILM_CONFIG), requires_grad=True, encode_distinct=distinct, dropout_rate=0.0
-        )
+        embedding = new_embedding(requires_grad=True, encode_distinct=distinct)
         vectors.append(embedding(SENTENCES).mixes[0])
         vectors[-1].square().sum().backward()
         gradients.append({name: gradient(value) for name, value in embedding.named_parameters()})
+    assert seen == [5 + 2, 7 + 2 * 4]  # the cat sat . a, and the two boundaries
     torch.testing.assert_close(vectors[0], vectors[1])
     torch.testing.assert_close(gradients[0], gradients[1])
 
 
 def test_a_copy_computes_the_same_and_learns_apart():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2, rescale=True, dropout_rate=0.0)
+    embedding = new_embedding(num_mixes=2, rescale=True)
     pickled, twin = pickle.loads(pickle.dumps(embedding)), copy.deepcopy(embedding)
     for other in (pickled, twin):
         assert torch.equal(other(SENTENCES).mixes[1], embedding(SENTENCES).mixes[1])
@@ -185,13 +165,12 @@ def test_a_copy_computes_the_same_and_learns_apart():
     assert twin.bilm is not embedding.bilm
 
 
-@pytest.mark.parametrize("settings", [{}, {"num_mixes": 2}, {"rescale": True}, {"layers": "top"}], ids=str)
+@pytest.mark.parametrize("settings", [{"num_mixes": 2}, {"rescale": True}, {"layers": "top"}], ids=str)
 def test_its_state_is_read_back(settings: dict[str, Any]):
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, **settings)
+    embedding, other = new_embedding(**settings), new_embedding(**settings)
     with torch.no_grad():
         for number, tensor in enumerate(embedding.state_dict().values()):
             tensor.add_(0.01 * number)
-    other = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, **settings)
     assert not torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
     other.load_state_dict(embedding.state_dict())
     assert torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
@@ -237,22 +216,18 @@ def test_what_is_not_a_bilm_is_refused_at_once(given: Any):
 
 
 @pytest.mark.parametrize("layers", ["mix", "top"])
-def test_the_mixes_are_made_on_the_device_of_the_bilm(layers: LayerChoice):
+def test_the_mixes_are_made_on_the_device_of_the_bilm_and_the_default_device_changes_nothing(layers: LayerChoice):
     elsewhere = ElmoEmbedding(random_bilm(BILM_CONFIG).to("meta"), layers=layers, rescale=True)
     assert {tensor.device.type for tensor in (*elsewhere.parameters(), *elsewhere.buffers())} == {"meta"}
     bilm = random_bilm(BILM_CONFIG)
     with torch.device("meta"):
         here = ElmoEmbedding(bilm, layers=layers, rescale=True)
     assert {tensor.device.type for tensor in (*here.parameters(), *here.buffers())} == {"cpu"}
-
-
-def test_the_default_device_of_the_program_changes_nothing():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), rescale=True).eval()
-    embedding.measure_scales(SENTENCES)
-    expected = embedding(SENTENCES).mixes[0]
+    here.eval().measure_scales(SENTENCES)
+    expected = here(SENTENCES).mixes[0]
     with torch.device("meta"):
-        embedding.measure_scales(SENTENCES)
-        assert torch.equal(embedding(SENTENCES).mixes[0], expected)
+        here.measure_scales(SENTENCES)
+        assert torch.equal(here(SENTENCES).mixes[0], expected)
 
 
 def test_refuses_layers_that_it_does_not_have():
@@ -262,4 +237,4 @@ def test_refuses_layers_that_it_does_not_have():
         ([0.5, 0.5], r"layers is \[0.5, 0.5\]; expected 3 finite weights"),
     ):
         with pytest.raises(ValueError, match=message):
-            ElmoEmbedding(random_bilm(BILM_CONFIG), layers=choice)  # type: ignore[arg-type]
+            new_embedding(layers=choice)  # type: ignore[arg-type]

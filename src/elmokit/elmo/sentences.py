@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import cast
 
 from elmokit.system.messages import printable
@@ -53,19 +54,12 @@ def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[li
         start = end
 
 
-def _items(given: object, subject: str, expected: str) -> Iterable[object]:
+def _items(given: object, subject: str, expected: str) -> Iterator[object]:
     is_table = hasattr(given, "columns")  # of pandas, polars or Arrow: iterating gives its columns or their names
-    if isinstance(given, _NOT_LISTS) or is_table or not _is_iterable(given):
-        raise ValueError(f"{subject} {_described(given)}; expected {expected}{_advice(given)}")
-    return cast("Iterable[object]", given)
-
-
-def _is_iterable(given: object) -> bool:
-    try:
-        iter(cast("Iterable[object]", given))
-    except TypeError:  # arrays without dimensions, too, which have the method
-        return False
-    return True
+    if not isinstance(given, _NOT_LISTS) and not is_table:
+        with suppress(TypeError):  # arrays without dimensions, too, which have the method
+            return iter(cast("Iterable[object]", given))
+    raise ValueError(f"{subject} {_described(given)}; expected {expected}{_advice(given)}")
 
 
 def _described(given: object) -> str:

@@ -270,9 +270,7 @@ class SurprisalModel:
                 hidden[way].append(self._half(activations[-1], way))
             state = after if sentence else state
         ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
-        paths: list[NDArray[np.int64]] = [
-            np.arange(end - len(sentence) - 1, end) for sentence, end in zip(sentences, ends, strict=True)
-        ]
+        paths = np.split(np.arange(ends[-1]), ends[:-1])
         return {way: (torch.cat(hidden[way]), paths) for way in directions}, state
 
     def _half(self, top: Float[Tensor, "N E"], way: int) -> Float[Tensor, "N D"]:
@@ -307,19 +305,16 @@ class SurprisalModel:
         ranks = None if found.ranks is None else found.ranks.cpu().numpy()
         entropies = None if found.entropies is None else _bits(found.entropies)[contexts]
         likeliest = None if found.likeliest is None else self._named(*found.likeliest)
-        result: list[DirectionSurprisal] = []
-        end = 0
-        for length in lengths:
-            here, end = slice(end, end + length), end + length
-            result.append(
-                DirectionSurprisal(
-                    bits=bits[here],
-                    ranks=None if ranks is None else ranks[here],
-                    entropies=None if entropies is None else entropies[here],
-                    likeliest=None if likeliest is None else [likeliest[context] for context in contexts[here]],
-                )
+        ends = np.cumsum(lengths)
+        return [
+            DirectionSurprisal(
+                bits=bits[here],
+                ranks=None if ranks is None else ranks[here],
+                entropies=None if entropies is None else entropies[here],
+                likeliest=None if likeliest is None else [likeliest[context] for context in contexts[here]],
             )
-        return result
+            for here in map(slice, ends - lengths, ends)
+        ]
 
     def _named(self, ids: Int[Tensor, "U K"], probabilities: Float[Tensor, "U K"]) -> list[Likeliest]:
         tokens = self.vocabulary.tokens

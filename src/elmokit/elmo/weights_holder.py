@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -140,8 +141,9 @@ class LoadedBiLM:
         for name, parameter in bilm.named_parameters():
             parameter.requires_grad_(name in state["trainable"])
         LoadedBiLM.__init__(self, bilm.eval(), precision=state["precision"])
-        self._name, self._sample = state.get("name", ""), state.get("sample", "")  # older pickles have neither
-        self.to(_device_or_cpu(state["device"]))
+        self._name, self._sample = state["name"], state["sample"]
+        with suppress(ValueError):  # where there is no such device
+            self.to(find_device(state["device"]))
 
     def _versions(self) -> list[tuple[int, int]]:
         return [] if self._bilm is None else weight_versions(self._bilm)
@@ -184,10 +186,3 @@ def _arrays(weights: Weights) -> Iterator[tuple[str, NDArray[Any]]]:
 
 def _device_of(bilm: BiLM) -> torch.device:
     return bilm.char_encoder.embedding.weight.device
-
-
-def _device_or_cpu(name: str) -> torch.device:
-    try:
-        return find_device(name)
-    except ValueError:
-        return torch.device("cpu")
