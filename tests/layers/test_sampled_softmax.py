@@ -40,11 +40,11 @@ def test_negatives_are_distinct_and_counted_to_the_last_draw() -> None:
 
 
 def test_single_negatives_are_drawn_with_their_log_uniform_probabilities() -> None:
-    generator, rounds = torch.Generator().manual_seed(0), 4000
+    generator, rounds = torch.Generator().manual_seed(0), 1500
     drawn = [draw_negatives(1, num_tokens=V, generator=generator) for _ in range(rounds)]
     shares = torch.cat([negatives.ids for negatives in drawn]).bincount(minlength=V) / rounds
     expected = log_uniform_probability(torch.arange(V), num_tokens=V)
-    assert float((shares - expected).abs().max()) < 0.03  # about 5 standard errors
+    assert float((shares - expected).abs().max()) < 0.05  # about 5 standard errors
     assert {negatives.num_draws for negatives in drawn} == {1}
 
 

@@ -269,8 +269,8 @@ class SurprisalModel:
                 after[way] = last[way]
                 hidden[way].append(self._half(activations[-1], way))
             state = after if sentence else state
-        ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
-        paths = np.split(np.arange(ends[-1]), ends[:-1])
+        ends = np.cumsum([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
+        paths: list[NDArray[np.int64]] = np.split(np.arange(int(ends[-1]), dtype=np.int64), ends[:-1])
         return {way: (torch.cat(hidden[way]), paths) for way in directions}, state
 
     def _half(self, top: Float[Tensor, "N E"], way: int) -> Float[Tensor, "N D"]:
