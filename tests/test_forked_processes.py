@@ -12,7 +12,7 @@ from elmokit import Elmo, ElmoEmbedding, perplexity
 
 elmo = Elmo("small-en")
 module = ElmoEmbedding(elmo.bilm).eval()
-sentences = [["We", "sat", "on", "the", "bank", *"of a river".split() * (number % 9)] for number in range(20)]
+sentences = [["We", "sat", "on", "the", "bank", *"of a river".split() * (number % 9)] for number in range(9)]
 uses = {
     "encode": lambda: elmo.encode(sentences),
     "surprisal": lambda: list(elmo.surprisal(sentences)),
@@ -35,6 +35,6 @@ print(torch.get_num_threads())  # in the parent nothing has changed
 
 
 def test_a_child_of_a_process_that_has_used_threads_does_not_wait_for_them(forks: Any, tmp_path: Path):
-    (tmp_path / "text.txt").write_text("We sat on the bank of a river .\n" * 40, encoding="utf-8")
+    (tmp_path / "text.txt").write_text("We sat on the bank of a river .\n" * 10, encoding="utf-8")
     done = forks.run_script(SCRIPT, tmp_path / "text.txt")
     assert done.stdout == "encode True\nsurprisal True\nmodule True\nperplexity True\n2\n", done.stderr
