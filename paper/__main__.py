@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.cli.main import main as run_verb
-from elmokit.cli.verb import continues_by
-from paper.comparators.commands import VERBS as COMPARATOR_VERBS
+from elmokit.cli.verb import Verb, continues_by
+from elmokit.report.pages import check_folder
+from elmokit.system.python import default_cache
+from paper.comparators.all_comparators import VERBS as COMPARATOR_VERBS
+from paper.page import write_reproduction, write_results
+from paper.plan import Setup
 from paper.reproduction import REPRODUCTIONS, Reproduction, Request, find_reproduction
-
-if TYPE_CHECKING:
-    import argparse
-
-    from elmokit.cli.verb import Verb
-    from paper.plan import Setup
+from paper.runs import make_setup, read_evidence
+from paper.train import Training, check_data, missing_runs, plan_runs, train_for
 
 RUNS = Path("runs") / "reproduce"
 """Folder of the runs of tasks, which tables share."""
+CONTINUES = continues_by("; the same command continues")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,14 +34,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "names",
         nargs="+",
         metavar="NAME",
         help=f"tables and figures: {', '.join(REPRODUCTIONS)}, or all of them. Paths of runs, or of a "
         "results.jsonl, after the names: the tables are made from these, and nothing is computed",
     )
-    parser.add_argument(
+    add(
         "--model",
         action="append",
         default=[],
@@ -49,24 +51,16 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
         "SYSTEM:M as in `embed --with`, such as static:FILE; can be repeated (default: what the table compares). "
         "Of a table of runs: their biLM",
     )
-    parser.add_argument("--word-vectors", type=Path, metavar="FILE", help="word vectors of a SYSTEM that reads some")
-    parser.add_argument(
-        "--results",
-        type=Path,
-        metavar="FOLDER",
-        help=f"folder of what is computed, where what is there is kept (default: runs/TABLE), or of runs ({RUNS})",
-    )
+    add("--word-vectors", type=Path, metavar="FILE", help="word vectors of a SYSTEM that reads some")
+    results = f"folder of what is computed, where what is there is kept (default: runs/TABLE), or of runs ({RUNS})"
+    add("--results", type=Path, metavar="FOLDER", help=results)
     _add_setup(parser)
     _add_output(parser, "TABLE.md")
-    parser.set_defaults(when_interrupted=continues_by("; the same command continues"))
+    parser.set_defaults(when_interrupted=CONTINUES)
 
 
 def _tables(arguments: argparse.Namespace) -> None:
     """Write tables and figures of a paper with our numbers next to the printed ones; compute what runs do not give."""
-    from elmokit.report.pages import check_folder
-    from paper.page import write_reproduction
-    from paper.runs import read_evidence
-
     tables, given = _tables_and_paths(arguments.names)
     check_folder(arguments.output)  # before hours of computing
     for table in tables:
@@ -83,8 +77,7 @@ def _tables(arguments: argparse.Namespace) -> None:
         own: list[str] = arguments.model if table.plan is not None else []
         if len(own) > 1:
             raise ValueError(f"{len(own)} models; {table.name} is made of training runs, which take one --model")
-        model = own[0] if own else table.model
-        evidence = read_evidence(_setup(arguments, model), paths)
+        evidence = read_evidence(_setup(arguments, own[0] if own else table.model), paths)
         command = shlex.join(["python", "-m", "paper", table.name, *map(str, paths), "-o", str(arguments.output)])
         print(write_reproduction(table, evidence, arguments.output, command=command))
 
@@ -99,17 +92,13 @@ def _tables_and_paths(given: Sequence[str]) -> tuple[list[Reproduction], list[Pa
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="NAME", help="tables and figures, or all")
-    parser.add_argument("--model", metavar="M", help="the biLM (default: that of each table)")
-    parser.add_argument("--results", type=Path, default=RUNS, metavar="FOLDER", help="(default: %(default)s)")
-    parser.add_argument(
-        "--task",
-        action="append",
-        default=[],
-        metavar="TASK",
-        help="train for this task only, such as semantic-roles; can be repeated (default: all that the tables need)",
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("names", nargs="+", metavar="NAME", help="tables and figures, or all")
+    add("--model", metavar="M", help="the biLM (default: that of each table)")
+    add("--results", type=Path, default=RUNS, metavar="FOLDER", help="(default: %(default)s)")
+    task = "train for this task only, such as semantic-roles; can be repeated (default: all that the tables need)"
+    add("--task", action="append", default=[], metavar="TASK", help=task)
+    add(
         "--finished",
         type=Path,
         action="append",
@@ -119,18 +108,13 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "again; can be repeated",
     )
     _add_setup(parser)
-    parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="list the training runs with an estimate of their time, and stop"
-    )
-    parser.set_defaults(when_interrupted=continues_by("; the same command continues"))
+    add("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
+    add("--dry-run", action="store_true", help="list the training runs with an estimate of their time, and stop")
+    parser.set_defaults(when_interrupted=CONTINUES)
 
 
 def _train(arguments: argparse.Namespace) -> None:
     """Train the runs that the plans of tables and figures name and the folder of runs lacks."""
-    from elmokit.system.python import default_cache
-    from paper.train import Training, check_data, missing_runs, plan_runs, train_for
-
     tables, paths = _tables_and_paths(arguments.names)
     if paths:
         raise ValueError(f"{paths[0]}: `train` takes the names of tables alone; give runs with --finished")
@@ -161,40 +145,26 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
 
 def _page(arguments: argparse.Namespace) -> None:
     """Write the page of results."""
-    from paper.page import write_results
-
     for path in write_results(arguments.paths, arguments.output):
         print(path)
 
 
 def _add_setup(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(".data"),
-        metavar="DIR",
-        help="folder of the data, see CONTRIBUTING.md (default: %(default)s)",
-    )
-    parser.add_argument("--scale", default="cpu", choices=("cpu", "paper"), help="size of the runs (default: cpu)")
-    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
+    add = parser.add_argument
+    data = "folder of the data, see CONTRIBUTING.md (default: %(default)s)"
+    add("--data", type=Path, default=Path(".data"), metavar="DIR", help=data)
+    add("--scale", default="cpu", choices=("cpu", "paper"), help="size of the runs (default: cpu)")
+    add("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
 
 
 def _setup(arguments: argparse.Namespace, model: str) -> Setup:
-    """What the runs of a table share."""
-    from paper.runs import make_setup
-
     return make_setup(arguments.data, scale=arguments.scale, model=model, seeds=arguments.seeds)
 
 
 def _add_output(parser: argparse.ArgumentParser, files: str) -> None:
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("runs") / "pages",
-        metavar="FOLDER",
-        help=f"output folder: {files} (default: %(default)s)",
-    )
+    pages = Path("runs") / "pages"
+    about = f"output folder: {files} (default: %(default)s)"
+    parser.add_argument("-o", "--output", type=Path, default=pages, metavar="FOLDER", help=about)
 
 
 TABLES = "tables"

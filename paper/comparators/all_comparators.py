@@ -1,27 +1,26 @@
-"""The systems whose vectors stand next to ELMo's, by name, and the trainings of those that are trained here."""
+"""The systems whose vectors stand next to ELMo's, by name, the trainings of those that are trained here, and verbs."""
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from elmokit.cli.verb import Verb, continues_by
 from elmokit.files.atomic import as_paths
-from elmokit.files.lines import is_read_once
-from elmokit.integrations.embed_with import SYSTEMS, find_system
+from elmokit.files.lines import is_read_once, split_tokens
+from elmokit.integrations.embed_with import SYSTEMS, check_paths, find_system, write_vectors
 from elmokit.integrations.encoder import Comparator
 from elmokit.model.vector_source import VectorSource
-from paper.comparators.context2vec import CONTEXT2VEC
-from paper.comparators.context2vec_training import train_context2vec
-from paper.comparators.cove import COVE, GLOVE_COVE
-from paper.comparators.cove_training import train_cove
+from paper.comparators.context2vec import CONTEXT2VEC, read_context2vec, train_context2vec
+from paper.comparators.cove import COVE, GLOVE_COVE, train_cove
 from paper.comparators.word_vector_training import train_fasttext, train_word2vec
 
 COMPARATORS: dict[str, Comparator] = {
     **SYSTEMS,
     **{comparator.name: comparator for comparator in (COVE, GLOVE_COVE, CONTEXT2VEC)},
 }
-
-
 TRAININGS = {
     "word2vec": train_word2vec,
     "fasttext": train_fasttext,
@@ -69,3 +68,64 @@ def train_comparator(
                 f"{file} is a pipe or standard input, but a training reads it again; write it to a file first"
             )
     return train(paths, Path(output), settings, resume=resume)
+
+
+def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("system", metavar="SYSTEM", help="word2vec, fasttext, cove or context2vec; see docs/comparators.md")
+    files = "shards of tokenised text; for cove TRAIN.en TRAIN.de [TEST.en TEST.de]"
+    add("files", nargs="+", type=Path, metavar="FILE", help=files)
+    add("-o", "--output", type=Path, required=True, metavar="OUT", help="file or folder of the model that is written")
+    add("--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="settings of the training")
+    add("--resume", action="store_true", help="continue an interrupted training in OUT (cove, context2vec)")
+    resumed = continues_by("; the same command with --resume continues cove and context2vec")
+    parser.set_defaults(when_interrupted=resumed)
+
+
+def _train_comparator(arguments: argparse.Namespace) -> None:
+    """Train a system that ELMo is compared with on your text."""
+    output = arguments.output
+    measured = train_comparator(arguments.system, arguments.files, output, arguments.set, resume=arguments.resume)
+    print(json.dumps({"model": str(output), **measured}, ensure_ascii=False))
+
+
+def _add_substitutes(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL", help="folder of `train-comparator context2vec`")
+    sentences = "tokens separated by spaces, of which one is [], the gap"
+    add("sentences", nargs="+", metavar="SENTENCE", help=sentences)
+    add("--known", metavar="WORD", help="a word that the substitutes should be near in meaning")
+    add("--number", type=int, default=10, metavar="N", help="words for each sentence (default: %(default)s)")
+
+
+def _substitutes(arguments: argparse.Namespace) -> None:
+    """List the words that fit best into the gap [] of a sentence, by a model of context2vec."""
+    model = read_context2vec(arguments.model)
+    for sentence in arguments.sentences:
+        found = model.substitutes(split_tokens(sentence), known=arguments.known, number=arguments.number)
+        print(sentence, *(f"  {score:.3f} {word}" for word, score in found), sep="\n")
+
+
+def _add_embed(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("system", metavar="SYSTEM:MODEL", help="such as cove:runs/cove; see docs/comparators.md")
+    add("input", metavar="INPUT", help="text, one sentence per line (plain, .gz or .xz)")
+    add("-o", "--output", type=Path, required=True, metavar="OUT", help="output file, *.npy")
+    add("--word-vectors", type=Path, metavar="FILE", help="word vectors that the system reads")
+    add("--tokenize", action="store_true", help="split the lines into tokens first")
+
+
+def _embed(arguments: argparse.Namespace) -> None:
+    """Write the vectors that a system trained here has for every line of a text file."""
+    system, _, model = arguments.system.partition(":")
+    words = arguments.word_vectors
+    check_paths(arguments.output, arguments.input, model, *([] if words is None else [words]))
+    layers = open_comparator(system, model, word_vectors=words)
+    write_vectors(layers, arguments.input, arguments.output, model=model, raw_text=arguments.tokenize)
+
+
+VERBS: Sequence[Verb] = (
+    ("embed", _add_embed, _embed),
+    ("train-comparator", _add_train_comparator, _train_comparator),
+    ("substitutes", _add_substitutes, _substitutes),
+)

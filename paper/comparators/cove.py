@@ -1,31 +1,48 @@
-"""CoVe: the layers of a translator's biLSTM encoder over fixed word vectors (McCann et al., 2017).
+"""CoVe: the layers of a translator's biLSTM encoder over fixed word vectors (McCann et al., 2017), read and trained.
 
 The tensors have the names and shapes of a plain two-layer `torch.nn.LSTM`, as in the published file. There are no
-boundary tokens, and no state is carried from one sentence to the next.
+boundary tokens, and no state is carried from one sentence to the next. A training leaves a folder with the encoder and
+its BLEU.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from elmokit.files.lines import read_lines
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
+from elmokit.layers.devices import seeded
 from elmokit.runs.optimizer_state import check_tensors
+from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import FormatError
+from elmokit.system.progress_bar import progress_bar
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.tokenizer import tokenize
+from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 from elmokit.vectors.file_vector_source import WordVectorSource
-from paper.comparators.cove_training import ENCODER_FILE
-from paper.comparators.translation import new_encoder
+from paper.comparators.run_folder import check_config, comparator_run, update
+from paper.comparators.translation import Translator, bleu, new_encoder
 
 if TYPE_CHECKING:
-    from jaxtyping import Float32
+    from jaxtyping import Float, Float32, Int
 
+ENCODER_FILE = "encoder.safetensors"
+_IGNORED = -100  # cross_entropy's mark of a position without a target
+_Pair = tuple[list[str], list[str]]
+"""A sentence and its translation."""
 SENTENCES_PER_BATCH = 64
 
 
@@ -119,3 +136,174 @@ def _open(model: str, word_vectors: Path | None) -> tuple[_CoveEncoder, list[Pat
 _OPENS = "CoVe's encoder (.pth or safetensors) or a folder of `python -m paper train-comparator cove`"
 COVE = Comparator(name="cove", opens=_OPENS, open=open_cove, reads_word_vectors=True)
 GLOVE_COVE = Comparator(name="glove-cove", opens=_OPENS, open=open_glove_cove, reads_word_vectors=True)
+
+
+@dataclass(frozen=True)
+class CoveConfig:
+    """Settings of a training; widths are the published ones, the rest is ours and has not been tuned."""
+
+    word_vectors: str = ""
+    """File of GloVe, word2vec or fastText vectors, the encoder's input, which are not trained."""
+    hidden_dim: int = 300
+    """Width of each direction of the encoder; the decoder is twice as wide."""
+    target_dim: int = 300
+    """Width of the target words' embeddings."""
+    min_count: int = 2
+    """Occurrences that a target word needs; rarer ones are unknown words."""
+    max_size: int = 50_000
+    """Largest number of target words, the most frequent ones."""
+    max_tokens: int = 50
+    """Pairs with more tokens on either side, or with none, are left out of the training."""
+    batch_size: int = 64
+    """Pairs per step, of one source length."""
+    epochs: int = 10
+    """Passes over the pairs."""
+    learning_rate: float = 0.001
+    """Adam's."""
+    dropout_rate: float = 0.2
+    """Rate of the dropout at all inputs and between layers."""
+    clip_norm: float = 5.0
+    """Largest norm of the gradient."""
+    seed: int = 0
+    """Seed of initial weights, order and dropout."""
+
+    def __post_init__(self) -> None:
+        counts = ("hidden_dim", "target_dim", "min_count", "max_size", "max_tokens", "batch_size", "epochs")
+        check_config(self, positive=counts, rates=("dropout_rate",))
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Sentences and their translations, as tensors."""
+
+    pairs: list[_Pair]
+    words: WordVectorSource
+    vocabulary: Vocabulary
+
+    @property
+    def sources(self) -> list[list[str]]:
+        return [source for source, _ in self.pairs]
+
+    def source(self, numbers: Sequence[int]) -> Float[Tensor, "B T D"]:
+        """Word vectors of sentences of one length."""
+        return self.words([self.pairs[number][0] for number in numbers])[0]
+
+    def target(self, numbers: Sequence[int]) -> Int[Tensor, "B U"]:
+        """Token ids between the sentences' begin and end, then `_IGNORED`."""
+        rows = [self.vocabulary.ids(self.pairs[number][1]).tolist() for number in numbers]
+        longest = max(map(len, rows))
+        begin, end = self.vocabulary.begin_id, self.vocabulary.end_id
+        return torch.tensor([[begin, *row, end, *[_IGNORED] * (longest - len(row))] for row in rows])
+
+
+def train_cove(
+    files: Sequence[Path], output: Path, settings: Sequence[str] = (), *, resume: bool = False
+) -> dict[str, float]:
+    """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
+
+    The encoder is written after each epoch, and a checkpoint from which an interrupted training continues: it ends
+    with the weights of one that was not interrupted.
+
+    files: the source and the target text, one sentence per line, which is tokenised; then, if there are four, the pair
+        of texts on which BLEU is measured (the tokens of `tokenize`, greedy search).
+    settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
+    resume: continue the run in `output`, which has the same files and settings.
+    Returns the last epoch's loss (nats per target token) and BLEU; nothing if only the model was left to write. Raises
+    ValueError for wrong settings and texts of different lengths, OSError for files that cannot be read or written, and
+    DivergenceError, a ValueError.
+    """
+    config = change_settings({"training": CoveConfig()}, settings)["training"]
+    if not config.word_vectors:
+        raise ValueError(
+            "the encoder reads word vectors: give their file with --set word_vectors=FILE, or "
+            "settings=['word_vectors=FILE']"
+        )
+    if len(files) not in (2, 4):
+        raise ValueError(f"{len(files)} files were given; expected SOURCE TARGET, or SOURCE TARGET and a test pair")
+    pairs = [pair for pair in _read_pairs(*files[:2]) if all(0 < len(text) <= config.max_tokens for text in pair)]
+    if not pairs:
+        raise ValueError(f"no pair has 1 to {config.max_tokens} tokens on both sides (max_tokens)")
+    test_pairs = _read_pairs(*files[2:]) if files[2:] else []
+    words = WordVectorSource(config.word_vectors)
+    words.add(source for source, _ in (*pairs, *test_pairs))
+    vocabulary = _target_vocabulary([target for _, target in pairs], config)
+    training, test = (_Texts(each, words, vocabulary) for each in (pairs, test_pairs))
+    opened = comparator_run(output, "cove", config, files=files, resume=resume, result=ENCODER_FILE)
+    with opened as run, seeded(config.seed):
+        model = Translator(
+            new_encoder(input_dim=words.dim, hidden_dim=config.hidden_dim, dropout_rate=config.dropout_rate),
+            vocabulary,
+            target_dim=config.target_dim,
+            dropout_rate=config.dropout_rate,
+        )
+        optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
+        first = run.load(model, optimizer, "epochs")
+        run.keep_log(lambda record: record.integer("epoch") < first)
+        measured: dict[str, float] = {}
+        for epoch in range(first, config.epochs):
+            measured["loss"] = _train_epoch(model, optimizer, training, config, epoch)
+            if test_pairs:
+                measured["bleu"] = _bleu(model.eval(), test, config)
+            run.log(epoch=epoch, **measured)
+            run.save(model, optimizer, {"epochs": epoch + 1}, model.encoder)
+        run.finish(model.encoder)
+    return measured
+
+
+def _read_pairs(source: Path, target: Path) -> list[_Pair]:
+    texts = [[tokenize(line) for line in read_lines(path)] for path in (source, target)]
+    if len(texts[0]) != len(texts[1]) or not texts[0]:
+        raise ValueError(
+            f"{source} has {len(texts[0]):,} lines and {target} {len(texts[1]):,}; expected a translation of each line"
+        )
+    return list(zip(*texts, strict=True))
+
+
+def _target_vocabulary(target: Iterable[Sequence[str]], config: CoveConfig) -> Vocabulary:
+    """The most frequent words of the translations. Raises ValueError if none is frequent enough."""
+    counts = Counter(chain.from_iterable(target))
+    specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+    enough = [token for token, count in counts.items() if count >= config.min_count and token not in specials]
+    if not enough:
+        raise ValueError(f"no word of the translations occurs at least {config.min_count} times (min_count)")
+    kept = sorted(enough, key=lambda token: (-counts[token], token))[: config.max_size]
+    return Vocabulary([*specials, *sorted(kept)])
+
+
+def _train_epoch(
+    model: Translator, optimizer: torch.optim.Optimizer, texts: _Texts, config: CoveConfig, epoch: int
+) -> float:
+    """The mean loss per target token of an epoch, whose draws depend on no other epoch."""
+    torch.default_generator.manual_seed(random.Random(f"{config.seed}/{epoch}/dropout").getrandbits(63))
+    model.train()
+    batches = _shuffled_batches(texts.sources, config, epoch=epoch)
+    total, num_tokens = 0.0, 0
+    with progress_bar(unit="batch", total=len(batches), label=f"epoch {epoch}") as bar:
+        for numbers in batches:
+            target = texts.target(numbers)
+            logits = model(texts.source(numbers), target[:, :-1].clamp(min=0)).flatten(0, 1)
+            loss = functional.cross_entropy(logits, target[:, 1:].flatten(), ignore_index=_IGNORED)
+            count = int((target[:, 1:] != _IGNORED).sum())
+            total += count * update(loss, model, optimizer, clip_norm=config.clip_norm, where=f"epoch {epoch}")
+            num_tokens += count
+            bar.update()
+    return total / num_tokens
+
+
+def _shuffled_batches(source: Sequence[Sequence[str]], config: CoveConfig, *, epoch: int) -> list[list[int]]:
+    """Numbers of sentences of one length, in an order of this epoch."""
+    generator = random.Random(f"{config.seed}/{epoch}")
+    order = list(range(len(source)))
+    generator.shuffle(order)
+    groups = of_equal_length([source[number] for number in order], most=config.batch_size)
+    generator.shuffle(groups)
+    return [[order[index] for index in group] for group in groups]
+
+
+def _bleu(model: Translator, texts: _Texts, config: CoveConfig) -> float:
+    hypotheses: list[list[str]] = [[] for _ in texts.pairs]
+    for numbers in of_equal_length(texts.sources, most=config.batch_size):
+        translations = model.translate(texts.source(numbers), max_tokens=2 * config.max_tokens)
+        for number, ids in zip(numbers, translations, strict=True):
+            hypotheses[number] = [texts.vocabulary.tokens[token_id] for token_id in ids]
+    return bleu(hypotheses, [target for _, target in texts.pairs])

@@ -9,8 +9,13 @@ import torch
 
 from elmokit.text.vocabulary import Vocabulary
 from paper.__main__ import main
-from paper.comparators.context2vec import Context2vec, ContextEncoder, open_context2vec, read_context2vec
-from paper.comparators.context2vec_training import train_context2vec
+from paper.comparators.context2vec import (
+    Context2vec,
+    ContextEncoder,
+    open_context2vec,
+    read_context2vec,
+    train_context2vec,
+)
 
 SENTENCES = ["the cat drinks milk", "the dog eats meat", "a bird sings songs", "a boy reads books"]
 SETTINGS = ["word_dim=8", "lstm_dim=12", "dim=10", "min_count=1", "negatives=5", "batch_size=4", "learning_rate=0.02"]

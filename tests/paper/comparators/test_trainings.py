@@ -13,11 +13,10 @@ from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.files import load_vectors
 from paper.__main__ import main
-from paper.comparators import context2vec_training, run_folder
+from paper.comparators import context2vec, run_folder
 from paper.comparators.all_comparators import COMPARATORS, TRAININGS, open_comparator, train_comparator
-from paper.comparators.context2vec import ContextEncoder
-from paper.comparators.context2vec_training import Context2vecConfig, negative_sampling_loss
-from paper.comparators.cove_training import train_cove
+from paper.comparators.context2vec import Context2vecConfig, ContextEncoder, negative_sampling_loss
+from paper.comparators.cove import train_cove
 from paper.comparators.run_folder import CHECKPOINT_FILE
 from paper.comparators.translation import Translator, bleu
 from paper.comparators.translation import new_encoder as new_cove
@@ -67,7 +66,7 @@ def toy(request: pytest.FixtureRequest, tmp_path: Path) -> Toy:
 def test_an_interrupted_training_ends_as_one_that_was_not(toy: Toy, monkeypatch: pytest.MonkeyPatch):
     module, name = (nn.utils, "clip_grad_norm_") if toy.system == "cove" else (run_folder, "write_tensors")
     toy.train("whole", "epochs=4")
-    monkeypatch.setattr(context2vec_training, "SAVE_SECONDS", -1)  # at every line of the log
+    monkeypatch.setattr(context2vec, "SAVE_SECONDS", -1)  # at every line of the log
     real, calls = getattr(module, name), 0
 
     def killed(*given: Any, **more: Any) -> Any:
@@ -216,7 +215,7 @@ def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(
         drawn.append(negatives)
         return negative_sampling_loss(encoder, ids, negatives)
 
-    monkeypatch.setattr(context2vec_training, "negative_sampling_loss", recorded)
+    monkeypatch.setattr(context2vec, "negative_sampling_loss", recorded)
     toy.train("run", "negatives=200", "epochs=1", "min_count=2")
     shares = torch.cat([each.flatten() for each in drawn]).bincount(minlength=5) / (200 * 98)
     assert shares.tolist() == pytest.approx([1 / 36, 0, 0, 27 / 36, 8 / 36], abs=0.02)  # <UNK>, <S>, </S>, a, b
@@ -226,7 +225,7 @@ def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(
 def test_context2vec_counts_rare_words_as_unknown_and_stops_after_its_tokens(tmp_path: Path):
     toy = Toy("context2vec", tmp_path)
     toy.files[0].write_text("The cat sat\nthe dog sat\nthe rare bird\n")
-    _, counts = context2vec_training._count(toy.files, Context2vecConfig(min_count=2))
+    _, counts = context2vec._count(toy.files, Context2vecConfig(min_count=2))
     assert toy.train("all", "min_count=2", "epochs=3")["num_tokens"] == 27
     assert toy.train("some", "min_count=2", "num_tokens=10")["num_tokens"] == 12
     words = (tmp_path / "all" / "vocabulary.txt").read_text().split()
