@@ -24,13 +24,14 @@ import torch
 import elmokit
 from elmokit import Elmo
 from elmokit.analysis.homonyms import MEASUREMENTS
-from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
+from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes
+from elmokit.analysis.polysemy import measure_senses
 from elmokit.analysis.sense_study import study_senses
 from elmokit.formats.convert import convert
 from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.scoring.perplexity import Perplexity, join_texts, read_scorer, text_losses
 from elmokit.system.markdown import markdown_table
-from paper.homonyms import as_record, measure_homonyms, of_one_form, read_homonyms
+from paper.polysemy_ko import of_one_form, read_homonyms
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
 MAX_FILE_BYTES = 21_000_000
@@ -155,10 +156,19 @@ def _polysemes(model: Path) -> dict[str, dict[str, str]]:
 def _homonyms(model: Path, folder: Path) -> dict[str, Any]:
     train, test = (read_homonyms(folder / f"{half}.jsonl") for half in ("train", "test"))
     elmo = Elmo.from_pretrained(model)
-    return {
-        name: as_record({vectors.name: vectors.nearest_rate() for vectors in measure_homonyms(elmo, *halves)})
-        for name, halves in (("homonym_ko", (train, test)), ("homonym_ko_same_form", of_one_form(train, test)))
-    }
+
+    def record(train: list[Occurrence], test: list[Occurrence]) -> dict[str, dict[str, float]]:
+        """Hits and total of each rate, by name, in the JSON form that `read_recorded` reads."""
+        occurrences = [*train, *test]
+        encoded = elmo.encode([each.tokens for each in occurrences], layers="all")
+        measured = measure_senses(encoded, occurrences, num_known=len(train))
+        rates = {vectors.name: vectors.nearest_rate() for vectors in measured}
+        return {
+            name: {"hits": round(rate.correct, 3), "total": rate.total, "guessed": rate.guessed}
+            for name, rate in rates.items()
+        }
+
+    return {"homonym_ko": record(train, test), "homonym_ko_same_form": record(*of_one_form(train, test))}
 
 
 def _forget_local_paths(config: Path) -> None:

@@ -31,7 +31,6 @@ class Ablation:
     """Arms of some tasks."""
 
     name: str
-    """Name on the command line: table2."""
     paper: PaperTable
     tasks: tuple[str, ...]
     arms: tuple[Arm, ...]
@@ -42,10 +41,8 @@ class Ablation:
     tests: bool = False
     """Whether scores are those of test sets."""
     model: str = MODEL
-    """The biLM, if the user names no other."""
 
     def plan(self, setup: Setup) -> list[PlannedRun]:
-        """The runs."""
         return [run for task in self.tasks for arm in self.arms for run in setup.runs(task, arm, tests=self.tests)]
 
     def measured(self, evidence: Evidence) -> dict[str, tuple[str, dict[str, ArmRuns]]]:
@@ -97,7 +94,6 @@ class Ablation:
         return OurTable("Differences", about, (first, *(f"{better} over {worse}" for better, worse in pairs)), rows)
 
     def reproduction(self) -> Reproduction:
-        """The record for the list of reproductions."""
         reads = "runs of `elmokit train` of its arms"
         return Reproduction(
             self.name, self.paper, self.rows, self.details, plan=self.plan, model=self.model, reads=reads

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from torch import Tensor
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.answers import score_answers
@@ -28,9 +27,6 @@ from paper.differences import Counts, paired_bootstrap
 from paper.plan import DATASETS
 from paper.results import append_result, read_results
 from paper.runs import Tested
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 RunNames = tuple[str, ...]
 """A test set, and the names of the runs without ELMo and with it: `Tested.names`."""
@@ -74,7 +70,6 @@ def item_records(paths: Sequence[Path]) -> Mapping[RunNames, Fields]:
 
 
 def _counts(run: TaskRun, test_set: str, folder: Path) -> list[Counts]:
-    """What each test item adds."""
     examples, of = _examples(run, test_set), ITEM_COUNTS[run.record.task].of
     predictions = load_task(folder / run.name).model_predictions(examples)
     return [of(example, made) for example, made in zip(examples, predictions, strict=True)]
@@ -176,25 +171,14 @@ def _mean_labels(members: Sequence[TrainedTask], examples: Sequence[Any]) -> lis
 
 
 def _mean_answers(members: Sequence[TrainedTask], examples: Sequence[Question]) -> list[FoundAnswer]:
+    finders = [member.model for member in members if isinstance(member.model, AnswerFinder)]
+    most = max(finder.max_answer_tokens for finder in finders)
     answers: list[FoundAnswer] = []
     for group in batched(examples, size=QUESTIONS_AT_ONCE):
-        start, end = _mean_probabilities(members, group)
-        widths = {_finder(member).max_answer_tokens for member in members}
-        spans = best_spans(start.log(), end.log(), max_tokens=max(widths))
+        both = [finder.probabilities(group) for finder in finders]
+        start, end = (torch.stack(side).mean(dim=0) for side in zip(*both, strict=True))
+        spans = best_spans(start.log(), end.log(), max_tokens=most)
         for row, (question, (first, last)) in enumerate(zip(group, spans, strict=True)):
             probability = float(start[row, first] * end[row, last])
             answers.append(FoundAnswer(question.passage.span_text(first, last), (first, last), probability))
     return answers
-
-
-def _mean_probabilities(
-    members: Sequence[TrainedTask], questions: Sequence[Question]
-) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
-    both = [_finder(member).probabilities(questions) for member in members]
-    start, end = (torch.stack(side).mean(dim=0) for side in zip(*both, strict=True))
-    return start, end
-
-
-def _finder(member: TrainedTask) -> AnswerFinder:
-    assert isinstance(member.model, AnswerFinder)
-    return member.model

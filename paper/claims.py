@@ -16,7 +16,7 @@ from paper.plan import DATASETS, SIX_TASKS
 from paper.printed import TABLE_7
 from paper.results import read_results
 from paper.runs import NOT_CONVERGED, ArmRuns, Evidence, gains_by_seed
-from paper.system_results import SystemResult, difference, gain_name, read_system_results, share_gain
+from paper.systems import SystemResult, difference, gain_name, read_system_results, share_gain
 from paper.table1 import difference_on_test, headlines
 from paper.table6 import ENGLISH, KOREAN
 

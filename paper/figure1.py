@@ -7,13 +7,13 @@ of updates; with `cpu-converged` each trains until the development set stops imp
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from itertools import pairwise
 
-from elmokit.metrics.statistics import Statistic
 from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, Arm, PlannedRun, Setup
 from paper.printed import FIGURE_1
-from paper.reproduction import Cell, OurTable, Reproduction, no_rows
+from paper.reproduction import Cell, OurTable, Reproduction
 from paper.runs import ArmRuns, Evidence, gain_text, measured_on
 
 TASKS = ("named-entities", "semantic-roles", "entailment")
@@ -26,9 +26,12 @@ class Point:
     """One size of the training set."""
 
     share: float
-    num_examples: int
     none: ArmRuns
     elmo: ArmRuns
+
+    @property
+    def num_examples(self) -> int:
+        return self.elmo.runs[0].num_used
 
 
 @dataclass(frozen=True)
@@ -43,20 +46,6 @@ class SampleCurve:
     """Whether it is the latter."""
     points: tuple[Point, ...]
     """In order of size."""
-
-
-@dataclass(frozen=True)
-class Overtaking:
-    """When the runs with ELMo reach the best score of those without, in updates; see `overtaken_at`."""
-
-    none: Statistic
-    elmo: Statistic | None
-    """None if a run with ELMo never does."""
-
-    @property
-    def fewer(self) -> float | None:
-        """Percent of the updates without ELMo that it saves."""
-        return None if self.elmo is None else 100 * (1 - self.elmo.mean / self.none.mean)
 
 
 def arms(share: float, recipe: str) -> tuple[Arm, Arm]:
@@ -77,9 +66,7 @@ def sample_curves(evidence: Evidence) -> list[SampleCurve]:
     for task in TASKS:
         for recipe in RECIPES:
             found = ((share, *(evidence.arm(task, arm) for arm in arms(share, recipe))) for share in SHARES)
-            points = tuple(
-                Point(share, elmo.runs[0].num_used, none, elmo) for share, none, elmo in found if none and elmo
-            )
+            points = tuple(Point(share, none, elmo) for share, none, elmo in found if none and elmo)
             if len(points) > 1:
                 training = points[0].elmo.runs[0].record.config.training
                 is_converged = training.patience < training.max_epochs
@@ -88,19 +75,22 @@ def sample_curves(evidence: Evidence) -> list[SampleCurve]:
     return curves
 
 
-def overtaken_at(point: Point) -> Overtaking | None:
-    """Updates until the best score without ELMo, and until ELMo has it, over the seeds that both arms have."""
+def overtaken_at(point: Point) -> tuple[float, float | None] | None:
+    """Updates until the best score without ELMo, and until ELMo has it (None if a run never does).
+
+    Means over the seeds that both arms have; None without any.
+    """
     others = {run.seed: run for run in point.elmo.runs}
     pairs = [(run, others[run.seed]) for run in point.none.runs if run.seed in others and run.curve]
     if not pairs:
         return None
     best = [max(run.curve, key=lambda epoch: epoch.score) for run, _ in pairs]
     reached = [
-        [float(epoch.step) for epoch in other.curve if epoch.score >= one.score]
+        [epoch.step for epoch in other.curve if epoch.score >= one.score]
         for one, (_, other) in zip(best, pairs, strict=True)
     ]
-    elmo = Statistic(tuple(steps[0] for steps in reached)) if all(reached) else None
-    return Overtaking(Statistic(tuple(float(one.step) for one in best)), elmo)
+    elmo = statistics.fmean(steps[0] for steps in reached) if all(reached) else None
+    return statistics.fmean(one.step for one in best), elmo
 
 
 def details(evidence: Evidence) -> list[OurTable]:
@@ -114,8 +104,9 @@ def details(evidence: Evidence) -> list[OurTable]:
             name = f"{curve.row}: {measured_on([point.none, point.elmo], *words)}"
             scores[name] = (point.none.score(), point.elmo.score(), gain_text(point.none, point.elmo))
             if (when := overtaken_at(point)) is not None:
-                fewer = None if when.fewer is None else f"{when.fewer:.0f} %"
-                updates[name] = (f"{when.none.mean:,.0f}", f"{when.elmo.mean:,.0f}" if when.elmo else "never", fewer)
+                none, elmo = when
+                reached = ("never", None) if elmo is None else (f"{elmo:,.0f}", f"{100 * (1 - elmo / none):.0f} %")
+                updates[name] = (f"{none:,.0f}", *reached)
         for few, more in pairwise(curve.points):
             if math.isclose(more.share, 10 * few.share):
                 sizes = f"{few.num_examples:,} ({100 * few.share:g} %) against {more.num_examples:,}"
@@ -145,4 +136,4 @@ def details(evidence: Evidence) -> list[OurTable]:
 
 
 READS = "runs of `elmokit train` on shares of the training set"
-REPRODUCTION = Reproduction("figure1", FIGURE_1, no_rows, details, plan=plan, reads=READS)
+REPRODUCTION = Reproduction("figure1", FIGURE_1, None, details, plan=plan, reads=READS)

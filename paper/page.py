@@ -123,7 +123,7 @@ def table_parts(reproduction: Reproduction, evidence: Evidence) -> list[str] | N
     have, or with a different number of cells.
     """
     paper = reproduction.paper
-    ours = reproduction.measure(evidence)
+    ours = reproduction.measure(evidence) if reproduction.measure else []
     details = [table for table in reproduction.details(evidence) if table.rows] if reproduction.details else []
     if not ours and not details:
         return None

@@ -208,17 +208,12 @@ class Setup:
         """The folder of a data set."""
         return unpacked(self.data_dir / DATASETS[dataset].folder)
 
-    def has(self, dataset: str, arm: Arm) -> bool:
-        """Whether the scale has such runs."""
-        found = DATASETS[dataset]
-        recipe = arm.recipe or found.recipe
-        return not recipe or (self.scale.name == "cpu" and recipe in find_task(found.task).recipes)
-
     def runs(self, dataset: str, arm: Arm, *, tests: bool = False) -> list[PlannedRun]:
         """A run for each seed; none if the scale has no such runs. tests: whether test files are scored."""
-        if not self.has(dataset, arm):
-            return []
         found = DATASETS[dataset]
+        recipe = arm.recipe or found.recipe
+        if recipe and (self.scale.name != "cpu" or recipe not in find_task(found.task).recipes):
+            return []
         config, base = self._config(dataset, arm), self._config(dataset, Arm("", recipe=arm.recipe))
         model = None
         if arm.vectors:

@@ -5,23 +5,28 @@ Each is judged by the nearest other occurrence: in the training half of the homo
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes
+from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.lines import read_lines, split_tokens
 from elmokit.metrics.statistics import Statistic
+from elmokit.system.messages import FormatError, first_token
+from elmokit.text.corpora.cells import whole_number
+from elmokit.text.corpora.tables import table_rows
 from paper.data_folders import data_folder
-from paper.homonyms import of_one_form, read_examples, read_homonyms
 from paper.printed import POLYSEMY_KO
 from paper.probes.targets import mixes, sentence_vectors
 from paper.reproduction import OurRow, Reproduction, Request
 from paper.runs import Evidence
-from paper.system_results import Measured, measure_systems, read_system_results
-from paper.systems import KOREAN_SYSTEMS, System
+from paper.systems import KOREAN_SYSTEMS, Measured, System, measure_systems, read_system_results
 
 NAME = "polysemy-ko"
 PRAISE = "잘한다"
@@ -52,21 +57,18 @@ def compute(request: Request) -> list[Path]:
 
 
 def _measure(system: System, tests: Mapping[str, tuple[list[Occurrence], int | None]]) -> Measured:
+    """The share of judged occurrences whose nearest neighbour has their sense, by layer, mix and baseline."""
     rows: dict[str, dict[str, float]] = {}
     for name, (occurrences, num_known) in tests.items():
-        for row, hits in _hits(system, occurrences, num_known).items():
-            rows.setdefault(row, {})[name] = 100 * float(hits.mean())
+        encoded = sentence_vectors(system.layers, [each.tokens for each in occurrences])
+        targets = np.stack([array[:, each.index] for array, each in zip(encoded, occurrences, strict=True)], axis=1)
+        vectors = {row: mix(targets).astype(np.float64) for row, mix in mixes(system.layers.num_layers).items()}
+        vectors[BAG] = context_bags(encoded, occurrences)
+        hits = {"chance": chance(occurrences, num_known=num_known).nearest}
+        hits |= {row: nearest_hits(each, occurrences, num_known=num_known) for row, each in vectors.items()}
+        for row, of_row in hits.items():
+            rows.setdefault(row, {})[name] = 100 * float(of_row.mean())
     return Measured(rows)
-
-
-def _hits(system: System, occurrences: Sequence[Occurrence], num_known: int | None) -> dict[str, np.ndarray]:
-    """For each occurrence that is judged, whether its nearest neighbour has its sense; by layer, mix and baseline."""
-    encoded = sentence_vectors(system.layers, [each.tokens for each in occurrences])
-    targets = np.stack([array[:, each.index] for array, each in zip(encoded, occurrences, strict=True)], axis=1)
-    vectors = {row: mix(targets).astype(np.float64) for row, mix in mixes(system.layers.num_layers).items()}
-    vectors[BAG] = context_bags(encoded, occurrences)
-    hits = {row: nearest_hits(each, occurrences, num_known=num_known) for row, each in vectors.items()}
-    return {"chance": chance(occurrences, num_known=num_known).nearest, **hits}
 
 
 def our_rows(evidence: Evidence) -> list[OurRow]:
@@ -87,6 +89,52 @@ def _count(name: str, data: str) -> str | None:
     """The count that `compute` has written for a test, with its comma: `homonyms: 1,295, list: 184`."""
     found = re.search(rf"(?:^|, ){re.escape(name)}: (\d{{1,3}}(?:,\d{{3}})*)", data)
     return found[1] if found else None
+
+
+def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:
+    """The occurrences in a file of JSON lines: word (the noun without its particle), sense, index, tokens.
+
+    The token at `index` is the noun with its particle, so the forms of a word differ, and a static vector can tell
+    some senses apart. Raises ValueError, naming the line, where a line is anything else.
+    """
+    occurrences: list[Occurrence] = []
+    lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
+    for number, line in enumerate(lines, start=1):
+        where = f"{os.fspath(path)}, line {number}"
+        fields = Fields(where, parse_json_object(line, where=where))
+        word, sense, index = fields.text("word"), fields.text("sense"), fields.integer("index")
+        tokens = tuple(fields.tokens("tokens"))
+        if index >= len(tokens) or not tokens[index].startswith(word):
+            text = first_token(" ".join(tokens))
+            raise fields.error("index", f"is {index}, which is not the index of {first_token(word)} in {text}")
+        occurrences.append(Occurrence(word, "noun/noun", sense, index, tokens))
+    return occurrences
+
+
+def read_examples(path: str | os.PathLike[str]) -> list[Occurrence]:
+    """The occurrences in a table with the columns word, sense, index and tokens (separated by spaces).
+
+    The token at `index` begins with the word. Raises ValueError, naming the line, where a line is anything else.
+    """
+    occurrences: list[Occurrence] = []
+    columns = [["word"], ["sense"], ["index"], ["tokens"]]
+    for where, (word, sense, column, text) in table_rows(read_lines(path), name=os.fspath(path), columns=columns):
+        tokens, index = tuple(split_tokens(text)), whole_number(column)
+        if index is None or index >= len(tokens) or not tokens[index].startswith(word):
+            reason = f"{first_token(column)} is not the index of {first_token(word)} in {first_token(text)}"
+            raise FormatError(where, reason)
+        occurrences.append(Occurrence(word, "pragmatic", sense, index, tokens))
+    return occurrences
+
+
+def of_one_form(train: Sequence[Occurrence], test: Sequence[Occurrence]) -> tuple[list[Occurrence], list[Occurrence]]:
+    """Both halves with `word` set to the form with its particle, so that particles give nothing away.
+
+    Test occurrences are left out if the train half does not have their form in the same sense and in another one.
+    """
+    known, asked = ([replace(each, word=each.tokens[each.index]) for each in half] for half in (train, test))
+    senses = {form: set(senses_of(form, known)) for form in words_of(asked)}
+    return known, [each for each in asked if each.sense in senses[each.word] and len(senses[each.word]) > 1]
 
 
 REPRODUCTION = Reproduction(NAME, POLYSEMY_KO, our_rows, compute=compute)

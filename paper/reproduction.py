@@ -96,9 +96,8 @@ class Reproduction:
     name: str
     """Name on the command line: table1."""
     paper: PaperTable
-    """The table as printed."""
-    measure: Callable[[Evidence], Sequence[OurRow]]
-    """Our rows. Raises ValueError for what cannot be read."""
+    measure: Callable[[Evidence], Sequence[OurRow]] | None
+    """Our rows; None for a figure, of which the paper prints no values. Raises ValueError for what cannot be read."""
     details: Callable[[Evidence], Sequence[OurTable]] | None = None
     """Tables that the page shows below the paper's."""
     compute: Callable[[Request], Sequence[Path]] | None = None
@@ -115,13 +114,7 @@ class Reproduction:
 
     @property
     def source(self) -> str:
-        """What it is made from, in words."""
         return self.reads or f"results of `python -m paper {self.name}`"
-
-
-def no_rows(evidence: Evidence) -> list[OurRow]:
-    """`Reproduction.measure` of a figure, of which the paper prints no values."""
-    return []
 
 
 def find_reproduction(name: str) -> Reproduction:

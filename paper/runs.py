@@ -71,15 +71,12 @@ class Evidence:
     def arm(self, dataset: str, arm: Arm) -> ArmRuns | None:
         """The runs of an arm that are there; None if there are none. Raises ValueError for one of other settings."""
         if (dataset, arm) not in self._arms:
-            self._arms[dataset, arm] = self._read_arm(dataset, arm)
+            planned = [run for run in self.setup.runs(dataset, arm) if run.name in self.runs]
+            for run in planned:
+                check_settings(self.runs[run.name], run)
+            runs = tuple(self.runs[run.name] for run in planned)
+            self._arms[dataset, arm] = ArmRuns(find_task(DATASETS[dataset].task).metric, runs) if runs else None
         return self._arms[dataset, arm]
-
-    def _read_arm(self, dataset: str, arm: Arm) -> ArmRuns | None:
-        planned = [run for run in self.setup.runs(dataset, arm) if run.name in self.runs]
-        for run in planned:
-            check_settings(self.runs[run.name], run)
-        runs = tuple(self.runs[run.name] for run in planned)
-        return ArmRuns(find_task(DATASETS[dataset].task).metric, runs) if runs else None
 
 
 def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = MODEL, seeds: int | None = None) -> Setup:

@@ -14,7 +14,7 @@ from paper.data_folders import glove_file
 from paper.printed import TABLE_5, PaperTable
 from paper.probes.sense_corpora import SenseSentence
 from paper.reproduction import OurRow, Request
-from paper.system_results import Measured, SystemResult, SystemTable, measure_systems
+from paper.systems import Measured, SystemResult, SystemTable, measure_systems
 from paper.table5 import FOUR, read_semcor, read_test_sets, read_wordnet, scores
 
 NAME = "senses-supervised"
@@ -62,7 +62,7 @@ def compute(request: Request) -> list[Path]:
     known = read_semcor(request.data_dir).with_words(words)
 
     def measure(system: Supervised) -> Measured:
-        answers = system.train(known).predict(asked.with_words(words), inventory.senses)
+        answers = system.train(known).predict(asked.with_words(words), inventory)
         return Measured({ANSWERS: scores(asked, answers)})
 
     return measure_systems(

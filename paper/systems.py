@@ -1,24 +1,38 @@
-"""Systems that a table measures: what the user names on the command line, as frozen layers with a name."""
+"""Systems that tables measure, what they reach in a test of their vectors, kept and read back, and tables of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+import torch
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name
+from elmokit.files.json_fields import Fields
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, with_fingerprint
+from elmokit.metrics.statistics import Interval, Statistic
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.python import default_cache
 from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.file_vector_source import FileVectorSource
 from paper.comparators.all_comparators import COMPARATORS, open_comparator
 from paper.data_folders import glove_file
+from paper.differences import paired_bootstrap
 from paper.models import RANDOM_SEED, random_elmo
 from paper.plan import RANDOM
+from paper.printed import PaperTable
+from paper.reproduction import OurRow, OurTable, Reproduction, Request, distinct_rows
+from paper.results import RESULTS_NAME, append_result, read_interval, read_results
+from paper.runs import Evidence
 
+NO_SYSTEM = "without vectors"
+"""What rows that need no vectors are recorded under: chance, WordNet's first sense."""
 VECTOR_ENDINGS = (".npy", ".npz", ".h5", ".hdf5", ".safetensors")
-
-
 KOREAN_SYSTEMS = ("mini-ko", "random:mini-ko")
 
 
@@ -39,7 +53,6 @@ class System:
 
     @property
     def fingerprint(self) -> str:
-        """Of the vectors."""
         return self.layers.fingerprint()
 
 
@@ -59,12 +72,199 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
         return System(f"{model_name(model)}, random weights", CachedActivations(control, folder=default_cache()))
     if model and kind in COMPARATORS:
         needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
-        return System(f"{kind}, {_file_name(model)}", open_comparator(kind, model, word_vectors=needed))
+        name = Path(model).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")
+        return System(f"{kind}, {name}", open_comparator(kind, model, word_vectors=needed))
     if given not in bundled_models() and Path(given).suffix in VECTOR_ENDINGS:
         return System(Path(given).stem, FileVectorSource(given))
     layers = CachedActivations(Elmo.from_pretrained(given), folder=default_cache())
     return System(model_name(given), layers, is_bilm=True)
 
 
-def _file_name(path: str) -> str:
-    return Path(path).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")
+@dataclass(frozen=True)
+class Measured:
+    """Numbers of one system by row (a layer or a mix of layers) and name, all in percent."""
+
+    rows: Mapping[str, Mapping[str, float]]
+    hits: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For each row, a 1 for each test item that it has right and a 0 for each other, for paired comparisons."""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What cannot be counted, by name, such as the nearest context of a sentence."""
+    gains: Mapping[str, Interval] = field(default_factory=dict[str, Interval])
+    """Of tests without hits, the difference in points by its name (`gain_name`), with its interval."""
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """What was measured of one system, and of which vectors."""
+
+    system: str
+    is_bilm: bool
+    fingerprint: str
+    """Of the vectors; empty without any."""
+    data: str
+    """The data, with their counts after a colon or a comma."""
+    measured: Measured
+
+    @property
+    def label(self) -> str:
+        """The system in tables, with the first digits of its fingerprint, since a name outlives its weights."""
+        return with_fingerprint(self.system, self.fingerprint) if self.fingerprint else self.system
+
+    @property
+    def corpus(self) -> str:
+        """The data without their counts."""
+        return self.data.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class SystemTable:
+    """A table of systems: how each is measured, and what is shown of it."""
+
+    name: str
+    paper: PaperTable
+    compute: Callable[[Request], Sequence[Path]]
+    """Measures what the results lack, by `measure_systems`."""
+    row: Callable[[SystemResult, str], OurRow | None]
+    """A row (a layer or a mix of layers) of a result -> the table's row; None for what is only below the table."""
+    about: str
+    title: str = ""
+    """Heading of all numbers; empty for a table of each corpus, which is named after it."""
+    pairs: Sequence[tuple[str, str]] = ()
+    """Rows whose difference is shown: the gain of the second over the first."""
+    differences: str = ""
+
+    def rows(self, evidence: Evidence) -> list[OurRow]:
+        results = read_system_results(evidence.results, self.name)
+        rows = (self.row(result, name) for result in results for name in result.measured.rows)
+        return [row for row in rows if row is not None]
+
+    def details(self, evidence: Evidence) -> list[OurTable]:
+        """All numbers, and the differences with their intervals."""
+        results = read_system_results(evidence.results, self.name)
+        if self.title:
+            return self._tables(results, self.title, self.differences)
+        tables: list[OurTable] = []
+        for data in dict.fromkeys(each.data for each in results):
+            found = [each for each in results if each.data == data]
+            tables += self._tables(found, found[0].corpus, f"{found[0].corpus}, {self.differences}")
+        return tables
+
+    def _tables(self, results: Sequence[SystemResult], title: str, differences: str) -> list[OurTable]:
+        """All numbers of some results by row, and differences between rows of the same system."""
+        rows = distinct_rows(
+            (f"{each.label}, {row}", numbers) for each in results for row, numbers in each.measured.rows.items()
+        )
+        columns = tuple(dict.fromkeys(name for numbers in rows.values() for name in numbers))
+        cells = {
+            row: tuple(Statistic((numbers[name],)) if name in numbers else None for name in columns)
+            for row, numbers in rows.items()
+        }
+        data = "; ".join(dict.fromkeys(each.data for each in results))
+        all_numbers = OurTable(title, f"{self.about} Data: {data}.", columns, cells)
+        if not self.pairs:
+            return [all_numbers]
+        gains = distinct_rows(
+            (f"{each.label}: {gain_name(first, second)}", (str(found),))
+            for each in results
+            for first, second in self.pairs
+            if (found := difference(each, first, second)) is not None
+        )
+        about = f"{differences} Paired bootstrap over test items, 95 %."
+        return [all_numbers, OurTable("Differences", about, ("points",), gains)]
+
+    def reproduction(self) -> Reproduction:
+        return Reproduction(self.name, self.paper, self.rows, self.details, self.compute)
+
+
+def measure_systems(
+    name: str,
+    request: Request,
+    measure: Callable[[Any], Measured],
+    *,
+    default: Sequence[str],
+    data: str,
+    opened: Callable[[str], Any] | None = None,
+    without_vectors: Callable[[], Measured] | None = None,
+) -> list[Path]:
+    """Measure the systems of a request that its results lack, one record each; returns the path of the results.
+
+    A system that was measured on the same data is known by its name and the fingerprint of its vectors.
+
+    default: the systems to measure if the request has none.
+    opened: makes a system of its name on the command line; None stands for `open_system`.
+    without_vectors: rows that need no vectors.
+    """
+    path = request.results_dir / RESULTS_NAME
+    done = {(each.system, each.fingerprint) for each in read_system_results([path], name) if each.data == data}
+    if without_vectors is not None and (NO_SYSTEM, "") not in done:
+        nothing = {"system": NO_SYSTEM, "is_bilm": False, "fingerprint": "", "data": data}
+        append_result(request.results_dir, name, {**nothing, **_timed(without_vectors)})
+    for given in request.models or default:
+        system: Any = opened(given) if opened else open_system(given, word_vectors=request.word_vectors)
+        if (system.name, system.fingerprint) not in done:
+            known = {"system": system.name, "is_bilm": system.is_bilm, "fingerprint": system.fingerprint, "data": data}
+            append_result(request.results_dir, name, {**known, **_timed(partial(measure, system))})
+    return [path]
+
+
+def read_system_results(paths: Sequence[Path], name: str) -> list[SystemResult]:
+    """The results in files or folders of them, as `measure_systems` wrote them. Raises ValueError for other records."""
+    return [_result(fields) for fields in read_results(paths, name)]
+
+
+def as_hits(hits: Iterable[object]) -> str:
+    """`Measured.hits` of a row."""
+    return "".join("1" if hit else "0" for hit in hits)
+
+
+def difference(result: SystemResult, first: str, second: str) -> Interval | None:
+    """The gain of the second row over the first, in points, by paired bootstrap; None if one was not measured."""
+    hits = result.measured.hits
+    if first not in hits or second not in hits:
+        return result.measured.gains.get(gain_name(first, second))
+    return share_gain(*([float(hit) for hit in hits[row]] for row in (first, second)))
+
+
+def gain_name(first: str, second: str) -> str:
+    """The name of the gain of the second row over the first: `layer 2 over layer 1`."""
+    return f"{second} over {first}"
+
+
+def share_gain(first: Iterable[float], second: Iterable[float]) -> Interval:
+    """The gain of a mean share over another, in points, by paired bootstrap over the items, which have shares."""
+    left, right = ([(share, 1.0) for share in shares] for shares in (first, second))
+    return paired_bootstrap([left], [right], score=lambda sums: 100 * sums[0] / sums[1])
+
+
+def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
+    """What was measured, and its cost, as fields of a record."""
+    wall, processor = time.perf_counter(), time.process_time()
+    measured = measure()
+    rows = measured.rows.items()
+    return {
+        "rows": {row: {name: round(number, 3) for name, number in numbers.items()} for row, numbers in rows},
+        "hits": dict(measured.hits),
+        "gains": {name: dataclasses.asdict(gain) for name, gain in measured.gains.items()},
+        "texts": dict(measured.texts),
+        "threads": torch.get_num_threads(),
+        "seconds": round(time.perf_counter() - wall, 1),
+        "processor_seconds": round(time.process_time() - processor, 1),
+    }
+
+
+def _result(record: Fields) -> SystemResult:
+    rows, hits, texts = record.fields("rows"), record.fields("hits"), record.fields("texts")
+    gains = record.fields("gains") if "gains" in record else None  # earlier records have none
+    numbers = {row: rows.fields(row) for row in rows.names}
+    return SystemResult(
+        system=record.text("system"),
+        is_bilm=record.boolean("is_bilm"),
+        fingerprint=record.text("fingerprint"),
+        data=record.text("data"),
+        measured=Measured(
+            rows={row: {name: of_row.number(name) for name in of_row.names} for row, of_row in numbers.items()},
+            hits={row: hits.text(row) for row in hits.names},
+            gains={name: read_interval(gains, name) for name in gains.names} if gains else {},
+            texts={name: texts.text(name) for name in texts.names},
+        ),
+    )

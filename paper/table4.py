@@ -11,21 +11,21 @@ from elmokit.analysis.polysemy import nearest_hits
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import GLOVE, glove_file
 from paper.printed import TABLE_4
-from paper.probes.context_neighbours import Neighbour, Query, nearest_contexts, nearest_words
+from paper.probes.neighbours import Neighbour, Query, nearest_contexts, nearest_words, neighbour_shares
 from paper.probes.sense_corpora import SenseCorpus
-from paper.probes.sense_neighbours import neighbour_shares
 from paper.probes.targets import Target, mixes, target_vectors
 from paper.reproduction import OurRow, Reproduction, Request
 from paper.runs import Evidence
-from paper.system_results import (
+from paper.systems import (
     Measured,
+    System,
     SystemTable,
+    english_systems,
     gain_name,
     measure_systems,
     read_system_results,
     share_gain,
 )
-from paper.systems import System, english_systems
 from paper.table5 import TOP_LAYER_OVER_OTHERS, read_semcor
 
 NAME = "table4"

@@ -9,11 +9,10 @@ from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder
 from paper.printed import TABLE_5
 from paper.probes.disambiguation import Answers, disambiguate, first_senses
-from paper.probes.sense_corpora import POS, Instance, SenseCorpus, SenseInventory, read_inventory, read_sense_corpus
+from paper.probes.sense_corpora import POS, Instance, SenseCorpus, Senses, read_inventory, read_sense_corpus
 from paper.probes.targets import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
 from paper.reproduction import OurRow, Request
-from paper.system_results import Measured, SystemResult, SystemTable, as_hits, measure_systems
-from paper.systems import english_systems
+from paper.systems import Measured, SystemResult, SystemTable, as_hits, english_systems, measure_systems
 
 NAME = "table5"
 SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
@@ -43,8 +42,7 @@ def read_test_sets(data_dir: Path) -> SenseCorpus:
     return read_sense_corpus(folder / "ALL.data.xml", folder / "ALL.gold.key.txt")
 
 
-def read_wordnet(data_dir: Path) -> SenseInventory:
-    """The senses of WordNet 3.0."""
+def read_wordnet(data_dir: Path) -> Senses:
     return read_inventory(data_folder(data_dir, "tasks/wordnet30") / "index.sense")
 
 
@@ -55,7 +53,11 @@ def compute(request: Request) -> list[Path]:
 
     def measure(answers: dict[str, Answers]) -> Measured:
         rows = {row: scores(asked, of_row) for row, of_row in answers.items()}
-        return Measured(rows, {row: _hits(asked, of_row) for row, of_row in answers.items()})
+        hits = {
+            row: as_hits(of_row.get(each.name) in each.senses for each in asked.instances)
+            for row, of_row in answers.items()
+        }
+        return Measured(rows, hits)
 
     return measure_systems(
         NAME,
@@ -78,18 +80,9 @@ def scores(asked: SenseCorpus, answers: Answers) -> dict[str, float]:
 
     of_set = {name: [each for each in asked.instances if each.name.startswith(f"{name}.")] for name in SETS}
     of_pos = {pos: [each for each in asked.instances if each.pos == pos] for pos in POS}
-    groups = {
-        FOUR: [each for part in PAPERS_SETS for each in of_set[part]],
-        ALL: asked.instances,
-        **of_set,
-        **of_pos,
-    }
+    of_four = [each for part in PAPERS_SETS for each in of_set[part]]
+    groups = {FOUR: of_four, ALL: asked.instances, **of_set, **of_pos}
     return {name: f1(group) for name, group in groups.items() if group}
-
-
-def _hits(asked: SenseCorpus, answers: Answers) -> str:
-    """An answer is one key, which is right or not."""
-    return as_hits(answers.get(each.name) in each.senses for each in asked.instances)
 
 
 def _row(result: SystemResult, row: str) -> OurRow | None:

@@ -8,12 +8,21 @@ from functools import partial
 from pathlib import Path
 
 from elmokit.metrics.statistics import Statistic
+from elmokit.tasks.named_entities.reader import TaggedSentence
 from paper.data_folders import data_folder
 from paper.printed import TABLE_6, PaperTable
-from paper.probes.tag_probe import UPOS, XPOS, TaggedSentence, TaggedSplits, probe_tags, read_conllu, read_tagged
+from paper.probes.tag_probe import UPOS, XPOS, probe_tags, read_conllu, read_tagged
 from paper.reproduction import OurRow, Request
-from paper.system_results import Measured, SystemResult, SystemTable, as_hits, measure_systems
-from paper.systems import KOREAN_SYSTEMS, System, english_systems
+from paper.systems import (
+    KOREAN_SYSTEMS,
+    Measured,
+    System,
+    SystemResult,
+    SystemTable,
+    as_hits,
+    english_systems,
+    measure_systems,
+)
 from paper.table5 import papers_row
 
 ENGLISH, KOREAN = "table6", "table6-ko"
@@ -21,7 +30,7 @@ ENGLISH, KOREAN = "table6", "table6-ko"
 
 @dataclass(frozen=True)
 class Corpus:
-    """A tagged corpus in three files."""
+    """A tagged corpus in three files: training, development and test data."""
 
     name: str
     folder: str
@@ -50,20 +59,20 @@ def compute(request: Request, *, name: str) -> list[Path]:
     paths: list[Path] = []
     for corpus in CORPORA[name]:
         folder = data_folder(request.data_dir, corpus.folder)
-        train, dev, test = (corpus.read(folder / file) for file in corpus.files)
-        counts = ", ".join(f"{sum(len(each.tokens) for each in part):,}" for part in (train, dev, test))
+        parts = [corpus.read(folder / file) for file in corpus.files]
+        counts = ", ".join(f"{sum(len(each.tokens) for each in part):,}" for part in parts)
         paths = measure_systems(
             name,
             request,
-            partial(_measure, splits=TaggedSplits(train, dev, test), corpus=corpus.name),
+            partial(_measure, parts=parts, corpus=corpus.name),
             default=english_systems(request.data_dir) if name == ENGLISH else KOREAN_SYSTEMS,
             data=f"{corpus.name}: {counts} tokens",
         )
     return paths
 
 
-def _measure(system: System, *, splits: TaggedSplits, corpus: str) -> Measured:
-    found = probe_tags(system.layers, splits)
+def _measure(system: System, *, parts: list[list[TaggedSentence]], corpus: str) -> Measured:
+    found = probe_tags(system.layers, parts)
     return Measured(
         {row: {f"{corpus}, dev": score.dev, corpus: score.test} for row, score in found.items()},
         {row: as_hits(score.hits) for row, score in found.items()},

@@ -41,7 +41,6 @@ class Training:
     """Processes that train at the same time."""
     cache: Path | None = None
     """Folder of the activations of frozen biLMs, as for `train`."""
-    device: str | None = None
     tasks: tuple[str, ...] = ()
     """The tasks that are trained, by any of their names; empty for all that the tables need."""
     finished: tuple[Path, ...] = ()
@@ -79,18 +78,16 @@ def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[Planned
 
 def check_data(runs: Sequence[PlannedRun]) -> None:
     """Raise FileNotFoundError that lists the data sets, word vectors and held-out text that are missing."""
-    missing: dict[str, None] = {}
+    missing: list[str] = []
     for data, task in {run.data: run.task for run in runs}.items():
         try:
             find_task(task).find(data)
         except (OSError, ValueError) as error:
-            missing[str(error)] = None
-    for words in {run.config.inputs.word_vectors for run in runs} - {""}:
-        if not Path(words).is_file():
-            missing[f"{words}: there is no such file; expected word vectors"] = None
-    for model in {run.model for run in runs if run.model is not None and run.model.kind in EARLIER}:
-        if not (held_out := model.data / HELD_OUT).is_file():
-            missing[f"{held_out}: there is no such file; expected held-out text"] = None
+            missing.append(str(error))
+    models = [run.model for run in runs if run.model is not None and run.model.kind in EARLIER]
+    files = {Path(run.config.inputs.word_vectors): "word vectors" for run in runs if run.config.inputs.word_vectors}
+    files |= {model.data / HELD_OUT: "held-out text" for model in models}
+    missing += [f"{path}: there is no such file; expected {what}" for path, what in files.items() if not path.is_file()]
     if missing:
         raise FileNotFoundError(". ".join([*missing, WHERE_DATA_ARE]))
 
@@ -113,7 +110,7 @@ def train_for(training: Training) -> None:
 
 def train_planned(runs: Sequence[PlannedRun], training: Training) -> None:
     """Train runs in their order, or go on with those that were interrupted; with several jobs, their ends vary."""
-    one = partial(_train_one, folder=training.runs_dir, cache=training.cache, device=training.device)
+    one = partial(_train_one, folder=training.runs_dir, cache=training.cache)
     if training.jobs == 1:
         for run in runs:
             one(run)
@@ -131,15 +128,14 @@ def _is_result_of(logged: LoggedRun, run: PlannedRun) -> bool:
     return found.diverged or (found.result is not None and (bool(found.result.test) or not run.scores_tests))
 
 
-def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None, device: str | None) -> None:
-    run_dir = folder / run.name
+def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
+    run_dir, test = folder / run.name, run.scores_tests
     print(run.name, file=sys.stderr, flush=True)
     try:
         if (run_dir / CONFIG_NAME).is_file():
-            resume_task(run_dir, test=run.scores_tests, cache=cache, device=device)
+            resume_task(run_dir, test=test, cache=cache)
         else:
-            config = _config(run, folder)
-            train(run.task, run.data, run_dir=run_dir, config=config, test=run.scores_tests, cache=cache, device=device)
+            train(run.task, run.data, run_dir=run_dir, config=_config(run, folder), test=test, cache=cache)
     except DivergenceError as error:
         print(f"{run.name} has diverged: {error}", file=sys.stderr, flush=True)
         log = run_dir / METRICS_NAME

@@ -5,7 +5,7 @@ English WiC (Pilehvar and Camacho-Collados, 2019) and KB-WiC of KoBEST (Kim et a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,8 +25,16 @@ from paper.data_folders import data_folder
 from paper.printed import KOBEST_WIC, WIC, PaperTable
 from paper.probes.targets import Target, mixes, target_vectors
 from paper.reproduction import OurRow, Request
-from paper.system_results import Measured, SystemResult, SystemTable, as_hits, measure_systems
-from paper.systems import KOREAN_SYSTEMS, System, english_systems
+from paper.systems import (
+    KOREAN_SYSTEMS,
+    Measured,
+    System,
+    SystemResult,
+    SystemTable,
+    as_hits,
+    english_systems,
+    measure_systems,
+)
 from paper.table5 import TOP_LAYER_OVER_OTHERS
 
 if TYPE_CHECKING:
@@ -44,14 +52,8 @@ def compute(request: Request, *, name: str) -> list[Path]:
     else:
         folder, default = data_folder(request.data_dir, "external/kobest", "v1.0", "WiC"), KOREAN_SYSTEMS
         parts = [read_kobest_wic(folder / f"{part}.tsv") for part in PARTS]
-
-    def measure(system: System) -> Measured:
-        found = score_wic(system.layers, train=parts[0], dev=parts[1], test=parts[2])
-        accuracies = {row: {part: getattr(each, part) for part in PARTS} for row, each in found.items()}
-        return Measured(accuracies, {row: as_hits(each.hits) for row, each in found.items()})
-
     data = " / ".join(f"{len(part):,}" for part in parts) + " pairs"
-    return measure_systems(name, request, measure, default=default, data=data)
+    return measure_systems(name, request, partial(score_wic, parts=parts), default=default, data=data)
 
 
 def _row(result: SystemResult, row: str) -> OurRow:
@@ -80,18 +82,6 @@ class Pair:
     indices: tuple[int, int]
     is_same: bool
     """Whether the word has the same sense in both."""
-
-
-@dataclass(frozen=True)
-class WordInContextScore:
-    """A threshold that was chosen on training pairs, and accuracy in percent with it."""
-
-    threshold: float
-    train: float
-    dev: float
-    test: float
-    hits: tuple[bool, ...]
-    """For each test pair, whether it is right."""
 
 
 def read_wic(data: Path, gold: Path) -> list[Pair]:
@@ -134,19 +124,18 @@ def read_kobest_wic(path: Path) -> list[Pair]:
     return pairs
 
 
-def score_wic(
-    layers: VectorSource, *, train: Sequence[Pair], dev: Sequence[Pair], test: Sequence[Pair]
-) -> Mapping[str, WordInContextScore]:
-    """The threshold with the best accuracy on the training pairs, and what it gets, for each layer and mix."""
-    nearness = [_cosines(layers, pairs) for pairs in (train, dev, test)]
-    gold = [np.array([pair.is_same for pair in pairs]) for pairs in (train, dev, test)]
-    scores: dict[str, WordInContextScore] = {}
+def score_wic(system: System, parts: Sequence[Sequence[Pair]]) -> Measured:
+    """Accuracy in percent on each of PARTS, with the best threshold for the training pairs, for each layer and mix."""
+    nearness = [_cosines(system.layers, pairs) for pairs in parts]
+    gold = [np.array([pair.is_same for pair in pairs]) for pairs in parts]
+    rows: dict[str, dict[str, float]] = {}
+    test_hits: dict[str, str] = {}
     for row in nearness[0]:
         threshold = best_threshold(nearness[0][row], gold[0])
         hits = [(of_part[row] >= threshold) == same for of_part, same in zip(nearness, gold, strict=True)]
-        of_train, of_dev, of_test = (100 * float(of_part.mean()) for of_part in hits)
-        scores[row] = WordInContextScore(threshold, of_train, of_dev, of_test, tuple(hits[2].tolist()))
-    return scores
+        rows[row] = {part: 100 * float(of_part.mean()) for part, of_part in zip(PARTS, hits, strict=True)}
+        test_hits[row] = as_hits(hits[2])
+    return Measured(rows, test_hits)
 
 
 def best_threshold(nearness: Float64[np.ndarray, " N"], is_same: Bool[np.ndarray, " N"]) -> float:

@@ -19,7 +19,7 @@ import torch
 from elmokit.analysis.polysemes import read_polysemes
 from elmokit.analysis.polysemy import SenseRates, measure_senses
 from elmokit.elmo.elmo import Elmo
-from paper.homonyms import measure_homonyms, read_homonyms
+from paper.polysemy_ko import read_homonyms
 
 PRECISIONS = ("float32", "bfloat16", "int8")
 
@@ -36,9 +36,9 @@ def main() -> None:
         record: dict[str, object] = {"kernel": kernel(elmo), "mini-en, 384 polysemes": senses}
         if len(sys.argv) > 2:
             korean = Elmo.from_pretrained("mini-ko", precision=precision)  # type: ignore[arg-type]
-            parts = (read_homonyms(Path(sys.argv[2]) / f"{part}.jsonl") for part in ("train", "test"))
-            homonyms = measure_homonyms(korean, *parts)
-            record["mini-ko, homonyms"] = _rates(homonyms)
+            known, asked = (read_homonyms(Path(sys.argv[2]) / f"{part}.jsonl") for part in ("train", "test"))
+            encoded = korean.encode([each.tokens for each in (*known, *asked)], layers="all")
+            record["mini-ko, homonyms"] = _rates(measure_senses(encoded, [*known, *asked], num_known=len(known)))
         record["mini-en, UPOS of UD-EWT"] = {f"layer {n}": tag(elmo, train, test, layer=n) for n in (1, 2)}
         results[precision] = record
     print(json.dumps(results, indent=2, ensure_ascii=False))

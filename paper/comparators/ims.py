@@ -8,9 +8,9 @@ words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,13 @@ COLLOCATIONS = ((-2, -2), (-1, -1), (1, 1), (2, 2), (-2, -1), (-1, 1), (1, 2), (
 VECTOR_WINDOW = 10
 """Tokens on each side whose vectors are summed; the farthest counts a tenth of the nearest."""
 _OUTSIDE = "<none>"
+
+
+class _Example(NamedTuple):
+    sentence: SenseSentence
+    word: Instance
+    around: Float[np.ndarray, " E"] | None
+    """The sum of the vectors around the word, if there are any."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +60,14 @@ class TrainedIMS:
         A word that the dictionary lacks too has no answer.
         """
         answers: dict[str, str] = {}
-        if self.vectors is not None:
-            self.vectors.add(sentence.tokens for sentence in sentences)
-        for sentence in sentences:
-            vectors = _context(self.vectors, sentence)
-            for word in sentence.words:
-                classifier = self.classifiers.get(word.word)
-                if classifier is None or classifier.machine is None:
-                    if first := (classifier.senses if classifier else senses(word.word))[:1]:
-                        answers[word.name] = first[0]
-                else:
-                    summed = None if vectors is None else decayed_sum(vectors, word)
-                    row = _rows([(sentence, word, summed)], classifier.vectorizer, self.surrounding_words)
-                    answers[word.name] = str(classifier.machine.predict(row)[0])
+        for example in _examples(sentences, self.vectors):
+            name, word = example.word.name, example.word.word
+            classifier = self.classifiers.get(word)
+            if classifier is not None and classifier.machine is not None:
+                row = _rows([example], classifier.vectorizer, self.surrounding_words)
+                answers[name] = str(classifier.machine.predict(row)[0])
+            elif first := (classifier.senses if classifier else senses.get(word, ()))[:1]:
+                answers[name] = first[0]
         return answers
 
 
@@ -81,22 +83,17 @@ def train_ims(
     purpose = "training sense classifiers"
     extraction = require("sklearn.feature_extraction", extra="comparators", purpose=purpose, package="scikit-learn")
     svm = require("sklearn.svm", extra="comparators", purpose=purpose, package="scikit-learn")
-    if vectors is not None:
-        vectors.add(sentence.tokens for sentence in sentences)
-    examples: dict[Word, list[tuple[SenseSentence, Instance, Any]]] = {}
-    for sentence in sentences:
-        context = _context(vectors, sentence)
-        for word in sentence.words:
-            summed = None if context is None else decayed_sum(context, word)
-            examples.setdefault(word.word, []).append((sentence, word, summed))
+    examples: dict[Word, list[_Example]] = {}
+    for example in _examples(sentences, vectors):
+        examples.setdefault(example.word.word, []).append(example)
     classifiers: dict[Word, _Classifier] = {}
     with progress_bar(unit="word", total=len(examples)) as bar:
         for name, occurrences in examples.items():
-            labelled = [(example, sense) for example in occurrences for sense in example[1].senses]
+            labelled = [(example, sense) for example in occurrences for sense in example.word.senses]
             senses = tuple(sorted({sense for _, sense in labelled}))
             if len(senses) > 1:
                 vectorizer = extraction.DictVectorizer()
-                vectorizer.fit([_features(*example[:2], surrounding_words) for example, _ in labelled])
+                vectorizer.fit([_features(example, surrounding_words) for example, _ in labelled])
                 rows = _rows([example for example, _ in labelled], vectorizer, surrounding_words)
                 machine = svm.LinearSVC(random_state=0).fit(rows, [sense for _, sense in labelled])
                 classifiers[name] = _Classifier(senses, vectorizer, machine)
@@ -106,37 +103,40 @@ def train_ims(
     return TrainedIMS(classifiers, vectors, surrounding_words)
 
 
-def _features(sentence: SenseSentence, word: Instance, surrounding_words: bool) -> dict[str, float]:
+def _examples(sentences: Sequence[SenseSentence], vectors: VectorSource | None) -> Iterator[_Example]:
+    if vectors is not None:
+        vectors.add(sentence.tokens for sentence in sentences)
+    for sentence in sentences:
+        context = None if vectors is None else vectors([sentence.tokens])[0, 0].numpy()
+        for word in sentence.words:
+            yield _Example(sentence, word, None if context is None else decayed_sum(context, word))
+
+
+def _features(example: _Example, surrounding_words: bool) -> dict[str, float]:
     """The discrete features; each is 1."""
-    tokens = [token.lower() for token in sentence.tokens]
-    before, after = word.target.start, word.target.end - 1
-    features: dict[str, float] = {}
-    for place in range(-TAG_WINDOW, TAG_WINDOW + 1):
-        features[f"tag {place} {_at(sentence.tags, place, before, after)}"] = 1.0
+    tokens, tags = [token.lower() for token in example.sentence.tokens], example.sentence.tags
+    before, after = example.word.target.start, example.word.target.end - 1
+
+    def at(items: Sequence[str], place: int) -> str:
+        """The item at a place that is counted from the word."""
+        index = before + place if place < 0 else after + place
+        return items[index] if 0 <= index < len(items) else _OUTSIDE
+
+    features = {f"tag {place} {at(tags, place)}": 1.0 for place in range(-TAG_WINDOW, TAG_WINDOW + 1)}
     for first, last in COLLOCATIONS:
         places = [place for place in range(first, last + 1) if place != 0]
-        features[f"{first} to {last} {' '.join(_at(tokens, place, before, after) for place in places)}"] = 1.0
+        features[f"{first} to {last} {' '.join(at(tokens, place) for place in places)}"] = 1.0
     if surrounding_words:
         around = tokens[:before] + tokens[after + 1 :]
         features |= {f"word {token}": 1.0 for token in around if any(map(str.isalpha, token))}
     return features
 
 
-def _at(items: Sequence[str], place: int, before: int, after: int) -> str:
-    """The item at a place that is counted from a word of the tokens `before` to `after`."""
-    index = before + place if place < 0 else after + place
-    return items[index] if 0 <= index < len(items) else _OUTSIDE
-
-
-def _rows(
-    examples: Sequence[tuple[SenseSentence, Instance, Float[np.ndarray, " E"] | None]],
-    vectorizer: Any,
-    surrounding_words: bool,
-) -> Any:
+def _rows(examples: Sequence[_Example], vectorizer: Any, surrounding_words: bool) -> Any:
     """A sparse matrix with a row for each example: its features, and the sum of the vectors around it, if any."""
     sparse = require("scipy.sparse", extra="comparators", purpose="training sense classifiers")
-    rows = vectorizer.transform([_features(sentence, word, surrounding_words) for sentence, word, _ in examples])
-    dense = [summed for _, _, summed in examples if summed is not None]
+    rows = vectorizer.transform([_features(example, surrounding_words) for example in examples])
+    dense = [example.around for example in examples if example.around is not None]
     if dense:
         rows = sparse.hstack([rows, np.stack(dense)])
     rows = rows.tocsr()
@@ -156,7 +156,3 @@ def decayed_sum(vectors: Float[np.ndarray, "T E"], word: Instance) -> Float[np.n
             if 0 <= index < len(vectors):
                 total += decay ** (distance - 1) * vectors[index]
     return total
-
-
-def _context(vectors: VectorSource | None, sentence: SenseSentence) -> Float[np.ndarray, "T E"] | None:
-    return None if vectors is None else vectors([sentence.tokens])[0, 0].numpy()

@@ -94,7 +94,7 @@ class SenseTagger:
         for sentence in sentences:
             scores: Tensor | None = None
             for word in sentence.words:
-                candidates = senses(word.word)
+                candidates = senses.get(word.word, ())
                 known = [sense for sense in candidates if sense in self.labels]
                 if len(known) > 1 and scores is None:
                     ids, mask = self.batch([sentence])
@@ -107,7 +107,6 @@ class SenseTagger:
         return answers
 
     def batch(self, sentences: Sequence[SenseSentence]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
-        """Word ids and mask."""
         rows = [[self.words.get(token.lower(), _UNKNOWN) for token in sentence.tokens] for sentence in sentences]
         return _padded(rows, _UNKNOWN), _padded([[1] * len(row) for row in rows], 0).bool()
 
@@ -133,20 +132,16 @@ def train_sense_tagger(sentences: Sequence[SenseSentence], settings: Sequence[st
     sentences = [sentence for sentence in sentences if sentence.tokens]
     if not sentences:
         raise ValueError("the corpus has no sentence with a token; expected sentences with annotated senses")
-    with seeded(config.seed):
-        tagger = _new_tagger(sentences, config)
-        _train(tagger, sentences, config)
-    return tagger
-
-
-def _new_tagger(sentences: Sequence[SenseSentence], config: SenseTaggerConfig) -> SenseTagger:
     counts = Counter(token.lower() for sentence in sentences for token in sentence.tokens)
     kept = sorted(token for token, count in counts.items() if count >= config.min_count)
     senses = sorted({sense for sentence in sentences for word in sentence.words for sense in word.senses[:1]})
     words = {word: number for number, word in enumerate(kept, start=1)}
     labels = {label: number for number, label in enumerate([*kept, *senses])}
-    network = _Network(config, num_words=1 + len(words), num_labels=len(labels))
-    return SenseTagger(network, words, labels)
+    with seeded(config.seed):
+        network = _Network(config, num_words=1 + len(words), num_labels=len(labels))
+        tagger = SenseTagger(network, words, labels)
+        _train(tagger, sentences, config)
+    return tagger
 
 
 def _train(tagger: SenseTagger, sentences: Sequence[SenseSentence], config: SenseTaggerConfig) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from elmokit.analysis.polysemy import TIE
 from elmokit.model.vector_source import VectorSource
-from paper.probes.sense_corpora import SenseCorpus, SenseInventory, Word, word_of
+from paper.probes.sense_corpora import SenseCorpus, Senses, Word, word_of
 from paper.probes.targets import mixes, target_batches
 
 if TYPE_CHECKING:
@@ -23,54 +23,44 @@ Answers = dict[str, str]
 """A sense key by the name of the instance."""
 
 
-class SenseMeans:
-    """Mean vectors of senses, and for each word its senses that have one, in WordNet's order."""
-
-    def __init__(self, means: Mapping[str, Float32[np.ndarray, " E"]], inventory: SenseInventory) -> None:
-        self._means = means
-        self._inventory = inventory
-        self._of_word: dict[Word, list[str]] = {}
-        for key in means:
-            self._of_word.setdefault(word_of(key), []).append(key)
-
-    def nearest(self, word: Word, vector: Float32[np.ndarray, " E"]) -> str | None:
-        """The sense with the nearest mean; the first one in WordNet if the corpus lacks the word; None without any.
-
-        Of senses that are equally near, the first one in WordNet.
-        """
-        ranked = self._inventory.senses(word)
-        known = [key for key in ranked if key in self._means]
-        known += [key for key in self._of_word.get(word, []) if key not in ranked]
-        if not known:
-            return ranked[0] if ranked else None
-        means = np.stack([self._means[key] for key in known])
-        lengths = np.linalg.norm(means, axis=1) * np.linalg.norm(vector)
-        nearness = means @ vector / np.where(lengths > 0, lengths, 1)
-        return known[int((nearness >= nearness.max() - TIE).argmax())]
-
-
 def disambiguate(
-    layers: VectorSource, *, known: SenseCorpus, asked: SenseCorpus, inventory: SenseInventory
+    layers: VectorSource, *, known: SenseCorpus, asked: SenseCorpus, inventory: Senses
 ) -> dict[str, Answers]:
     """The senses of the instances of `asked`, by the means of `known`, for each layer and mix (`targets.mixes`)."""
     means = _sense_means(layers, known)
-    tables = {row: SenseMeans(of_row, inventory) for row, of_row in means.items()}
-    answers: dict[str, Answers] = {row: {} for row in tables}
+    of_corpus: dict[Word, list[str]] = {}
+    for key in dict.fromkeys(key for each in known.instances for key in each.senses):
+        of_corpus.setdefault(word_of(key), []).append(key)
+    answers: dict[str, Answers] = {row: {} for row in means}
     targets = [instance.target for instance in asked.instances]
     for indices, vectors in target_batches(layers, asked.sentences, targets):
         for row, mix in mixes(layers.num_layers).items():
             for index, vector in zip(indices, mix(vectors), strict=True):
                 instance = asked.instances[index]
-                key = tables[row].nearest(instance.word, vector)
+                ranked = inventory.get(instance.word, ())
+                candidates = dict.fromkeys((*ranked, *of_corpus.get(instance.word, ())))
+                key = nearest_sense(vector, list(candidates), means[row])
                 if key is not None:
                     answers[row][instance.name] = key
     return answers
 
 
-def first_senses(asked: SenseCorpus, inventory: SenseInventory) -> Answers:
+def nearest_sense(
+    vector: Float32[np.ndarray, " E"], senses: Sequence[str], means: Mapping[str, Float32[np.ndarray, " E"]]
+) -> str | None:
+    """The sense with the nearest mean; the first sense if none has one. Of equally near senses, the first one."""
+    known = [key for key in senses if key in means]
+    if not known:
+        return senses[0] if senses else None
+    of_senses = np.stack([means[key] for key in known])
+    lengths = np.linalg.norm(of_senses, axis=1) * np.linalg.norm(vector)
+    nearness = of_senses @ vector / np.where(lengths > 0, lengths, 1)
+    return known[int((nearness >= nearness.max() - TIE).argmax())]
+
+
+def first_senses(asked: SenseCorpus, inventory: Senses) -> Answers:
     """WordNet's first sense of each instance: the line that every system is compared with."""
-    found = {each.name: inventory.senses(each.word) for each in asked.instances}
-    return {name: senses[0] for name, senses in found.items() if senses}
+    return {each.name: inventory[each.word][0] for each in asked.instances if each.word in inventory}
 
 
 def _sense_means(layers: VectorSource, corpus: SenseCorpus) -> dict[str, dict[str, Float32[np.ndarray, " E"]]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -21,8 +21,8 @@ from paper.probes.targets import Target
 POS = ("NOUN", "VERB", "ADJ", "ADV")
 Word = tuple[str, str]
 """Lemma in lower case and part of speech: `("play", "NOUN")`."""
-Senses = Callable[[Word], tuple[str, ...]]
-"""The senses of a word in a dictionary, the most frequent first; none if it lacks the word."""
+Senses = Mapping[Word, tuple[str, ...]]
+"""A dictionary: the sense keys of its words, the most frequent sense first."""
 
 _LINE = re.compile(r"(?P<key>(?P<lemma>[^ %]+)%(?P<type>[1-5]):[^ ]*) \d{8} (?P<number>\d{1,3}) \d{1,9}")
 _POS = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}  # 5: adjectives that belong to another one
@@ -140,18 +140,7 @@ def _sentences(path: Path) -> Iterator[ElementTree.Element]:
         raise FormatError(path, f"is not XML: {error}") from None
 
 
-class SenseInventory:
-    """Sense keys of each word, in WordNet's order: `inventory.senses(("play", "NOUN"))[0]` is its first sense."""
-
-    def __init__(self, numbered: dict[Word, dict[str, int]]) -> None:
-        self._senses = {word: tuple(sorted(keys, key=keys.__getitem__)) for word, keys in numbered.items()}
-
-    def senses(self, word: Word) -> tuple[str, ...]:
-        """Sense keys; none if WordNet lacks the word."""
-        return self._senses.get(word, ())
-
-
-def read_inventory(path: str | os.PathLike[str]) -> SenseInventory:
+def read_inventory(path: str | os.PathLike[str]) -> Senses:
     """Read `index.sense`. Raises FileNotFoundError, and FormatError, naming the line, for anything else."""
     numbered: dict[Word, dict[str, int]] = {}
     for number, line in enumerate(read_lines(path), start=1):
@@ -159,7 +148,7 @@ def read_inventory(path: str | os.PathLike[str]) -> SenseInventory:
         if match is None:
             raise FormatError(f"{path}, line {number}", f"is {printable(line)!r}; expected a line of index.sense")
         numbered.setdefault((match["lemma"], _POS[match["type"]]), {})[match["key"]] = int(match["number"])
-    return SenseInventory(numbered)
+    return {word: tuple(sorted(keys, key=keys.__getitem__)) for word, keys in numbered.items()}
 
 
 def word_of(key: str) -> Word:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from elmokit.files.lines import read_lines
 from elmokit.model.vector_source import VectorSource
+from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.columns import column_sentences
 from paper.probes.targets import Target, mixes, target_vectors
@@ -31,14 +32,6 @@ LEARNING_RATE = 3e-3
 """Ours: the accuracy on development data of the sample of the Penn Treebank no longer grows with more epochs."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaggedSentence:
-    """As many tags as tokens."""
-
-    tokens: list[str]
-    tags: list[str]
-
-
 @dataclass(frozen=True)
 class ProbeScore:
     """Accuracy in percent on development and test data, and for each test token whether it is right."""
@@ -48,23 +41,15 @@ class ProbeScore:
     hits: tuple[bool, ...]
 
 
-@dataclass(frozen=True)
-class TaggedSplits:
-    """A tagged corpus in three parts."""
-
-    train: Sequence[TaggedSentence]
-    dev: Sequence[TaggedSentence]
-    test: Sequence[TaggedSentence]
-
-
-def probe_tags(layers: VectorSource, splits: TaggedSplits, *, seed: int = 0) -> dict[str, ProbeScore]:
+def probe_tags(
+    layers: VectorSource, parts: Sequence[Sequence[TaggedSentence]], *, seed: int = 0
+) -> dict[str, ProbeScore]:
     """Train a linear classifier on each layer and mix (`targets.mixes`), and score it.
 
-    The weights are those of the epoch with the best development accuracy. A tag that is not in the training data is an
-    error.
+    parts: training, development and test data. The weights are those of the epoch with the best development accuracy.
+    A tag that is not in the training data is an error.
     """
-    parts = (splits.train, splits.dev, splits.test)
-    tags = {tag: number for number, tag in enumerate(sorted({tag for each in splits.train for tag in each.tags}))}
+    tags = {tag: number for number, tag in enumerate(sorted({tag for each in parts[0] for tag in each.tags}))}
     gold = [torch.tensor([tags.get(tag, -1) for each in part for tag in each.tags]) for part in parts]
     vectors = [_token_vectors(layers, part) for part in parts]
     return {

@@ -19,28 +19,19 @@ from elmokit.tasks.task_model import LabelPrediction
 from paper.bootstrap import ITEM_COUNTS, ensemble_predictions
 from paper.differences import paired_bootstrap
 
-
-def accuracy(sums: tuple[float, ...]) -> float:
-    return 100 * sums[0] / sums[1]
-
-
-def f1(sums: tuple[float, ...]) -> float:
-    return 200 * sums[0] / (sums[1] + sums[2])
+accuracy, f1 = (ITEM_COUNTS[task].score for task in ("sentiment", "named-entities"))
 
 
 def items(*right: int) -> list[tuple[float, ...]]:
     return [(float(one), 1.0) for one in right]
 
 
-def test_two_items_give_the_three_differences_that_they_can_give():
+def test_intervals_and_means_computed_by_hand():
     # The first item is gained, the second is the same: samples of two gain 0, 50, 50 or 100 points.
-    first, second = [items(0, 1)], [items(1, 1)]
-    assert paired_bootstrap(first, second, score=accuracy) == Interval(50, 0, 100)
+    assert paired_bootstrap([items(0, 1)], [items(1, 1)], score=accuracy) == Interval(50, 0, 100)
     same = items(*[0, 1] * 50)  # pairing leaves only the items that differ
     assert paired_bootstrap([same], [same], score=accuracy) == Interval(0, 0, 0)
-
-
-def test_a_system_has_the_mean_score_of_its_runs_and_f1_is_of_all_items_together():
+    # A system has the mean score of its runs, and F1 is of all items together.
     first = [[(1.0, 2.0, 2.0), (0.0, 0.0, 2.0)], [(1.0, 2.0, 2.0), (1.0, 2.0, 2.0)]]  # 2/6 and 4/8
     second = [[(2.0, 2.0, 2.0), (2.0, 2.0, 2.0)]]
     assert paired_bootstrap(first, second, score=f1).estimate == pytest.approx(100 - (100 / 3 + 50) / 2)

@@ -54,19 +54,13 @@ def test_the_published_page_is_what_its_command_writes(tmp_path: Path, monkeypat
             assert written == (ROOT / "docs" / path.relative_to(tmp_path)).read_text(encoding="utf-8"), path.name
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three seeds of NER, where the bundled model has the fingerprint of the toy runs."""
+def test_without_matplotlib_the_page_has_no_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(page, "make_setup", lambda data_dir, **_: SETUP)
-    for arm, scores in ((NO_ELMO, (80, 82, 84)), (ELMO, (85, 85, 88))):
-        write_arm(tmp_path / "runs", "named-entities", arm, scores, test=scores, commit="abc", version="0.1.0")
-    return tmp_path / "runs"
-
-
-def test_without_matplotlib_the_page_has_no_pictures(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(page, "find_spec", lambda name: None)
+    for arm, scores in ((NO_ELMO, (80, 82, 84)), (ELMO, (85, 85, 88))):
+        write_arm(tmp_path, "named-entities", arm, scores, test=scores, commit="abc", version="0.1.0")
     with pytest.warns(UserWarning, match="The figures need matplotlib"):
-        files = results_files([folder], command="x")
+        files = results_files([tmp_path], command="x")
     assert not [name for name in files if name.endswith((".svg", ".png"))]
     assert ".svg" not in "".join(contents.decode() for contents in files.values())
 

@@ -71,7 +71,7 @@ def training(monkeypatch: pytest.MonkeyPatch, setup: Setup, tmp_path: Path) -> T
     monkeypatch.setitem(plan.SCALES, "cpu", setup.scale)
     pairs = (table1.Pair("", NONE, SMALL_ELMO, ("sentiment",)),)
     monkeypatch.setattr(train, "tested", lambda evidence: table1.tested(evidence, pairs))
-    return Training([(TABLE.reproduction(), setup)], tmp_path / "runs", device="cpu")
+    return Training([(TABLE.reproduction(), setup)], tmp_path / "runs")
 
 
 @pytest.mark.slow

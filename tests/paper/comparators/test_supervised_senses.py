@@ -1,5 +1,6 @@
 """IMS and the neural tagger: features by hand, and the senses of a toy corpus told apart."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -41,34 +42,25 @@ def sentence(name: str, line: str, *senses: str) -> SenseSentence:
     return SenseSentence(tokens, tags, [annotated(name, word, start, start + 1, *senses)])
 
 
-def training() -> list[SenseSentence]:
-    return [sentence(str(number), line, sense) for number, (line, sense) in enumerate(LINES)]
-
-
-def senses(word: Word) -> tuple[str, ...]:
-    return DICTIONARY.get(word, ())
-
-
+TRAINING = [sentence(str(number), line, sense) for number, (line, sense) in enumerate(LINES)]
 TAGGER = ["word_dim=12", "hidden_dim=12", "min_count=1", "dropout_rate=0", "learning_rate=0.02", "batch_size=3"]
 
 
-@pytest.fixture
-def _sklearn():
-    pytest.importorskip("sklearn")
+needs_sklearn = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs scikit-learn")
 
 
-@pytest.mark.usefixtures("_sklearn")
+@needs_sklearn
 @pytest.mark.parametrize("surrounding_words", [True, False])
 def test_ims_tells_senses_apart_by_the_words_around(surrounding_words: bool):
-    model = train_ims(training(), surrounding_words=surrounding_words)
+    model = train_ims(TRAINING, surrounding_words=surrounding_words)
     asked = [sentence("money", "my bank lends money"), sentence("river", "its bank of the river")]
     asked += [sentence("one", "a dog barks"), sentence("none", "a cat sits")]  # of one sense in the corpus, or unknown
     asked.append(SenseSentence(["a", "zebra"], ["X", "NOUN"], [annotated("z", ("zebra", "NOUN"), 1, 2)]))
     expected = {"money": "bank%money", "river": "bank%river", "one": "dog%animal", "none": "cat%animal"}
-    assert model.predict(asked, senses) == expected
+    assert model.predict(asked, DICTIONARY) == expected
 
 
-@pytest.mark.usefixtures("_sklearn")
+@needs_sklearn
 def test_the_features_of_a_word_of_two_tokens_are_those_around_both():
     word = annotated("1", ("new_york", "NOUN"), 2, 4, "new_york%city", "new_york%state")
     around = SenseSentence(["He", "saw", "New", "York", "City", "today"], ["P", "V", "N", "N", "M", "A"], [word])
@@ -83,17 +75,17 @@ def test_the_features_of_a_word_of_two_tokens_are_those_around_both():
     }
 
 
-@pytest.mark.usefixtures("_sklearn")
+@needs_sklearn
 def test_vectors_of_unseen_neighbours_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     words = {"money": "5 0", "cash": "5 0", "river": "0 5", "stream": "0 5"}
     (tmp_path / "vectors.txt").write_text("".join(f"{word} {vector}\n" for word, vector in words.items()))
-    model = train_ims(training(), vectors=WordVectorSource(tmp_path / "vectors.txt"), surrounding_words=False)
+    model = train_ims(TRAINING, vectors=WordVectorSource(tmp_path / "vectors.txt"), surrounding_words=False)
     asked = [sentence("cash", "its bank has cash"), sentence("stream", "its bank has stream")]
     reads: list[object] = []
     read = file_vector_source.read_word_vectors
     counted = lambda *given, **more: reads.append(given) or read(*given, **more)  # noqa: E731
     monkeypatch.setattr(file_vector_source, "read_word_vectors", counted)
-    assert model.predict(asked, senses) == {"cash": "bank%money", "stream": "bank%river"}
+    assert model.predict(asked, DICTIONARY) == {"cash": "bank%money", "stream": "bank%river"}
     assert len(reads) == 1  # the file, for all sentences together
 
 
@@ -105,21 +97,20 @@ def test_the_sum_decays_to_a_tenth_within_the_window():
 
 
 def test_the_tagger_learns_the_senses_of_a_toy_corpus_by_heart():
-    tagger = train_sense_tagger(training(), [*TAGGER, "epochs=20"])
+    tagger = train_sense_tagger(TRAINING, [*TAGGER, "epochs=20"])
     asked = [sentence(str(number), line) for number, (line, _) in enumerate(LINES)]
-    assert tagger.predict(asked, senses) == {str(number): sense for number, (_, sense) in enumerate(LINES)}
-    assert tagger.predict([sentence("unseen", "a cat sits")], senses) == {"unseen": "cat%animal"}
-    assert tagger.predict([sentence("x", "the dog barks")], lambda _: ()) == {}
+    assert tagger.predict(asked, DICTIONARY) == {str(number): sense for number, (_, sense) in enumerate(LINES)}
+    assert tagger.predict([sentence("unseen", "a cat sits")], DICTIONARY) == {"unseen": "cat%animal"}
+    assert tagger.predict([sentence("x", "the dog barks")], {}) == {}
 
 
 def test_tokens_without_a_sense_are_tagged_with_themselves_and_what_cannot_be_learnt_is_refused():
-    tagger = train_sense_tagger(training(), [*TAGGER[:2], "epochs=1"])  # words that occur twice
+    tagger = train_sense_tagger(TRAINING, [*TAGGER[:2], "epochs=1"])  # words that occur twice
     row = tagger.targets([sentence("0", "the bank lends money", "bank%money")])[0].tolist()
     assert row == [tagger.labels["the"], tagger.labels["bank%money"], -100, tagger.labels["money"]]
     with pytest.raises(ValueError, match="the corpus has no sentence with a token"):
         train_sense_tagger([SenseSentence([], [], [])])
-    for setting in ("epochs=0", "dropout_rate=1", "learning_rate=0"):
-        with pytest.raises(ValueError, match=setting.partition("=")[0]):
-            train_sense_tagger(training(), [setting])
+    with pytest.raises(ValueError, match="dropout_rate"):
+        train_sense_tagger(TRAINING, ["dropout_rate=1"])
     with pytest.raises(DivergenceError, match="lower learning_rate"):
-        train_sense_tagger(training(), [*TAGGER[:-2], "batch_size=1", "learning_rate=3e37"])
+        train_sense_tagger(TRAINING, [*TAGGER[:-2], "batch_size=1", "learning_rate=3e37"])

@@ -9,20 +9,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from paper.probes import sense_neighbours, targets
-from paper.probes.context_neighbours import Query, nearest_contexts, nearest_words
-from paper.probes.disambiguation import SenseMeans, disambiguate, first_senses
+from elmokit.tasks.named_entities.reader import TaggedSentence
+from paper.probes import neighbours, targets
+from paper.probes.disambiguation import disambiguate, first_senses, nearest_sense
+from paper.probes.neighbours import Query, nearest_contexts, nearest_words, neighbour_shares
 from paper.probes.sense_corpora import (
     Instance,
     SenseCorpus,
-    SenseInventory,
+    Senses,
     read_inventory,
     read_keys,
     read_sense_corpus,
     word_of,
 )
-from paper.probes.sense_neighbours import neighbour_shares
-from paper.probes.tag_probe import UPOS, XPOS, TaggedSentence, TaggedSplits, probe_tags, read_conllu, read_tagged
+from paper.probes.tag_probe import UPOS, XPOS, probe_tags, read_conllu, read_tagged
 from paper.probes.targets import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, Target, mixes, sentence_vectors, target_vectors
 from paper.table5 import read_semcor
 from toy_senses import INDEX_SENSE, MONEY, RIVER, RUN, CueLayers, instance, sense_xml, words, write_sense_data
@@ -37,7 +37,7 @@ def read(folder: Path, xml: str, keys: str) -> SenseCorpus:
 
 
 @pytest.fixture
-def inventory(tmp_path: Path) -> SenseInventory:
+def inventory(tmp_path: Path) -> Senses:
     (tmp_path / "index.sense").write_text(INDEX_SENSE + ABLE)
     return read_inventory(tmp_path / "index.sense")
 
@@ -85,10 +85,9 @@ def test_a_strange_line_is_refused(reader, text: str, message: str, tmp_path: Pa
         reader(tmp_path / "file.txt")
 
 
-def test_wordnet_has_the_senses_of_a_word_in_order(inventory: SenseInventory):
-    assert inventory.senses(("bank", "NOUN")) == (RIVER, MONEY)
-    assert inventory.senses(("able", "ADJ")) == ("able%3:00:00::", "able%5:00:00:capable:00")
-    assert inventory.senses(("bank", "ADV")) == ()
+def test_wordnet_has_the_senses_of_a_word_in_order(inventory: Senses):
+    assert inventory["bank", "NOUN"] == (RIVER, MONEY)
+    assert inventory["able", "ADJ"] == ("able%3:00:00::", "able%5:00:00:capable:00")
     assert word_of(MONEY) == ("bank", "NOUN") and word_of("able%5:00:00:capable:00") == ("able", "ADJ")
     with pytest.raises(ValueError, match="'bank' is not a sense key"):
         word_of("bank")
@@ -100,7 +99,7 @@ def corpus(*sentences: str, lemma: str = "bank") -> SenseCorpus:
     return SenseCorpus(tokens, [Instance(f"s{at.sentence}", lemma, "NOUN", at, (MONEY,)) for at in places], [])
 
 
-def test_the_next_word_decides_and_the_first_sense_fills_the_gaps(inventory: SenseInventory, tmp_path: Path):
+def test_the_next_word_decides_and_the_first_sense_fills_the_gaps(inventory: Senses, tmp_path: Path):
     known = read_semcor(write_sense_data(tmp_path))
     answers = disambiguate(
         CueLayers(), known=known, asked=corpus("one bank loans", "one bank flooded"), inventory=inventory
@@ -108,17 +107,20 @@ def test_the_next_word_decides_and_the_first_sense_fills_the_gaps(inventory: Sen
     assert answers["layer 1"] == answers["layer 2"] == {"s0": MONEY, "s1": RIVER}
     assert answers["layer 0"] == {"s0": RIVER, "s1": RIVER}  # a tie: the first sense in WordNet
     assert len(answers) == 6
+    asked = corpus("one bank loans")  # MONEY, which this WordNet lacks, is found, and comes last in a tie
+    answers = disambiguate(CueLayers(), known=known, asked=asked, inventory={("bank", "NOUN"): (RIVER,)})
+    assert (answers["layer 2"], answers["layer 0"]) == ({"s0": MONEY}, {"s0": RIVER})
     for lemma, expected in (("zoo", {"s0": "zoo%1:06:00::"}), ("zzz", {})):  # words that the corpus lacks
         asked = corpus("bank", lemma=lemma)
         assert disambiguate(CueLayers(), known=known, asked=asked, inventory=inventory)["layer 2"] == expected
         assert first_senses(asked, inventory) == expected
 
 
-def test_a_sense_that_wordnet_lacks_comes_last_and_a_zero_vector_is_a_tie(inventory: SenseInventory):
+def test_the_nearest_mean_decides_and_a_zero_vector_is_a_tie():
     means = {"bank%1:99:00::": np.float32([1, 0]), MONEY: np.float32([0, 1]), RUN: np.float32([1, 1])}
-    table = SenseMeans(means, inventory)
-    assert table.nearest(("bank", "NOUN"), np.float32([1, 0.1])) == "bank%1:99:00::"
-    assert table.nearest(("bank", "NOUN"), np.float32([0, 0])) == MONEY
+    senses = [RIVER, MONEY, "bank%1:99:00::"]  # the first one has no mean
+    assert nearest_sense(np.float32([1, 0.1]), senses, means) == "bank%1:99:00::"
+    assert nearest_sense(np.float32([0, 0]), senses, means) == MONEY
 
 
 def test_conllu_words_without_ranges_empty_nodes_and_comments(tmp_path: Path):
@@ -220,7 +222,7 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     before = compute()
     monkeypatch.setattr(targets, "SENTENCES_PER_BATCH", 1)
-    monkeypatch.setattr(sense_neighbours, "QUERIES_PER_BLOCK", 3)
+    monkeypatch.setattr(neighbours, "QUERIES_PER_BLOCK", 3)
     for left, right in zip(before, compute(), strict=True):
         np.testing.assert_array_equal(left, right)
 
@@ -228,7 +230,8 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_linear_probe_learns_tags_from_layers_that_know_the_next_word():
     banks = [TaggedSentence(["bank", cue], [tag, "X"]) for cue, tag in (("loans", "MONEY"), ("flooded", "RIVER"))] * 40
     new = [TaggedSentence(["bank", "loans"], ["NEW", "X"])]
-    scores = probe_tags(CueLayers(), TaggedSplits(banks, banks[:4], [*banks[:4], *new]), seed=3)
+    parts = (banks, banks[:4], [*banks[:4], *new])
+    scores = probe_tags(CueLayers(), parts, seed=3)
     assert scores["layer 2"].dev == 100 and scores["layer 0"].dev == 75  # `bank` is always the same there
     assert scores["layer 2"].hits == (*(True,) * 8, False, True)  # a tag that was never seen is an error
-    assert probe_tags(CueLayers(), TaggedSplits(banks, banks[:4], [*banks[:4], *new]), seed=3) == scores
+    assert probe_tags(CueLayers(), parts, seed=3) == scores

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.analysis.polysemes import Occurrence, words_of
+from elmokit.analysis.polysemes import Occurrence
+from elmokit.analysis.polysemy import measure_senses
 from elmokit.elmo.elmo import Elmo
-from paper.homonyms import measure_homonyms, of_one_form, read_homonyms
+from paper.polysemy_ko import of_one_form, read_homonyms
 from toy_bilm import random_bilm
 
 TRAIN = [
@@ -41,37 +42,21 @@ def halves(tmp_path: Path) -> tuple[list[Occurrence], list[Occurrence]]:
     return read_homonyms(train), read_homonyms(test)
 
 
-@pytest.fixture(scope="module")
-def elmo() -> Elmo:
-    return Elmo(random_bilm())
+def nearest(train: list[Occurrence], test: list[Occurrence]) -> dict[str, list[float]]:
+    encoded = Elmo(random_bilm()).encode([each.tokens for each in (*train, *test)], layers="all")
+    return {one.name: one.nearest.tolist() for one in measure_senses(encoded, [*train, *test], num_known=len(train))}
 
 
-def test_a_word_is_the_noun_and_the_token_the_noun_with_its_particle(halves: tuple[list[Occurrence], list[Occurrence]]):
-    train, _ = halves
-    assert words_of(train) == ["눈", "말"]
-    assert train[1] == Occurrence("눈", "noun/noun", "eye", 1, ("그는", "눈을", "감았다", "."))
-
-
-def test_a_static_vector_sees_nothing_but_the_particle(elmo: Elmo, halves: tuple[list[Occurrence], list[Occurrence]]):
+def test_a_static_vector_sees_nothing_but_the_particle(halves: tuple[list[Occurrence], list[Occurrence]]):
     """눈이 is tied between eye and snow; 눈을 is an eye in train; 말을 is tied."""
-    measured = {one.name: one for one in measure_homonyms(elmo, *halves)}
-    assert list(measured) == ["chance", "static vector", "bag of context words", "lstm1", "lstm2", "average"]
-    assert measured["static vector"].nearest.tolist() == [0.5, 1, 0, 0.5]
-    assert measured["chance"].nearest == pytest.approx([2 / 3, 2 / 3, 1 / 3, 1 / 2])
-    assert all(len(one.nearest) == len(TEST) for one in measured.values())
-
-
-def test_of_one_form_a_static_vector_is_at_chance(elmo: Elmo, halves: tuple[list[Occurrence], list[Occurrence]]):
-    train, test = of_one_form(*halves)
+    assert halves[0][1] == Occurrence("눈", "noun/noun", "eye", 1, ("그는", "눈을", "감았다", "."))
+    measured = nearest(*halves)
+    assert measured["static vector"] == [0.5, 1, 0, 0.5]
+    assert measured["chance"] == pytest.approx([2 / 3, 2 / 3, 1 / 3, 1 / 2])
+    train, test = of_one_form(*halves)  # where it is at chance
     assert [(one.word, one.sense) for one in test] == [("눈이", "eye"), ("말을", "speech")]  # 눈을: never snow in train
-    measured = {one.name: one for one in measure_homonyms(elmo, train, test)}
-    assert measured["static vector"].nearest.tolist() == measured["chance"].nearest.tolist() == [0.5, 0.5]
-
-
-def test_a_sense_that_cannot_be_judged_is_refused(elmo: Elmo, halves: tuple[list[Occurrence], list[Occurrence]]):
-    train, test = halves
-    with pytest.raises(ValueError, match="the train half needs '눈' in the sense 'snow' and in another sense"):
-        measure_homonyms(elmo, [one for one in train if one.sense != "snow"], test[2:3])
+    measured = nearest(train, test)
+    assert measured["static vector"] == measured["chance"] == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(

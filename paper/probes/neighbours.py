@@ -1,0 +1,156 @@
+"""Nearest neighbours of words in context, by cosine: the nearest contexts of a word in any corpus, and how often the
+nearest other occurrence has the same part of speech, or sense, in a whole annotated corpus.
+
+Peters et al. (2018, Table 4) show two neighbours of `play`; the share is over every word of SemCor that has several
+parts of speech, or several senses in one part of speech. Neighbours are exact: all occurrences of a lemma are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.analysis.polysemy import TIE
+from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.model.vector_source import VectorSource
+from elmokit.text.word_vectors import read_word_vectors
+from paper.probes.sense_corpora import Instance, SenseCorpus
+from paper.probes.targets import Target, mixes, target_batches, target_vectors
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float32, Float64, Int64
+
+    Shares = Float64[np.ndarray, " _"]
+
+DECIMALS = 6
+QUERIES_PER_BLOCK = 1024
+CHANCE = "chance"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A word in a sentence of its own."""
+
+    tokens: tuple[str, ...]
+    index: int
+
+
+@dataclass(frozen=True, order=True)
+class Neighbour:
+    """A token of the corpus, and its cosine with the query; in order of falling cosine, then of the corpus."""
+
+    distance: float
+    """The negated cosine, rounded to `DECIMALS`: as float32 vectors are not more exact, equal ones would differ."""
+    sentence: int
+    index: int
+
+
+def nearest_contexts(
+    layers: VectorSource, queries: Sequence[Query], corpus: Sequence[Sequence[str]], *, number: int = 1
+) -> dict[str, list[list[Neighbour]]]:
+    """For each layer and mix (`targets.mixes`), the nearest tokens of the corpus to each query, nearest first.
+
+    Of more equally near ones than `number`, such as the occurrences of one word in layer 0, these are the first. The
+    vectors of the corpus are never in memory at once.
+    """
+    rows = mixes(layers.num_layers)
+    own = [Target(place, query.index, query.index + 1) for place, query in enumerate(queries)]
+    asked = target_vectors(layers, [query.tokens for query in queries], own)
+    wanted = {row: unit_vectors(mix(asked)) for row, mix in rows.items()}
+    found: dict[str, list[list[Neighbour]]] = {row: [[] for _ in queries] for row in rows}
+    targets = [Target(place, at, at + 1) for place, tokens in enumerate(corpus) for at in range(len(tokens))]
+    for indices, vectors in target_batches(layers, corpus, targets):
+        for row, mix in rows.items():
+            nearness = np.round(wanted[row] @ unit_vectors(mix(vectors)).T, DECIMALS)
+            for best, cosines in zip(found[row], nearness, strict=True):
+                top = np.lexsort((indices, -cosines))[:number]
+                new = [(float(-cosines[at]), targets[indices[at]]) for at in map(int, top)]
+                best += [Neighbour(distance, target.sentence, target.start) for distance, target in new]
+                best[:] = sorted(best)[:number]
+    return found
+
+
+def nearest_words(word_vectors: Path, word: str, *, number: int = 10, among: int = 100_000) -> list[str]:
+    """The words of a file of word vectors that are nearest to a word, of the first `among` in the file.
+
+    Raises ValueError if the file lacks the word.
+    """
+    found = read_word_vectors(word_vectors, {word}, first=among)
+    if word not in found.words:
+        raise ValueError(f"{word_vectors} has no vector of {word!r}")
+    unit = unit_vectors(found.matrix)
+    own = found.words.index(word)
+    order = np.argsort(-(unit @ unit[own]), kind="stable")
+    return [found.words[place] for place in map(int, order[: number + 1]) if place != own][:number]
+
+
+@dataclass(frozen=True)
+class NeighbourShares:
+    """For each occurrence that is judged, 1 if its nearest neighbour is alike, else 0; the share of them for ties."""
+
+    same_pos: Float64[np.ndarray, " P"]
+    """Over occurrences whose lemma has several parts of speech, compared with all occurrences of the lemma."""
+    same_sense: Float64[np.ndarray, " S"]
+    """Over occurrences whose lemma and part of speech have several senses, compared with those alone."""
+
+
+def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, NeighbourShares]:
+    """The shares for each layer and mix (`targets.mixes`); `chance` is a random other occurrence.
+
+    Occurrences of one sentence are not compared with each other. An occurrence is judged if another one, in another
+    sentence, is like it, and one is not. Of several senses, an occurrence has the first that is given.
+    """
+    of_lemma: dict[str, list[Instance]] = {}
+    for instance in corpus.instances:
+        of_lemma.setdefault(instance.lemma, []).append(instance)
+    groups = [group for group in of_lemma.values() if len({instance.senses[0] for instance in group}) > 1]
+    targets = [instance.target for group in groups for instance in group]
+    vectors = target_vectors(layers, corpus.sentences, targets)
+    rows = mixes(layers.num_layers)
+    found: dict[str, list[tuple[Shares, Shares]]] = {row: [] for row in (CHANCE, *rows)}
+    start = 0
+    for group in groups:
+        mine = vectors[:, start : start + len(group)]
+        start += len(group)
+        for row, of_row in found.items():
+            unit = None if row == CHANCE else unit_vectors(rows[row](mine))
+            of_row += _shares_in_blocks(group, unit)
+    return {row: NeighbourShares(*map(np.concatenate, zip(*of_row, strict=True))) for row, of_row in found.items()}
+
+
+def _shares_in_blocks(
+    instances: Sequence[Instance], unit: Float32[np.ndarray, "N E"] | None
+) -> Iterator[tuple[Shares, Shares]]:
+    """The shares of the occurrences of one lemma, block by block; without vectors, those of a random other one."""
+    sentences = _numbers([each.target.sentence for each in instances])
+    pos = _numbers([each.pos for each in instances])
+    senses = _numbers([(each.pos, each.senses[0]) for each in instances])
+    for start in range(0, len(instances), QUERIES_PER_BLOCK):
+        queries = slice(start, start + QUERIES_PER_BLOCK)
+        nearness = None if unit is None else unit[queries] @ unit.T
+        others = sentences[queries, None] != sentences
+        same_pos = pos[queries, None] == pos
+        same_sense = senses[queries, None] == senses
+        yield _shares(nearness, same_pos, others), _shares(nearness, same_sense, others & same_pos)
+
+
+def _shares(
+    nearness: Float32[np.ndarray, "Q N"] | None, same: Bool[np.ndarray, "Q N"], allowed: Bool[np.ndarray, "Q N"]
+) -> Float64[np.ndarray, " J"]:
+    """Share of the nearest that are the same, of each query that has both same and different ones among the allowed."""
+    chosen = allowed
+    if nearness is not None:
+        within = np.where(allowed, nearness, -np.inf)
+        chosen = allowed & (within >= within.max(axis=1, keepdims=True) - TIE)
+    judged = (allowed & same).any(axis=1) & (allowed & ~same).any(axis=1)
+    return (chosen & same)[judged].sum(axis=1) / chosen[judged].sum(axis=1)
+
+
+def _numbers(values: Sequence[object]) -> Int64[np.ndarray, " N"]:
+    """Equal numbers for equal values."""
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
