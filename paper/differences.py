@@ -63,8 +63,6 @@ def paired_bootstrap(
     second: Sequence[Sequence[Counts]],
     *,
     score: Callable[[Counts], float],
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> Interval:
     """The gain of the second system over the first, with the 95 % interval of a percentile bootstrap over items.
 
@@ -84,7 +82,7 @@ def paired_bootstrap(
         return statistics.fmean(scores[len(first) :]) - statistics.fmean(scores[: len(first)])
 
     distinct, times = np.array(list(rows), float), np.array(list(rows.values()))
-    drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=resamples)
+    drawn = np.random.default_rng(0).multinomial(times.sum(), times / times.sum(), size=RESAMPLES)
     gains = [gain(sums) for sums in (drawn @ distinct).tolist()]
     low, high = np.quantile(gains, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
     return Interval(gain((times @ distinct).tolist()), low, high)

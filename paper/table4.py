@@ -67,7 +67,7 @@ def _measure(system: System, corpus: SenseCorpus) -> Measured:
         rows[row][POLYSEMES] = 100 * float(hits.mean())
     nearest = nearest_contexts(system.layers, list(QUERIES.values()), corpus.sentences)
     contexts = {
-        f"{query}, {row}": shown_context(corpus, found[0])
+        f"{query}, {row}": shown_context(corpus, found)
         for row, of_queries in nearest.items()
         for query, found in zip(QUERIES, of_queries, strict=True)
     }

@@ -7,6 +7,7 @@ parts of speech, or several senses in one part of speech. Neighbours are exact: 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,27 +51,27 @@ class Neighbour:
 
 
 def nearest_contexts(
-    layers: VectorSource, queries: Sequence[Query], corpus: Sequence[Sequence[str]], *, number: int = 1
-) -> dict[str, list[list[Neighbour]]]:
-    """For each layer and mix (`targets.mixes`), the nearest tokens of the corpus to each query, nearest first.
+    layers: VectorSource, queries: Sequence[Query], corpus: Sequence[Sequence[str]]
+) -> dict[str, list[Neighbour]]:
+    """For each layer and mix (`targets.mixes`), the nearest token of the corpus to each query.
 
-    Of more equally near ones than `number`, such as the occurrences of one word in layer 0, these are the first. The
-    vectors of the corpus are never in memory at once.
+    Of equally near ones, such as the occurrences of one word in layer 0, it is the first. The vectors of the corpus are
+    never in memory at once.
     """
     rows = mixes(layers.num_layers)
     own = [Target(place, query.index, query.index + 1) for place, query in enumerate(queries)]
     asked = target_vectors(layers, [query.tokens for query in queries], own)
     wanted = {row: unit_vectors(mix(asked)) for row, mix in rows.items()}
-    found: dict[str, list[list[Neighbour]]] = {row: [[] for _ in queries] for row in rows}
+    found = {row: [Neighbour(math.inf, 0, 0)] * len(queries) for row in rows}
     targets = [Target(place, at, at + 1) for place, tokens in enumerate(corpus) for at in range(len(tokens))]
     for indices, vectors in target_batches(layers, corpus, targets):
         for row, mix in rows.items():
             nearness = np.round(wanted[row] @ unit_vectors(mix(vectors)).T, DECIMALS)
-            for best, cosines in zip(found[row], nearness, strict=True):
-                top = np.lexsort((indices, -cosines))[:number]
-                new = [(float(-cosines[at]), targets[indices[at]]) for at in map(int, top)]
-                best += [Neighbour(distance, target.sentence, target.start) for distance, target in new]
-                best[:] = sorted(best)[:number]
+            for query, cosines in enumerate(nearness):
+                at = int(np.lexsort((indices, -cosines))[0])
+                target = targets[indices[at]]
+                nearest = Neighbour(float(-cosines[at]), target.sentence, target.start)
+                found[row][query] = min(found[row][query], nearest)
     return found
 
 

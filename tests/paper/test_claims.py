@@ -66,7 +66,8 @@ def test_the_interval_over_seeds_and_items_holds_the_truth_as_often_as_it_says(o
 
 def judge(number: int, evidence: Evidence) -> tuple[str, str]:
     """The outcome of a claim by its number, and its text."""
-    verdict = verdicts(evidence)[number - 1]
+    claim, findings_of = list(CLAIMS.items())[number - 1]
+    verdict = judged(claim, *findings_of(evidence))
     findings = [*map(str, verdict.findings), *(f"not counted: {finding}" for finding in verdict.uncounted)]
     return verdict.outcome, "; ".join(findings)
 

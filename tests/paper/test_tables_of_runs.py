@@ -173,7 +173,7 @@ def test_figure_2_has_the_mean_weights_at_each_place(tmp_path: Path):
     assert at_input.weights == pytest.approx((0.3, 0.4, 0.3)) and at_output.weights == (0.9, 0.05, 0.05)
     (table,) = figure2.details(evidence_in(tmp_path))
     assert cells(table) == [["0.30", "0.40", "0.30"], ["0.90", "0.05", "0.05"]]
-    assert "0.30" in pictures(lambda: weights_figure([at_input, at_output]))["svg"].decode()
+    assert "0.30" in pictures(lambda: weights_figure([at_input, at_output]), endings=("svg",))["svg"].decode()
 
 
 def write_curve(folder: Path, task: str, model: str, scores: tuple[float, float]):
@@ -206,7 +206,7 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     (table,) = perplexity_curve.details(evidence_in(tmp_path, setup=setup_of(SETUP, newest)))
     assert table.rows[f"NER, {newest}"][0] == "85.0" and table.rows["NER, mini-en"][0] == "138.0"
     assert cells(table)[-1] == ["", "", "", "+4.00 [-8.71, 16.71]"]
-    assert "NER" in pictures(lambda: gains_figure([curve]))["svg"].decode()
+    assert "NER" in pictures(lambda: gains_figure([curve]), endings=("svg",))["svg"].decode()
     (tmp_path / "results.jsonl").unlink()
     assert gain_curves(evidence_in(tmp_path)) == []  # gains without perplexities are no curve
 

@@ -127,10 +127,10 @@ def test_a_toy_translation_is_learnt_by_heart_and_its_encoder_is_cove(
 ):
     toy, run, out = Toy("cove", tmp_path), tmp_path / "run", tmp_path / "out.npy"
     command = ["train-comparator", "cove", *map(str, toy.files * 2), "-o", str(run), "--set", *toy.settings]
-    assert main([*command, "dropout_rate=0", "epochs=40", "learning_rate=0.02"]) == 0
+    assert main([*command, "dropout_rate=0", "epochs=25", "learning_rate=0.05"]) == 0
     assert json.loads(capsys.readouterr().out)["bleu"] == pytest.approx(100)
     lines = toy.log("run")
-    assert len(lines) == 40 and lines[39]["loss"] < 0.1 < lines[0]["loss"]
+    assert len(lines) == 25 and lines[24]["loss"] < 0.1 < lines[0]["loss"]
     embed = ["embed", f"cove:{run}", str(toy.files[0]), "-o", str(out)]
     assert main([*embed, "--word-vectors", str(tmp_path / "glove.txt")]) == 0
     assert load_vectors(out)[0].shape == (2, 3, 32)

@@ -56,7 +56,7 @@ def test_what_cannot_be_trained_is_refused(shard: Path, tmp_path: Path, capsys: 
     shard.write_text("too few words\n")
     for train in (train_word2vec, train_fasttext):
         with pytest.raises(ValueError, match=r"no word occurs at least 5 times \(min_count\)"):
-            train([shard], tmp_path / "vectors.bin")
+            train([shard], tmp_path / "vectors.bin", ["bucket=10"])
     assert not (tmp_path / "vectors.bin").exists()
 
 
