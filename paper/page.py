@@ -27,7 +27,7 @@ from paper.figures import curves_figure, gains_figure, sample_figure, weights_fi
 from paper.perplexity_curve import gain_curves, mean_gain, with_shared_bilms
 from paper.plan import DATASETS, MODEL, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
-from paper.reproduction import REPRODUCTIONS, Reproduction, find_reproduction
+from paper.reproduction import REPRODUCTIONS, OurRow, Reproduction, find_reproduction
 from paper.results import read_results
 from paper.runs import Evidence, gain_text, make_setup, read_evidence
 from paper.table1 import CONTROLS, OTHER_SYSTEMS, difference_on_test, headlines
@@ -123,7 +123,7 @@ def table_parts(reproduction: Reproduction, evidence: Evidence) -> list[str] | N
     have, or with a different number of cells.
     """
     paper = reproduction.paper
-    ours = reproduction.measure(evidence) if reproduction.measure else []
+    ours: Sequence[OurRow] = reproduction.measure(evidence) if reproduction.measure else ()
     details = [table for table in reproduction.details(evidence) if table.rows] if reproduction.details else []
     if not ours and not details:
         return None
