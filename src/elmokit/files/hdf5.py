@@ -1,4 +1,4 @@
-"""Untrusted HDF5 files of float32 weights: everything in them is checked before anything is allocated.
+"""Untrusted HDF5 files of float32 weights: everything in them is checked before anything is allocated. And a writer.
 
 HDF5 can follow links into other files, keep a dataset in any other file on the disk, and declare terabytes in a
 kilobyte. Files of weights or vectors need none of it, so all of it is refused.
@@ -6,24 +6,23 @@ kilobyte. Files of weights or vectors need none of it, so all of it is refused.
 
 from __future__ import annotations
 
+import io
 import zlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 from math import ceil, prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import Any, cast
 
 import h5py as _h5py
 import numpy as np
 
-from elmokit.files.hdf5_output import new_hdf5
+from elmokit.files.atomic import atomic_write
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, map_array
 from elmokit.system.messages import FormatError, printable, readable_bytes
-
-if TYPE_CHECKING:
-    from elmokit.files.hdf5_output import FailsafeFile
 
 h5py: Any = _h5py  # has no type stubs; all results are cast below
 
@@ -68,13 +67,52 @@ def open_hdf5(path: Path) -> Generator[HDF5File]:
         yield opened
 
 
-def write_hdf5(path: Path, datasets: Iterable[tuple[str, Array]]) -> None:
-    """Write float32 datasets, neither chunked nor compressed, as bilm-tf does. Raises OSError if the disk is full."""
-    with new_hdf5(path) as opened:
-        file, disk = cast("tuple[Any, FailsafeFile]", opened)
-        for name, array in datasets:
+def write_datasets(
+    path: Path, datasets: Iterable[tuple[str, object]], *, about: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write arrays by name, neither chunked nor compressed, as bilm-tf does, and texts about them, whole or not at all.
+
+    Stops at the first failure of the disk. Raises OSError if the disk is full.
+    """
+    with atomic_write(path) as unfinished, _FailsafeFile(unfinished, "w+") as disk:
+        try:
+            # format 1.8, because the older one keeps the names of all datasets in memory
+            with h5py.File(disk, "w", libver="v108") as file:
+                file.attrs.update(about)
+                for name, data in datasets:
+                    file.create_dataset(name, data=data)
+                    if disk.error is not None:
+                        break
+        except (OSError, RuntimeError):
             if disk.error is None:
-                file.create_dataset(name, data=np.ascontiguousarray(array, dtype=np.float32))
+                raise
+        if disk.error is not None:
+            raise OSError(disk.error.errno, disk.error.strerror, str(path)) from disk.error
+
+
+class _FailsafeFile(io.FileIO):
+    """A file that records the first failure, and from then on only pretends to write, so that HDF5 can close it.
+
+    The HDF5 library crashes the interpreter when one of its writes fails.
+    """
+
+    error: OSError | None = None
+
+    def write(self, b: Any, /) -> int:
+        left = memoryview(b)
+        try:
+            while left and self.error is None:
+                left = left[super().write(left) :]
+        except OSError as error:
+            self.error = error
+        return len(b)
+
+    def truncate(self, size: int | None = None, /) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.error = self.error or error
+            return size or 0
 
 
 def open_unseen(path: Path) -> Any:

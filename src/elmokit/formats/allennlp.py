@@ -15,7 +15,7 @@ import numpy as np
 
 from elmokit.files.json_fields import blaming
 from elmokit.files.torch_files import TorchFile
-from elmokit.formats.bilm_tf import STORED_TRAINING_OPTIONS, Options, read_options
+from elmokit.formats.bilm_tf import Options, read_options
 from elmokit.formats.file_kinds import PICKLES, FileKind, kind_of
 from elmokit.formats.format import Format, Inspection
 from elmokit.formats.torch_layout import (
@@ -132,11 +132,10 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
         raise FormatError(file.path, "has no softmax (perplexity and fine-tuning need it): AllenNLP does not keep it")
     tensors = to_native(weights.config, names_of(f"{weights.prefix}_elmo_lstm."), file.read)
     tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there
-    training = {} if weights.options is None else weights.options.training
     return StoredBiLM(
         config=weights.config,
         tensors=tensors,
-        pretraining={STORED_TRAINING_OPTIONS: training} if training else None,
+        pretraining=None if weights.options is None else weights.options.pretraining,
         mixes=tuple(_mixes(file, weights.prefix)),
     )
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from elmokit.files.atomic import atomic_write, new_folder, write_text
-from elmokit.files.hdf5 import open_hdf5, write_hdf5
+from elmokit.files.atomic import new_folder, write_text
+from elmokit.files.hdf5 import open_hdf5, write_datasets
 from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, give_back, require_finite
 from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
@@ -476,8 +476,7 @@ def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
     options = json_text(folder / OPTIONS_NAME, _options_of(stored))
     datasets = ((row.dataset, row.save([stored.tensors[name] for name in row.native])) for row in rows(stored.config))
     with new_folder(folder) as staging:
-        with atomic_write(staging / WEIGHTS_NAME) as temporary:
-            write_hdf5(temporary, datasets)
+        write_datasets(staging / WEIGHTS_NAME, datasets)
         if stored.vocabulary is not None:
             stored.vocabulary.write(staging / VOCABULARY_NAME)
         write_text(staging / OPTIONS_NAME, options)

@@ -20,7 +20,6 @@ MAX_FILES = 1000
 _HEAD_BYTES = 1024
 _TAR = (257, b"ustar")
 _TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
-_SAVED_MODEL = b"\x08\x01\x12"  # a protobuf: version 1, then the first graph
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<error")
 _GIT_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _PICKLE_TEXT = (b"(dp", b"(lp", b"ccopy_reg", b"ccollections", b"cnumpy", b"c__builtin__", b"cbuiltins", b"cposix")
@@ -58,6 +57,12 @@ class FileKind(Enum):
     NOT_A_FILE = "a device, pipe or dangling link"
 
 
+_SIGNATURES = {
+    SIGNATURE: FileKind.HDF5,
+    XZ_MAGIC: FileKind.XZ,
+    b"\x93NUMPY": FileKind.NUMPY,
+    b"\x08\x01\x12": FileKind.TENSORFLOW_SAVED_MODEL,  # a protobuf: version 1, then the first graph
+}
 PICKLES = (FileKind.PICKLE, FileKind.TORCH_ZIP)
 ARCHIVES = (FileKind.ZIP, FileKind.TAR, FileKind.TAR_GZ)
 _NO_MODEL_IN_PICKLE = (
@@ -119,8 +124,6 @@ def is_failed_download(path: Path, kind: FileKind) -> bool:
 def _by_signature(path: Path, head: bytes) -> FileKind | None:
     if not head:
         return FileKind.EMPTY
-    if head.startswith(SIGNATURE):
-        return FileKind.HDF5
     if looks_like_safetensors(head):
         return FileKind.SAFETENSORS
     if (head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")) or head.startswith(_PICKLE_TEXT):
@@ -132,13 +135,7 @@ def _by_signature(path: Path, head: bytes) -> FileKind | None:
         return FileKind.TAR_GZ if _is_tar(_start_unpacked(path)) else FileKind.GZIP
     if _is_tar(head):
         return FileKind.TAR
-    if head.startswith(XZ_MAGIC):
-        return FileKind.XZ
-    if head.startswith(_SAVED_MODEL):
-        return FileKind.TENSORFLOW_SAVED_MODEL
-    if head.startswith(b"\x93NUMPY"):
-        return FileKind.NUMPY
-    return None
+    return next((kind for signature, kind in _SIGNATURES.items() if head.startswith(signature)), None)
 
 
 def _by_text(path: Path, head: bytes) -> FileKind | None:

@@ -6,7 +6,8 @@ A new format is a file with such a record, and a line in the list of `recognise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -106,9 +107,13 @@ class Inspection:
             return None
         return self.num_softmax_rows * (self.config.projection_dim + 1)
 
-    def noting_refusals(self) -> _NotingRefusals:
+    @contextmanager
+    def noting_refusals(self) -> Generator[None]:
         """A context in which a ValueError or OSError ends this part of the inspection and becomes a refusal."""
-        return _NotingRefusals(self.refusals)
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            self.refusals.append(str(error))
 
     def add_files(self, *paths: Path) -> None:
         self.files |= {path: path.stat().st_size for path in paths}
@@ -146,20 +151,6 @@ class Inspection:
         rows += problems or [("risks", "none found (weights not read)")]
         lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
         return "\n".join(printable(line, most=None) for line in lines)
-
-
-class _NotingRefusals:
-    def __init__(self, refusals: list[str]) -> None:
-        self.refusals = refusals
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
-        if isinstance(error, ValueError | OSError):
-            self.refusals.append(str(error))
-            return True
-        return False
 
 
 def _describe(config: BiLMConfig) -> list[tuple[str, str]]:

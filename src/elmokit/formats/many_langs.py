@@ -6,9 +6,9 @@ and a JSON file of the architecture, which may be absent. Source: `frontend.py`,
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields, blaming, read_json_object
 from elmokit.files.lines import read_lines
@@ -39,20 +39,17 @@ _WORD_DICTIONARY, _CHARACTER_DICTIONARY = "word.dic", "char.dic"
 MAX_LINES_PER_ROW = 4
 """A dictionary has a line for each row of the weights."""
 _SPACE = "\u3000"  # what a line without a symbol stands for: they strip it
+_ARCHITECTURE: dict[str, Any] = {
+    "activation": "relu",
+    "max_characters_per_token": 50,
+    "cell_clip": 3.0,
+    "projection_clip": 3.0,
+}
+"""What the tensors do not say, as in `cnn_50_100_512_4096_sample.json`."""
 _ASSUMED = (
     "the JSON file of the architecture is not with the weights: relu, clipping at 3 and at most 50 characters per "
     "token are assumed, as in all released models"
 )
-
-
-@dataclass(frozen=True)
-class _Architecture:
-    """What the tensors do not say. The defaults are those of `cnn_50_100_512_4096_sample.json`."""
-
-    activation: str = "relu"
-    max_characters_per_token: int = 50
-    cell_clip: float | None = 3.0
-    projection_clip: float | None = 3.0
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ def _model(files: ModelFiles) -> _Model:
     named = Fields(config_path, read_json_object(config_path)).text("config_path").replace("\\", "/")
     path = folder / named.rpartition("/")[2]
     has_architecture = files.in_folder.get(path) is FileKind.JSON
-    architecture, said = _read_architecture(path) if has_architecture else (_Architecture(), {})
+    architecture, said = _read_architecture(path) if has_architecture else (_ARCHITECTURE, {})
     shapes = {**embedder.shapes(), **encoder.shapes()}
     sizes = sizes_of(folder, shapes, _NAMES)
     num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
@@ -110,7 +107,7 @@ def _model(files: ModelFiles) -> _Model:
             padding_symbol=symbols.get("<pad>", 0),
             projects=True,
         )
-        config = BiLMConfig(**sizes, **asdict(architecture), lookup=lookup)
+        config = BiLMConfig(**sizes, **architecture, lookup=lookup)
     check_shapes(folder, shapes, config, _NAMES, files=[encoder.path, embedder.path])
     for name, value in said.items():
         if (found := getattr(config, name)) != value:
@@ -165,7 +162,7 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
     return numbers
 
 
-def _read_architecture(path: Path) -> tuple[_Architecture, dict[str, int]]:
+def _read_architecture(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
     """The settings of the file, and the sizes, which must be those of the tensors."""
     fields = Fields(path, read_json_object(path))
     encoder, tokens = fields.fields("encoder"), fields.fields("token_embedder")
@@ -173,14 +170,14 @@ def _read_architecture(path: Path) -> tuple[_Architecture, dict[str, int]]:
         raise encoder.error("name", f"is {first_token(encoder.text('name'))}; elmokit reads encoders of type elmo")
     cuts_words = tokens.text("name") == "cnn"  # plain LSTMs over words do not cut them
     limit = tokens.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS) if cuts_words else MAX_CHARACTERS
-    architecture = _Architecture(
-        activation=tokens.text("activation") if "activation" in tokens else "relu",
-        max_characters_per_token=limit,
-        cell_clip=encoder.number_or_none("cell_clip", most=MAX_CLIP) or None,  # 0 means that nothing is clipped
-        projection_clip=encoder.number_or_none("proj_clip", most=MAX_CLIP) or None,
-    )
-    said = {"projection_dim": encoder.integer("projection_dim"), "lstm_dim": encoder.integer("dim")}
-    return architecture, said | {"num_layers": encoder.integer("n_layers")}
+    architecture = {
+        "activation": tokens.text("activation") if "activation" in tokens else "relu",
+        "max_characters_per_token": limit,
+        "cell_clip": encoder.number_or_none("cell_clip", most=MAX_CLIP) or None,  # 0 means that nothing is clipped
+        "projection_clip": encoder.number_or_none("proj_clip", most=MAX_CLIP) or None,
+    }
+    sizes = {"projection_dim": "projection_dim", "lstm_dim": "dim", "num_layers": "n_layers"}
+    return architecture, {ours: encoder.integer(theirs) for ours, theirs in sizes.items()}
 
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:

@@ -6,7 +6,6 @@ left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,15 +27,6 @@ _SOFTMAX_WEIGHT = "softmax/W"
 _SOFTMAX_BIAS = "softmax/b"
 
 
-@dataclass(frozen=True)
-class _Files:
-    """The files of a checkpoint, and the kinds of those among which the vocabulary may be."""
-
-    index: Path
-    options: Path
-    kinds: dict[Path, FileKind]
-
-
 def _recognise(files: ModelFiles) -> bool:
     """Whether an index, a list of checkpoints or options were given, or a folder with them, and there is a checkpoint.
 
@@ -45,7 +35,7 @@ def _recognise(files: ModelFiles) -> bool:
     kinds = set(files.given.values())
     if not kinds & {FileKind.TENSORFLOW_INDEX, FileKind.TENSORFLOW_CHECKPOINT, FileKind.OPTIONS}:
         return False
-    nearby = files.in_folder | files.given
+    nearby = _nearby(files)
     if FileKind.TENSORFLOW_INDEX not in nearby.values():
         return False
     if FileKind.HDF5 in nearby.values() and FileKind.OPTIONS in kinds:
@@ -56,29 +46,31 @@ def _recognise(files: ModelFiles) -> bool:
     return True
 
 
-def _find(files: ModelFiles) -> _Files:
-    kinds = files.in_folder | files.given
+def _nearby(files: ModelFiles) -> dict[Path, FileKind]:
+    """The kinds of all files, of which one may be the vocabulary."""
+    return files.in_folder | files.given
+
+
+def _find(files: ModelFiles) -> tuple[Path, Path]:
+    """The index of the checkpoint, and the options."""
+    kinds = _nearby(files)
     chosen = [path for path, kind in files.given.items() if kind is FileKind.TENSORFLOW_INDEX]
     indices = chosen or [path for path, kind in kinds.items() if kind is FileKind.TENSORFLOW_INDEX]
     listings = [path for path, kind in kinds.items() if kind is FileKind.TENSORFLOW_CHECKPOINT]
     given_options = {path: kind for path, kind in files.given.items() if kind is FileKind.OPTIONS}
-    return _Files(
-        index=latest_index(indices, listings[0] if listings else None),
-        options=only_options(files.path, given_options or kinds, weights=FileKind.TENSORFLOW_INDEX.value),
-        kinds=kinds,
-    )
+    options = only_options(files.path, given_options or kinds, weights=FileKind.TENSORFLOW_INDEX.value)
+    return latest_index(indices, listings[0] if listings else None), options
 
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
-    found = _find(files)
-    options = read_options(found.options)
-    bundle = TensorBundle(found.index, root=_ROOT)
+    index, options_path = _find(files)
+    options, bundle = read_options(options_path), TensorBundle(index, root=_ROOT)
     config, tensors = read_weights(bundle, options)
     if with_softmax or (with_softmax is None and _SOFTMAX_BIAS in bundle.entries):
         tensors.update(_softmax(bundle, config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS))
-    vocabulary, spelling = read_words(found.index, config, found.kinds)
+    vocabulary, spelling = read_words(index, config, _nearby(files))
     stored = StoredBiLM(config, tensors, vocabulary, options.pretraining, spelling)
-    stored.check_softmax(found.index)
+    stored.check_softmax(index)
     return stored
 
 
@@ -104,17 +96,17 @@ def _softmax(bundle: TensorBundle, config: BiLMConfig, *, weight: str) -> dict[s
 
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
-    found = _find(files)
-    inspection.add_files(found.options, found.index)
-    options = read_options(found.options)
+    index, options_path = _find(files)
+    inspection.add_files(options_path, index)
+    options = read_options(options_path)
     inspection.config = options.config
     inspection.risks += options.risks
-    bundle = TensorBundle(found.index, root=_ROOT)
+    bundle = TensorBundle(index, root=_ROOT)
     inspection.add_files(*bundle.files)
     inspect_weights(bundle, options, inspection)
     if _SOFTMAX_BIAS in bundle.entries:
         inspection.num_softmax_rows = bundle.entries[_SOFTMAX_BIAS].shape[0]
-    inspection.add_vocabulary(vocabulary_of(found.kinds))
+    inspection.add_vocabulary(vocabulary_of(_nearby(files)))
 
 
 TENSORFLOW = Format(

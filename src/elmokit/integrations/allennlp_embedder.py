@@ -14,12 +14,12 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.files.hdf5 import write_datasets
 from elmokit.formats.published import find_published
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import batch_character_ids, check_sentences
-from elmokit.vectors.hdf5 import write_datasets
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -121,7 +121,7 @@ class ElmoEmbedder:
         if not (forget_sentences or use_sentence_keys):
             index = json.dumps(dict(zip(sentences, keys, strict=True)))
             datasets = chain(datasets, [("sentence_to_index", [index])])
-        write_datasets(Path(output_file_path), datasets, about={})
+        write_datasets(Path(output_file_path), datasets)
 
     def _datasets(
         self, sentences: list[str], keys: list[str], output_format: str, batch_size: int

@@ -6,16 +6,13 @@ for other programs; it is the only one that cannot be memory-mapped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.atomic import atomic_write
-from elmokit.files.hdf5 import SIGNATURE
+from elmokit.files.hdf5 import SIGNATURE, write_datasets
 from elmokit.files.hdf5_numbered import NumberedDatasets
-from elmokit.files.hdf5_output import new_hdf5
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -37,16 +34,6 @@ def recognise_hdf5(path: Path, start: bytes) -> bool:
 def write_hdf5(path: Path, stored: FlatVectors) -> None:
     """Write the file atomically."""
     write_datasets(path, ((str(sentence), stored[sentence]) for sentence in range(len(stored))), about=stored.about)
-
-
-def write_datasets(path: Path, datasets: Iterable[tuple[str, object]], *, about: Mapping[str, str]) -> None:
-    """Write an HDF5 file of arrays by name atomically, and stop at the first failure of the disk."""
-    with atomic_write(path) as unfinished, new_hdf5(unfinished) as (file, disk):
-        file.attrs.update(about)
-        for name, data in datasets:
-            file.create_dataset(name, data=data)
-            if disk.error is not None:
-                return
 
 
 class HDF5Vectors:
