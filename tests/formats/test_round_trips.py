@@ -11,13 +11,11 @@ import torch
 
 from elmokit.formats.bilm_tf import write_bilm_tf
 from elmokit.formats.convert import convert
-from elmokit.formats.native import read_native, write_native
+from elmokit.formats.native import write_native
 from elmokit.formats.read import from_stored, read_bilm, to_stored
 from elmokit.formats.recognise import read_stored
 from elmokit.model.config import BiLMConfig
-from toy_stored import assert_equal, make_stored
-
-TINY = BiLMConfig(filters=((1, 3), (2, 5)), character_dim=4, max_characters_per_token=12, projection_dim=6, lstm_dim=10)
+from toy_stored import TINY, assert_equal, make_stored
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -99,11 +97,9 @@ def test_the_names_that_other_dumps_have_are_read(tmp_path: Path, config: BiLMCo
     assert_equal(stored, read_stored(tmp_path / "hdf5"))
 
 
-def test_compressed_and_wider_or_narrower_floats_are_read(tmp_path: Path):
+def test_compressed_and_wider_or_narrower_floats_are_read(pair: Path):
     """Nobody publishes them, but `h5repack` makes them."""
-    stored = make_stored()
-    write_bilm_tf(tmp_path / "hdf5", stored)
-    weights = tmp_path / "hdf5" / "weights.hdf5"
+    weights = pair / "weights.hdf5"
     datasets = _datasets(weights)
     with h5py.File(weights, "w") as file:
         for number, (name, values) in enumerate(datasets.items()):
@@ -112,11 +108,11 @@ def test_compressed_and_wider_or_narrower_floats_are_read(tmp_path: Path):
             file.create_dataset(
                 name, data=values.astype(dtype), chunks=chunks, compression="gzip", shuffle=bool(number % 2)
             )
-    assert_equal(stored, read_stored(tmp_path / "hdf5"))
+    assert_equal(make_stored(), read_stored(pair))
     with h5py.File(weights, "r+") as file:
         del file["char_embed"]
         file["char_embed"] = datasets["char_embed"].astype("<f2")
-    halved = read_stored(tmp_path / "hdf5").tensors["char_encoder.embedding.weight"]
+    halved = read_stored(pair).tensors["char_encoder.embedding.weight"]
     np.testing.assert_array_equal(halved[1:], datasets["char_embed"].astype(np.float16).astype(np.float32))
 
 
@@ -133,21 +129,16 @@ def test_training_options_are_kept_and_written_back(tmp_path: Path, pair: Path):
     training = {"dropout": 0.1, "n_epochs": 10, "n_tokens_vocab": 793471, "unroll_steps": 20}
     (pair / "options.json").write_text(json.dumps(options | training))
     convert(pair, tmp_path / "native", to="native")
-    assert read_native(tmp_path / "native").pretraining == {"bilm_tf_options": training}
+    assert read_stored(tmp_path / "native").pretraining == {"bilm_tf_options": training}
     convert(tmp_path / "native", tmp_path / "hdf5", to="bilm_tf")
     assert json.loads((tmp_path / "hdf5" / "options.json").read_text()) == options | training
 
 
 def _datasets(path: Path) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {}
-
-    def note(name: str, item: object) -> None:
-        if isinstance(item, h5py.Dataset):
-            found[name] = item[...]
-
+    names: list[str] = []
     with h5py.File(path) as file:
-        file.visititems(note)
-    return found
+        file.visit(names.append)
+        return {name: file[name][...] for name in names if isinstance(file[name], h5py.Dataset)}
 
 
 def test_a_model_of_each_format_is_the_same_module(folder: Path, pair: Path):

@@ -102,10 +102,6 @@ class NumberedDatasets:
             raise FormatError(self.path, f"is damaged: {printable(str(error))}", part=part) from error
 
 
-class _DamagedError(ValueError):
-    """What is read is not what the format says."""
-
-
 def text_attributes(path: Path, address: int) -> dict[str, str]:
     """The short single texts among the attributes of the object whose header is at this address.
 
@@ -118,13 +114,13 @@ def text_attributes(path: Path, address: int) -> dict[str, str]:
             bodies = (body for kind, body in _messages(read, address) if kind == _ATTRIBUTE)
             found = (_text(read, body) for body in bodies)
             return dict(text for text in found if text is not None)
-    except (_DamagedError, struct.error, UnicodeDecodeError, IndexError) as error:
+    except (ValueError, struct.error, IndexError) as error:
         raise FormatError(path, f"cannot be read: {error}", part="attributes") from error
 
 
 def _read_at(file: IO[bytes], address: int, size: int) -> bytes:
     if not 0 <= size <= _MAX_HEAP_BYTES or address + size > os.fstat(file.fileno()).st_size:
-        raise _DamagedError(f"{size} bytes at {address} are not in the file")
+        raise ValueError(f"{size} bytes at {address} are not in the file")
     file.seek(address)
     return file.read(size)
 
@@ -135,7 +131,7 @@ def _messages(read: Read, address: int) -> Iterator[tuple[int, bytes]]:
     head_bytes, chunks = _new_header(read, address) if is_new else _old_header(read, address)
     for start, size in chunks:  # which grow on the way
         if size > _MAX_CHUNK_BYTES or len(chunks) > _MAX_CHUNKS:
-            raise _DamagedError("the header is too large")
+            raise ValueError("the header is too large")
         chunk = read(start, size)
         at = 0
         while at + head_bytes <= len(chunk):
@@ -160,7 +156,7 @@ def _new_header(read: Read, address: int) -> tuple[int, list[tuple[int, int]]]:
 def _old_header(read: Read, address: int) -> tuple[int, list[tuple[int, int]]]:
     version, size = struct.unpack("<B7xI", read(address, 12))
     if version != 1:
-        raise _DamagedError(f"the header has version {version}")
+        raise ValueError(f"the header has version {version}")
     return 8, [(address + 16, size)]
 
 
@@ -194,7 +190,7 @@ def _content(read: Read, kind: bytes, value: bytes) -> bytes | None:
 def _in_heap(read: Read, address: int, index: int) -> bytes:
     signature, size = struct.unpack("<4s4xQ", read(address, 16))
     if signature != b"GCOL" or not 16 <= size <= _MAX_HEAP_BYTES:
-        raise _DamagedError("a text is not in a heap")
+        raise ValueError("a text is not in a heap")
     heap = read(address, size)
     at = 16
     while at + 16 <= size:
@@ -202,4 +198,4 @@ def _in_heap(read: Read, address: int, index: int) -> bytes:
         if found == index:
             return heap[at + 16 : at + 16 + length]
         at += 16 + (length + 7) // 8 * 8
-    raise _DamagedError("a text is not in its heap")
+    raise ValueError("a text is not in its heap")

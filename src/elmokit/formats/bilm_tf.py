@@ -164,7 +164,8 @@ def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Pa
     if len(found) == 1:
         return found[0]
     if found:
-        raise FormatError(path, f"holds several options.json files: {_names(found)}; pass one, and its weights")
+        names = join_names(file.name for file in found)
+        raise FormatError(path, f"holds several options.json files: {names}; pass one, and its weights")
     raise FormatError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
 
 
@@ -186,7 +187,8 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
     if errors and not weights:
         raise errors[0]
     if found:
-        said = f"several HDF5 files of weights: {_names(weights)}" if weights else "no HDF5 file with a biLM's weights"
+        names = join_names(file.name for file in weights)
+        said = f"several HDF5 files of weights: {names}" if weights else "no HDF5 file with a biLM's weights"
         raise FormatError(path, f"holds {said}; give the options and the weights as two files")
     others = [file for file, kind in kinds.items() if kind in ADVICE]
     if others:
@@ -200,10 +202,6 @@ def _of_the_same_name(path: Path, files: list[Path]) -> list[Path]:
         return []
     names = [re.sub("options|weights", "", file.stem.lower()) for file in (path, *files)]
     return [file for file, name in zip(files, names[1:], strict=True) if name == names[0]]
-
-
-def _names(paths: list[Path]) -> str:
-    return ", ".join(path.name for path in paths)
 
 
 def read_options(path: Path, *, is_named: bool = False) -> Options:
@@ -462,24 +460,37 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
         inspect_weights(file, options, inspection)
 
 
-def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
+def write_bilm_tf(folder: Path, stored: StoredBiLM, settings: WriteSettings | None = None) -> list[str]:
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
-    The datasets are those of `dump_weights`, with the names that bilm-tf and AllenNLP read. Raises FormatError if the
-    model has a softmax, which the format cannot store; see `StoredBiLM.without_softmax`.
+    The datasets are those of `dump_weights`, with the names that bilm-tf and AllenNLP read, without a softmax. Returns
+    notes for the user: what was left out, and which tools refuse the model.
     """
-    if stored.config.lookup is not None:
+    config = stored.config
+    if config.lookup is not None:
         raise FormatError(folder, "the HDF5 format stores models that read bytes; this one reads words of a dictionary")
-    if stored.has_softmax:
-        raise FormatError(folder, "the HDF5 format cannot store a softmax; write the model without it")
-    stored.check(folder)
+    kept = stored.without_softmax()
+    kept.check(folder)
     options = json_text(folder / OPTIONS_NAME, _options_of(stored))
-    datasets = ((row.dataset, row.save([stored.tensors[name] for name in row.native])) for row in rows(stored.config))
+    datasets = ((row.dataset, row.save([kept.tensors[name] for name in row.native])) for row in rows(config))
     with new_folder(folder) as staging:
         write_datasets(staging / WEIGHTS_NAME, datasets)
         if stored.vocabulary is not None:
             stored.vocabulary.write(staging / VOCABULARY_NAME)
         write_text(staging / OPTIONS_NAME, options)
+    notes: list[str] = []
+    if stored.has_softmax:
+        notes.append("the softmax was left out, because the HDF5 format cannot store it; keep the native model for it")
+    if not config.bidirectional:
+        notes.append("bilm-tf and AllenNLP read only bidirectional models; this one is a forward model")
+    if not config.use_skip_connections:
+        notes.append("AllenNLP refuses models without skip connections; bilm-tf reads them")
+    if config.num_filters <= config.projection_dim:
+        notes.append(
+            "AllenNLP needs a projection, and bilm-tf refuses one that widens; this model has "
+            f"{config.num_filters} filters and projection_dim {config.projection_dim}"
+        )
+    return notes
 
 
 def _options_of(stored: StoredBiLM) -> dict[str, object]:
@@ -509,29 +520,11 @@ def _options_of(stored: StoredBiLM) -> dict[str, object]:
     }
 
 
-def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
-    write_bilm_tf(folder, stored.without_softmax())
-    notes: list[str] = []
-    config = stored.config
-    if stored.has_softmax:
-        notes.append("the softmax was left out, because the HDF5 format cannot store it; keep the native model for it")
-    if not config.bidirectional:
-        notes.append("bilm-tf and AllenNLP read only bidirectional models; this one is a forward model")
-    if not config.use_skip_connections:
-        notes.append("AllenNLP refuses models without skip connections; bilm-tf reads them")
-    if config.num_filters <= config.projection_dim:
-        notes.append(
-            "AllenNLP needs a projection, and bilm-tf refuses one that widens; this model has "
-            f"{config.num_filters} filters and projection_dim {config.projection_dim}"
-        )
-    return notes
-
-
 BILM_TF = Format(
     name="bilm_tf",
     description="bilm-tf / AllenNLP (options.json, HDF5)",
     recognise=is_pair,
     inspect=_inspect,
     read=_read,
-    write=_write,
+    write=write_bilm_tf,
 )

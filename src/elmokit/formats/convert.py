@@ -5,7 +5,6 @@ Only files of PyTorch need torch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from elmokit.formats.format import WriteSettings
 from elmokit.formats.recognise import FORMATS, read_stored
 
 if TYPE_CHECKING:
-    from elmokit.formats.format import Format
     from elmokit.formats.model_files import StrPath
 
 
@@ -28,7 +26,6 @@ def convert(
     softmax_dtype: str | None = None,
     include_softmax: bool = True,
     max_file_bytes: int | None = None,
-    formats: Sequence[Format] = FORMATS,
 ) -> list[str]:
     """Read `source` (with `weights`, if it is a pair of files) and write the new folder `target` in the format `to`.
 
@@ -42,7 +39,7 @@ def convert(
     cannot be written, FileExistsError if the target exists, and the errors of reading.
     """
     target = Path(target)
-    writers = {known.name: known for known in formats if known.write is not None}
+    writers = {known.name: known for known in FORMATS if known.write is not None}
     chosen = writers.get(to)
     if chosen is None or chosen.write is None:
         raise ValueError(f"cannot convert to {to!r}; expected {' or '.join(writers)}")
@@ -56,6 +53,6 @@ def convert(
     if max_file_bytes is not None and not chosen.splits_files:
         raise ValueError(f"{to} keeps its weights in one file; max_file_bytes is for formats that split them")
     check_new_folder(target)
-    stored = read_stored(source, weights, with_softmax=None if include_softmax else False, formats=formats)
+    stored = read_stored(source, weights, with_softmax=None if include_softmax else False)
     settings = WriteSettings(dtype=dtype, softmax_dtype=softmax_dtype, max_file_bytes=max_file_bytes)
     return chosen.write(target, stored, settings)

@@ -95,11 +95,8 @@ def kind_of(path: Path) -> FileKind:
         head = file.read(_HEAD_BYTES)
         file.seek(max(0, path.stat().st_size - len(_TENSORFLOW_TABLE)))
         tail = file.read(len(_TENSORFLOW_TABLE))
-    for recognise in (_by_signature, _by_text):
-        kind = recognise(path, head)
-        if kind is not None:
-            return kind
-    return FileKind.TENSORFLOW_INDEX if tail == _TENSORFLOW_TABLE else FileKind.BINARY
+    kind = FileKind.TENSORFLOW_INDEX if tail == _TENSORFLOW_TABLE else FileKind.BINARY
+    return _by_signature(path, head) or _by_text(path, head) or kind
 
 
 def kinds_in(folder: Path) -> dict[Path, FileKind]:

@@ -5,12 +5,10 @@ Only files of PyTorch need torch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from elmokit.formats.file_kinds import PICKLES
-from elmokit.formats.format import Format, Inspection
+from elmokit.formats.format import Inspection
 from elmokit.formats.model_files import ModelFiles, StrPath
-from elmokit.formats.recognise import FORMATS, opened
+from elmokit.formats.recognise import opened
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME
 from elmokit.system.messages import join_names, plural, printable
 
@@ -18,11 +16,11 @@ _OF_A_RUN = (METRICS_NAME, HELD_OUT_NAME, "checkpoint")
 """What pretraining writes next to a model, here and in TensorFlow."""
 
 
-def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Inspection:
+def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
     """Describe a model in any format. Problems become part of the result, except FileNotFoundError."""
     files = ModelFiles(path, weights)
     inspection = Inspection(files.path)
-    with inspection.noting_refusals(), opened(files, formats) as (known, found):
+    with inspection.noting_refusals(), opened(files) as (known, found):
         inspection.format, inspection.description = known.name, known.description
         known.inspect(found, inspection)
     if files.is_archive:

@@ -107,16 +107,8 @@ def _recognise(files: ModelFiles) -> bool:
 
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
-    return read_native(files.folder, with_softmax=has_softmax(files.folder) if with_softmax is None else with_softmax)
-
-
-def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
-    """Read a folder (or the folder of a file in it). Without `with_softmax`, the softmax is not read from disk.
-
-    Weights stored as float16 are converted to float32. Raises FormatError if the files are not a biLM, or have no
-    softmax although `with_softmax` is set.
-    """
-    folder = folder_of(path)
+    """Weights stored as float16 are converted to float32; without `with_softmax`, the softmax is not read from disk."""
+    folder = files.folder
     config = read_config(folder / CONFIG_NAME)
     weights = folder / WEIGHTS_NAME
     header = _header(weights)
@@ -126,12 +118,12 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
     check_padding(weights, config.bilm, tensors)
     vocabulary_path = folder / VOCABULARY_NAME
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
-    if with_softmax:
-        files = softmax_files(weights, config.bilm, header)
-        num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in files.values())
+    if _has_softmax(folder, header) if with_softmax is None else with_softmax:
+        parts = softmax_files(weights, config.bilm, header)
+        num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
         if vocabulary is not None and len(vocabulary) != num_rows:
             raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, but the softmax has {num_rows} rows")
-        tensors |= read_softmax(files)
+        tensors |= read_softmax(parts)
     stored = StoredBiLM(
         config=config.bilm,
         tensors=tensors,
@@ -143,10 +135,9 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
     return stored
 
 
-def has_softmax(path: Path) -> bool:
+def _has_softmax(folder: Path, header: Mapping[str, TensorEntry]) -> bool:
     """Whether the model has a softmax, complete or not."""
-    folder = folder_of(path)
-    return bool(softmax_shards(folder)) or SOFTMAX_WEIGHT in _header(folder / WEIGHTS_NAME)
+    return bool(softmax_shards(folder)) or SOFTMAX_WEIGHT in header
 
 
 def write_native(
@@ -229,7 +220,7 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     if inspection.config is not None and header is not None:
         shapes = {name: entry.shape for name, entry in header.items()}
         inspection.refusals += [str(refusal) for refusal in wrong_shapes(weights, inspection.config, shapes)]
-        if has_softmax(folder):
+        if _has_softmax(folder, header):
             with inspection.noting_refusals():
                 parts = softmax_files(weights, inspection.config, header)
                 inspection.softmax_dtypes = softmax_dtypes(parts)
@@ -347,14 +338,10 @@ NATIVE = Format(
 )
 
 
-def _recognise_no_repository(files: ModelFiles) -> bool:
-    return False  # it is a native model
-
-
 HUGGING_FACE = replace(
     NATIVE,
     name="hugging_face",
     description="Hugging Face Hub (config.json, safetensors, model card)",
-    recognise=_recognise_no_repository,
+    recognise=lambda files: False,  # it is a native model
     write=write_repository,
 )

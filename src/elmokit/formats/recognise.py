@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,45 +22,38 @@ from elmokit.system.messages import FormatError
 if TYPE_CHECKING:
     from elmokit.formats.weights import StoredBiLM
 
-
 FORMATS: tuple[Format, ...] = (NATIVE, TENSORFLOW, ALLENNLP, MANY_LANGS, TOKEN_VECTORS, BILM_TF, HUGGING_FACE)
 """All formats, in the order in which they are tried on files."""
 
 
-def recognise(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Format:
+def recognise(path: StrPath, weights: StrPath | None = None) -> Format:
     """The format of a folder, of a file in a folder, of a pair of files (in either order), or of an archive of them.
 
     Raises the errors of `resolve_model` if there is no such model, and FormatError if the files are not a model, which
     says what they are instead and what to do with them.
     """
-    with opened(ModelFiles(path, weights), formats) as (known, _):
+    with opened(ModelFiles(path, weights)) as (known, _):
         return known
 
 
-def read_stored(
-    path: StrPath,
-    weights: StrPath | None = None,
-    *,
-    with_softmax: bool | None = False,
-    formats: Sequence[Format] = FORMATS,
-) -> StoredBiLM:
+def read_stored(path: StrPath, weights: StrPath | None = None, *, with_softmax: bool | None = False) -> StoredBiLM:
     """Read a model in any format: a name, a folder, a file in one, a pair of files (in either order), or an archive.
 
     with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
         False does not touch it.
     """
-    with opened(ModelFiles(path, weights), formats) as (known, files):
+    with opened(ModelFiles(path, weights)) as (known, files):
         return known.read(files, with_softmax=with_softmax)
 
 
 @contextmanager
-def opened(files: ModelFiles, formats: Sequence[Format]) -> Generator[tuple[Format, ModelFiles]]:
+def opened(files: ModelFiles) -> Generator[tuple[Format, ModelFiles]]:
     """The first format that recognises these files, and the files; those of an archive while it is unpacked.
 
     Raises FormatError if no format does. Errors about files of an archive name the archive.
     """
     with _naming_failed_downloads(files):
-        known = next((known for known in formats if known.recognise(files)), None)
+        known = next((known for known in FORMATS if known.recognise(files)), None)
         if known is not None:
             yield known, files
             return
@@ -69,7 +62,7 @@ def opened(files: ModelFiles, formats: Sequence[Format]) -> Generator[tuple[Form
     with unpacked(files.path) as folder, _naming_the_archive(files.path, folder):
         inside = ModelFiles(folder)
         with _naming_failed_downloads(inside):
-            known = next((known for known in formats if known.recognise(inside)), None)
+            known = next((known for known in FORMATS if known.recognise(inside)), None)
             if known is None:
                 reason = str(inside.not_a_model()).removeprefix(f"{folder}: ")
                 raise FormatError(files.path, f"is {files.given[files.path].value}, and {reason}")

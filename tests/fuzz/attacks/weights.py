@@ -86,7 +86,7 @@ def _read_named(name: str, folder: Path) -> None:
 
 
 def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folder: Path) -> None:
-    write_bilm_tf(folder, model.without_softmax())
+    write_bilm_tf(folder, model)
     pack_hdf5(folder / "weights.hdf5", compression=compression, libver=libver)
 
 
