@@ -137,8 +137,6 @@ def test_errors_name_the_way_to_a_field_and_what_was_not_read_is_known():
         (lambda fields: fields.text("a"), "^x.json: field a: is missing; there are none, true, text"),
         (lambda fields: fields.text("none"), "field none: is null; expected text"),
         (lambda fields: fields.integer("true"), "field true: is a boolean; expected a whole number"),
-        (lambda fields: fields.number("text"), "field text: is text; expected a number"),
-        (lambda fields: fields.list_of_fields("object"), "field object: is an object; expected a list"),
         (lambda fields: fields.list_of_fields("list"), r"field list\[1\]: is a number; expected an object"),
         (lambda fields: fields.numbers("list"), r"field list\[0\]: is an object; expected a number"),
         (lambda fields: fields.number("large"), "field large: is 1000.*; expected at least 0"),
@@ -150,9 +148,7 @@ def test_refuses_fields_that_are_missing_or_of_another_kind(read: Callable[[Fiel
         read(fields(none=None, true=True, text="3", list=[{}, 3], large=10**400, object={}))
 
 
-@pytest.mark.parametrize("value", [[], ["a", ""], ["a b"], ["a\tb"], ["a\nb"], ["a\r"], ["a", 3]])
-def test_tokens_are_a_list_of_words(value: object):
-    with pytest.raises(
-        FormatError, match="field tokens: is .*; expected a list of words without spaces and line ends$"
-    ):
-        fields(tokens=value).tokens("tokens")
+def test_tokens_are_a_list_of_words():
+    for value in ([], ["a", ""], ["a b"], ["a\tb"], ["a\nb"], ["a\r"], ["a", 3]):
+        with pytest.raises(FormatError, match="tokens: is .*; expected a list of words without spaces and line ends$"):
+            fields(tokens=value).tokens("tokens")

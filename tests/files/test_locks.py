@@ -4,9 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
 import pytest
 
@@ -26,11 +28,10 @@ with lock(sys.argv[1]):
 COUNT = """
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from elmokit.files.locks import InUseError, lock
 
 counter = Path(sys.argv[1])
-left = 200
+left = 60
 while left:
     try:
         with lock(counter):
@@ -51,6 +52,13 @@ def holder(target: Path) -> subprocess.Popen[str]:
 def kill(process: subprocess.Popen[str]) -> None:
     with process:
         process.send_signal(signal.SIGKILL)
+
+
+def failing(number: int) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
 
 
 def assert_refused(target: Path) -> None:
@@ -97,25 +105,28 @@ def test_names_that_lead_to_one_place_have_one_lock(tmp_path: Path, monkeypatch:
 
 
 def test_no_lock_is_lost_while_others_are_released(tmp_path: Path):
-    """Each process counts to 200; two holders at once, one of them with a removed file, would lose some."""
+    """Each process counts to 60; two holders at once, one of them with a removed file, would lose some."""
     counter = tmp_path / "counter"
     counter.write_text("0")
     processes = [subprocess.Popen([sys.executable, "-c", COUNT, counter]) for _ in range(3)]
     assert [process.wait() for process in processes] == [0, 0, 0]
-    assert counter.read_text() == "600"
+    assert counter.read_text() == "180"
     assert os.listdir(tmp_path) == ["counter"]
 
 
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP])
-def test_a_file_system_without_locks_is_warned_about(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def unsupported(*_: object) -> None:
-        raise OSError(number, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", unsupported)
-    with (
-        pytest.warns(UserWarning, match=r"run cannot be locked \(No locks available\); make sure"),
-        lock(tmp_path / "run"),
-    ):
+@pytest.mark.parametrize(
+    ("module", "function", "number"),
+    [
+        *((fcntl, "flock", errno.ENOLCK), (fcntl, "flock", errno.EOPNOTSUPP), (fcntl, "flock", errno.ENOTSUP)),
+        (os, "open", errno.EACCES),  # a folder that cannot be written to
+    ],
+)
+def test_a_place_without_locks_is_warned_about(
+    module: ModuleType, function: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(module, function, failing(number))
+    warning = rf"run cannot be locked \({os.strerror(number)}\); make sure"
+    with pytest.warns(UserWarning, match=warning), lock(tmp_path / "run"):
         pass
     assert os.listdir(tmp_path) == []
 
@@ -141,15 +152,6 @@ def test_the_lock_of_another_user_keeps_others_out_and_is_left_there():
         assert os.listdir(shared) == [".out.h5.lock"]
 
 
-def test_a_folder_that_cannot_be_written_to_is_warned_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def refused(*_: object) -> int:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(os, "open", refused)
-    with pytest.warns(UserWarning, match=r"run cannot be locked \(Permission denied\)"), lock(tmp_path / "run"):
-        pass
-
-
 @pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ENOMEM, errno.ESTALE])
 def test_a_stale_lock_that_cannot_be_removed_is_an_error_and_one_that_is_held_stays(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -159,12 +161,8 @@ def test_a_stale_lock_that_cannot_be_removed_is_an_error_and_one_that_is_held_st
         remove_stale_lock(target)
         assert path.exists()
     path.touch()
-
-    def fail(*_: object) -> None:
-        raise OSError(number, os.strerror(number))
-
     with monkeypatch.context() as patched:
-        patched.setattr(fcntl, "flock", fail)
+        patched.setattr(fcntl, "flock", failing(number))
         with pytest.raises(OSError) as refused:
             remove_stale_lock(target)
     assert (refused.value.errno, refused.value.filename) == (number, str(target)) and path.exists()

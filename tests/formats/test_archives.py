@@ -25,6 +25,14 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 NOISE = os.urandom(5000)
 
 
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where archives are unpacked."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "temporary"
+
+
 def zipped(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:
@@ -70,38 +78,24 @@ def test_the_folder_that_macos_adds_is_not_looked_at(tmp_path: Path):
         read_stored(both)
 
 
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
+def test_nothing_is_left_behind(tmp_path: Path, temporary: Path):
     with unpacked(zipped(tmp_path / "a.zip", ("a", b"1"))) as folder:
-        assert folder.is_relative_to(tmp_path / "temporary")
+        assert folder.is_relative_to(temporary)
     with pytest.raises(FormatError):
         contents(tarred(tmp_path / "b.tar", ("a", b"1"), ("../b", b"1")))
-    assert not list((tmp_path / "temporary").iterdir())
+    assert not list(temporary.iterdir())
 
 
 @pytest.mark.parametrize("name", ["../a", "a/../../b", "/etc/elmokit-test"])
-def test_no_name_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
+def test_no_name_leads_out_of_the_folder(tmp_path: Path, temporary: Path, name: str):
     for archive in (zipped(tmp_path / "a.zip", (name, b"1")), tarred(tmp_path / "a.tar.gz", (name, b"1"))):
         with suppress(FormatError), unpacked(archive):
-            assert [path.name for path in tmp_path.glob("temporary/*/*")] == ["model"]
+            assert [path.name for path in temporary.glob("*/*")] == ["model"]
     assert not Path("/etc/elmokit-test").exists()
 
 
-def zip_link() -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo("link")
-    info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    return info
-
-
-def tar_link(kind: bytes) -> tarfile.TarInfo:
-    info = tarfile.TarInfo("link")
-    info.type, info.linkname = kind, "/etc/passwd"
-    return info
-
-
+ZIP_LINK = zipfile.ZipInfo("link")
+ZIP_LINK.external_attr = (stat.S_IFLNK | 0o777) << 16
 ZEROS = bytes(30 << 20)
 LONG = "a\x1b[2J" + "x" * 300
 ENCRYPTED = (b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")  # flags in the list of members
@@ -116,7 +110,7 @@ HOSTILE: dict[str, tuple[list[Any], str]] = {  # zips and tars
 }
 HOSTILE_ZIPS: dict[str, tuple[tuple[Any, bytes], tuple[bytes, bytes], str]] = {  # a member, and bytes that are changed
     "no name": (("name", b"1"), (b"name", b"\0ame"), "cannot be unpacked"),  # a zip's names end at a zero
-    "a link": ((zip_link(), b"/etc/passwd"), (b"", b""), "link: is a link or a device"),
+    "a link": ((ZIP_LINK, b"/etc/passwd"), (b"", b""), "link: is a link or a device"),
     "a size that is too small": (("zeros", ZEROS), SMALL_SIZE, "cannot be unpacked"),
     "encryption": (("a", NOISE), ENCRYPTED, "is encrypted"),
 }
@@ -147,7 +141,9 @@ def test_hostile_zips_are_refused(tmp_path: Path, name: str):
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
 def test_links_and_devices_in_tars_are_refused(tmp_path: Path, kind: bytes):
-    assert_refused(tarred(tmp_path / "a.tar.gz", tar_link(kind)), "link: is a link or a device")
+    link = tarfile.TarInfo("link")
+    link.type, link.linkname = kind, "/etc/passwd"
+    assert_refused(tarred(tmp_path / "a.tar.gz", link), "link: is a link or a device")
 
 
 def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(tmp_path: Path):
@@ -166,16 +162,11 @@ def test_an_error_within_an_archive_names_the_archive(tmp_path: Path):
     path = zipped(tmp_path / "a.zip", *members, ("options.json", b'{"lstm": {}}'))
     with pytest.raises(FormatError, match=r"a\.zip/options\.json: field lstm.projection_dim: is missing"):
         read_stored(path)
-    files = {name: (FIXTURES / "many_langs/word_only" / name).read_bytes() for name in WORD_ONLY}
-    path = zipped(tmp_path / "b.zip", *(files | {"word.dic": b"\xff\t1\n"}).items())
-    with pytest.raises(FormatError, match=r"b\.zip/word\.dic, line 1: .* is not UTF-8"):
-        read_stored(path)
-    path = zipped(tmp_path / "c.zip", *((name, content) for name, content in files.items() if name != "word.dic"))
-    with pytest.raises(FormatError, match=r"c\.zip/word\.dic: is missing"):
-        read_stored(path)
-
-
-WORD_ONLY = ["config.json", "cnn_50_100_512_4096_sample.json", "encoder.pkl", "token_embedder.pkl", "word.dic"]
+    folder = FIXTURES / "many_langs/word_only"
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "word.dic"}
+    for words, reason in (({"word.dic": b"\xff\t1\n"}, ", line 1: .* is not UTF-8"), ({}, ": is missing")):
+        with pytest.raises(FormatError, match=rf"a\.zip/word\.dic{reason}"):
+            read_stored(zipped(path, *(files | words).items()))
 
 
 def test_a_model_in_an_archive_is_inspected_and_converted(tmp_path: Path):

@@ -28,7 +28,6 @@ def _changed(pair: Path, change: Change) -> Path:
     [
         (lambda o: o["lstm"].pop("n_layers"), "num_layers", 1),
         (lambda o: o["lstm"].pop("cell_clip"), "cell_clip", None),
-        (lambda o: o["lstm"].update(proj_clip=None), "projection_clip", None),
         (lambda o: o["lstm"].pop("use_skip_connections"), "use_skip_connections", False),
         (lambda o: o["char_cnn"].pop("n_highway"), "num_highway_layers", 0),
         (lambda o: o["char_cnn"].update(n_highway=None), "num_highway_layers", 0),
@@ -56,9 +55,7 @@ def test_a_clip_of_0_is_no_clip_and_a_risk_as_are_fields_that_are_not_known(pair
     [
         (lambda o: o.pop("lstm"), "expected an options.json|field lstm: is missing"),
         (lambda o: o["lstm"].pop("dim"), r"field lstm\.dim: is missing"),
-        (lambda o: o["char_cnn"].pop("embedding"), r"field char_cnn\.embedding: is missing"),
         (lambda o: o["lstm"].update(dim="10"), r"field lstm\.dim: is text; expected a whole number"),
-        (lambda o: o["lstm"].update(dim=0), r"field lstm\.dim: is 0; expected 1 to"),
         (lambda o: o["lstm"].update(dim=1 << 40), r"field lstm\.dim: is 1099511627776; expected 1 to 1048576"),
         (lambda o: o["lstm"].update(n_layers=10**9), r"field lstm\.n_layers: is 1000000000; expected 1 to 64"),
         (lambda o: o["lstm"].update(dim=5), "projection_dim 6 is wider than lstm_dim 5"),
@@ -91,11 +88,10 @@ def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path):
     [
         ('{"lstm": {}, "lstm": {}}', 'the key "lstm" is repeated'),
         ('{"lstm": {"dim": 4096', "is not valid JSON"),
-        ("{" + " " * (5 << 20) + "}", r"expected an options.json|more than 4\.0 MiB"),
+        ("{" + " " * (5 << 20) + "}", r"expected an options.json"),
         ("null", "is a text file; expected a model file"),
-        ("", "is an empty file"),
     ],
-    ids=lambda value: value[:30],
+    ids=range(4),
 )
 def test_refuses_what_is_not_an_ordinary_json_object(pair: Path, text: str, message: str):
     path = pair / "options.json"

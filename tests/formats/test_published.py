@@ -1,6 +1,7 @@
 """Published models by name, from a server on this machine that has their layout, and the faults of real servers."""
 
 import http.server
+import importlib
 import json
 import re
 import shutil
@@ -57,13 +58,10 @@ class Server:
 
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
-    statuses: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, int | str] = field(default_factory=dict)
+    """A status, `html`, `stall` for an answer that never comes, or the address of a redirect."""
     cuts: list[int] = field(default_factory=list)
     """Number of bytes after which each of the next answers with weights is cut."""
-    html: set[str] = field(default_factory=set)
-    redirects: dict[str, str] = field(default_factory=dict)
-    stalls: int = 0
-    """Number of the next answers with weights that never come."""
     requests: list[tuple[str, str | None]] = field(default_factory=list)
 
 
@@ -75,31 +73,28 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            path, wanted = self.path, self.headers["Range"]
-            state.requests.append((path, wanted))
-            if path in state.redirects:
-                self.answer(302, {"Location": state.redirects[path]})
-            elif state.statuses.get(path) or path not in state.files:
-                self.answer(state.statuses.get(path, 404))
-            elif path in state.html:
+            content, fault = state.files.get(self.path), state.faults.get(self.path)
+            state.requests.append((self.path, self.headers["Range"]))
+            if fault == "html":
                 self.answer(200, {"Content-Type": "text/html; charset=utf-8"}, b"<html>moved</html>")
+            elif fault == "stall":
+                time.sleep(2)
+            elif isinstance(fault, str):
+                self.answer(302, {"Location": fault})
+            elif fault or content is None:
+                self.answer(fault or 404)
             else:
-                self.send(path, wanted)
+                self.send(content, self.headers["Range"])
 
-        def send(self, path: str, wanted: str | None) -> None:
-            content = state.files[path]
+        def send(self, content: bytes, wanted: str | None) -> None:
             start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted else 0
             if self.headers["If-Range"] not in (None, tag := f'"{hash(content)}"'):
                 start = 0
             if start >= len(content):
                 self.answer(416)
                 return
-            is_weights = path.endswith((".hdf5", ".zip"))
-            if is_weights and state.stalls:
-                state.stalls -= 1
-                time.sleep(2)
             body = content[start:]
-            cut = state.cuts.pop(0) if is_weights and state.cuts else len(body)
+            cut = state.cuts.pop(0) if self.path.endswith("hdf5") and state.cuts else len(body)
             part = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
             self.answer(206 if start else 200, {"ETag": tag, **part}, body, sent=cut)
 
@@ -111,8 +106,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body[:sent])
-            if sent is not None and sent < len(body):
-                self.close_connection = True
+            self.close_connection = self.close_connection or len(body[:sent]) < len(body)
 
         def log_message(self, format: str, *args: object) -> None:
             pass
@@ -134,44 +128,37 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         httpd.shutdown()
 
 
-def vectors(model: str | Path) -> np.ndarray:
-    return Elmo(model, device="cpu").encode(["the cat sat"], layers="all")[0]
+def vectors(model: str | Path, weights: str | Path | None = None) -> np.ndarray:
+    return Elmo(model, weights=weights, device="cpu").encode(["the cat sat"], layers="all")[0]
 
 
 def left(tmp_path: Path) -> list[str]:
     return sorted(path.name for path in (tmp_path / "cache" / "models").iterdir())
 
 
-@pytest.mark.parametrize("name", ["tiny", "Tiny", "toy", "{url}/two/tiny_options.json"])
-def test_a_name_is_downloaded_once_and_gives_the_vectors_of_its_files(server: Server, tmp_path: Path, name: str):
-    name = name.replace("{url}", server.url)
-    expected = Elmo(PAIR / "options.json", weights=PAIR / "lm_weights.hdf5", device="cpu").encode(
-        ["the cat sat"], layers="all"
-    )[0]
-    np.testing.assert_array_equal(vectors(name), expected)
+def test_a_name_is_downloaded_once_and_gives_the_vectors_of_its_files(server: Server, tmp_path: Path):
+    expected = vectors(PAIR / "options.json", PAIR / "lm_weights.hdf5")
+    np.testing.assert_array_equal(vectors("toy"), expected)
     assert [path for path, _ in server.requests] == ["/one/tiny_options.json", "/one/tiny_weights.hdf5"]
     server.files.clear()
-    np.testing.assert_array_equal(vectors("tiny"), expected)
+    folder = tmp_path / "cache" / "models" / "tiny"
+    for name in ("tiny", "Tiny", "toy", f"{server.url}/two/tiny_options.json"):
+        assert names.resolve_model(name) == folder
     assert left(tmp_path) == ["tiny", "tiny.json"]
-    assert sorted(path.name for path in published_folder(published_models()["tiny"]).iterdir()) == [
-        "options.json",
-        "weights.hdf5",
-    ]
+    assert sorted(path.name for path in folder.iterdir()) == ["options.json", "weights.hdf5"]
 
 
 def test_a_cut_transfer_is_continued_by_range(server: Server):
     size = len(server.files["/one/tiny_weights.hdf5"])
     server.cuts = [1000, size // 2]
-    vectors("tiny")
+    names.resolve_model("tiny")
     ranges = [wanted for path, wanted in server.requests if path.endswith("hdf5")]
     assert ranges == [None, "bytes=1000-", f"bytes={1000 + size // 2}-"]
 
 
 def test_another_process_continues_what_was_begun_unless_the_file_has_changed(server: Server, tmp_path: Path):
-    for mirror in ("one", "two"):
-        server.statuses[f"/{mirror}/tiny_weights.hdf5"] = 503
+    server.faults["/two/tiny_weights.hdf5"] = 503
     server.cuts = [1000, 0, 0, 0, 0, 0]
-    server.statuses.pop("/one/tiny_weights.hdf5")
     for _ in range(2):
         with pytest.raises(OSError, match=r"tiny could not be downloaded: .*of .* bytes came; .*503.*with a browser"):
             published_folder(published_models()["tiny"])
@@ -183,21 +170,14 @@ def test_another_process_continues_what_was_begun_unless_the_file_has_changed(se
     assert (folder / "weights.hdf5").read_bytes() == server.files["/one/tiny_weights.hdf5"]
 
 
-@pytest.mark.parametrize("fault", ["404", "403", "500", "html", "xml", "stall", "http"])
-def test_the_next_mirror_is_tried(server: Server, monkeypatch: pytest.MonkeyPatch, fault: str):
-    path = "/one/tiny_weights.hdf5"
-    if fault.isdecimal():
-        server.statuses[path] = int(fault)
-    elif fault == "html":
-        server.html.add(path)
-    elif fault == "xml":
-        server.files[path] = b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"
-    elif fault == "stall":
-        monkeypatch.setattr(downloads, "TIMEOUT", 0.3)
-        server.stalls = 3
+@pytest.mark.parametrize("fault", [404, 403, 500, "html", "xml", "stall", "ftp://elsewhere/weights.hdf5"])
+def test_the_next_mirror_is_tried(server: Server, monkeypatch: pytest.MonkeyPatch, fault: int | str):
+    monkeypatch.setattr(downloads, "TIMEOUT", 0.3 if fault == "stall" else downloads.TIMEOUT)
+    if fault == "xml":
+        server.files["/one/tiny_weights.hdf5"] = b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"
     else:
-        server.redirects[path] = "ftp://elsewhere/weights.hdf5"
-    vectors("tiny")
+        server.faults["/one/tiny_weights.hdf5"] = fault
+    names.resolve_model("tiny")
     assert server.requests[-1][0] == "/two/tiny_weights.hdf5"
 
 
@@ -216,7 +196,7 @@ def test_without_network_the_error_says_how_to_get_it_by_hand(
     monkeypatch.chdir(tmp_path)
     assert main(command) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'cache' / 'models' / 'tiny'}\n"
-    vectors("tiny")
+    assert names.resolve_model("tiny").is_dir()
     assert server.requests == []
     assert main(command) == 2
     assert "exists and is not an empty folder" in capsys.readouterr().err
@@ -248,7 +228,7 @@ def test_sums_are_kept_and_compared(server: Server, tmp_path: Path, capsys: pyte
     assert f"weights.hdf5: has changed since it came; remove {folder}" in capsys.readouterr().err
     shutil.rmtree(folder)
     server.files["/one/tiny_weights.hdf5"] += b"x"
-    vectors("tiny")  # from the second mirror, which has the file of before
+    names.resolve_model("tiny")  # from the second mirror, which has the file of before
     assert server.requests[-1][0] == "/two/tiny_weights.hdf5"
     shutil.rmtree(folder)
     server.files["/two/tiny_weights.hdf5"] += b"x"
@@ -297,8 +277,7 @@ def test_a_path_of_that_name_comes_first_and_a_name_has_its_weights(
 def test_both_addresses_of_allennlp_s_scripts_are_the_model(server: Server):
     pair = f"{server.url}/two/tiny_options.json", f"{server.url}/one/tiny_weights.hdf5"
     expected = vectors("tiny")
-    (found,) = Elmo(pair[0], weights=pair[1], device="cpu").encode(["the cat sat"], layers="all")
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(vectors(*pair), expected)
     embedder = allennlp.ElmoEmbedder(*pair)
     np.testing.assert_array_equal(embedder.embed_sentence(["the", "cat", "sat"]), expected)
     assert allennlp.Elmo(*pair, 1, dropout=0.0).get_output_dim() == expected.shape[-1]
@@ -342,39 +321,27 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     assert main(["models", "list", "original"]) == 2
 
 
-def test_a_package_brings_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    package = tmp_path / "elmokit_toyish"
-    Elmo(PAIR / "options.json", weights=PAIR / "lm_weights.hdf5", device="cpu").save(package / "model")
-    (package / "__init__.py").write_text("raise RuntimeError('a model is found without running its package')\n")
-    about = tmp_path / "elmokit_toyish-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: elmokit-toyish\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[elmokit.models]\ntoyish = elmokit_toyish.model\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert names.packaged_models() == {"toyish": package / "model"}
-    np.testing.assert_array_equal(vectors("toyish"), vectors(package / "model"))
-    assert names.lasting_paths("toyish") == ("toyish", None)
-    assert read_bilm("Toyish")[0].config.num_layers == 2
-    (about / "entry_points.txt").write_text("[elmokit.models]\ntoyish = elmokit_gone\n")
-    with pytest.raises(FileNotFoundError, match="the model toyish should be in the package elmokit_gone"):
-        Elmo("toyish")
-    assert names.packaged_models() == {} and names.resolve_model("small-en").is_dir()
-
-
-def test_the_package_of_the_page_holds_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_package_made_as_the_page_says_brings_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("setuptools")
     (project,) = blocks(read_page("docs/models.md"), "toml")
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "pyproject.toml").write_text(project)
-    model = tmp_path / "project" / "elmokit_finnish" / "model"
-    Elmo(PAIR / "options.json", weights=PAIR / "lm_weights.hdf5", device="cpu").save(model)
+    source, package = tmp_path / "project" / "elmokit_finnish", tmp_path / "site" / "elmokit_finnish"
+    Elmo(PAIR / "options.json", weights=PAIR / "lm_weights.hdf5", device="cpu").save(source / "model")
+    (source.parent / "pyproject.toml").write_text(project)
+    (source / "__init__.py").write_text("raise RuntimeError('a model is found without running its package')\n")
     build = f"from setuptools.build_meta import build_wheel; build_wheel({str(tmp_path)!r})"
-    subprocess.run([sys.executable, "-c", build], cwd=model.parents[1], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", build], cwd=source.parent, check=True, capture_output=True)
     with zipfile.ZipFile(tmp_path / "elmokit_finnish-1.0-py3-none-any.whl") as wheel:
-        wheel.extractall(tmp_path / "site")
-    monkeypatch.syspath_prepend(tmp_path / "site")
-    assert names.packaged_models() == {"finnish": tmp_path / "site" / "elmokit_finnish" / "model"}
-    np.testing.assert_array_equal(vectors("finnish"), vectors(model))
+        wheel.extractall(package.parent)
+    monkeypatch.syspath_prepend(package.parent)
+    assert names.packaged_models() == {"finnish": package / "model"}
+    np.testing.assert_array_equal(vectors("finnish"), vectors(package / "model"))
+    assert names.lasting_paths("finnish") == ("finnish", None)
+    assert read_bilm("Finnish")[0].config.num_layers == 2
+    shutil.rmtree(package)
+    importlib.invalidate_caches()
+    with pytest.raises(FileNotFoundError, match="the model finnish should be in the package elmokit_finnish"):
+        Elmo("finnish")
+    assert names.packaged_models() == {} and names.resolve_model("small-en").is_dir()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

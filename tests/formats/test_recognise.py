@@ -9,6 +9,7 @@ import shutil
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -23,7 +24,7 @@ from elmokit.formats.model_files import ModelFiles
 from elmokit.formats.names import model_name
 from elmokit.formats.native import NATIVE
 from elmokit.formats.recognise import read_stored, recognise
-from elmokit.formats.vocabulary_file import looks_like_vocabulary, read_vocabulary
+from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
 
@@ -45,12 +46,15 @@ def test_names_do_not_matter(pair: Path):
     assert read_stored(pair).vocabulary is not None
 
 
-def test_a_compressed_vocabulary_is_found_and_of_two_none_is_taken(pair: Path):
+def test_a_compressed_vocabulary_is_found_and_of_two_none_is_taken_nor_one_elsewhere(pair: Path, tmp_path: Path):
     content = (pair / "vocabulary.txt").read_bytes()
-    (pair / "vocabulary.txt").unlink()
-    (pair / "vocab.txt.gz").write_bytes(gzip.compress(content))
-    stored = read_stored(pair)
-    assert stored.vocabulary == Vocabulary(content.decode().split())
+    (pair / "vocabulary.txt").rename(tmp_path / "outside.txt")
+    (pair / "vocabulary.txt").symlink_to(tmp_path / "outside.txt")
+    assert read_stored(pair).vocabulary is None
+    with pytest.raises(FormatError, match="is a link out of its folder"):
+        read_vocabulary(pair / "vocabulary.txt")
+    (pair / "vocab.txt.gz").write_bytes(gzip.compress(content.replace(b"\n", b"\r\n")))
+    assert read_stored(pair).vocabulary == Vocabulary(content.decode().split())
     (pair / "vocab-2.txt").write_bytes(content)
     assert read_stored(pair).vocabulary is None
 
@@ -63,13 +67,16 @@ def test_a_damaged_vocabulary_can_be_left_out(pair: Path):
     assert read_stored(pair / "options.json", pair / "weights.hdf5").vocabulary is None
 
 
-def test_a_vocabulary_that_does_not_unpack_is_not_taken_for_another_file(pair: Path):
-    content = gzip.compress((pair / "vocabulary.txt").read_bytes())
-    (pair / "vocabulary.txt").unlink()
-    (pair / "vocabulary.txt.gz").write_bytes(content[:20])
-    for path in (pair, pair / "options.json", pair / "weights.hdf5"):
-        with pytest.raises(ValueError, match=r"vocabulary\.txt\.gz: the compressed file is truncated or damaged"):
-            read_stored(path)
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_a_vocabulary_that_does_not_unpack_is_not_taken_for_another_file(pair: Path, compress: Any):
+    content = compress((pair / "vocabulary.txt").read_bytes())
+    (pair / "vocabulary.txt").rename(pair / "words")
+    reason = r"words: the compressed file is truncated or damaged \(.*it may be the vocabulary of the model"
+    for damaged in (content[:-12], content[:10] + b"\xff" + content[11:]):
+        (pair / "words").write_bytes(damaged)
+        for path in (pair, pair / "options.json", pair / "weights.hdf5"):
+            with pytest.raises(ValueError, match=reason):
+                read_stored(path)
     assert read_stored(pair / "options.json", pair / "weights.hdf5").vocabulary is None
 
 
@@ -113,24 +120,15 @@ def test_a_half_of_a_pair_says_what_is_missing(pair: Path, tmp_path: Path):
             recognise(path)
 
 
-def _tar(mode: str) -> bytes:
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode=mode) as archive:
-        archive.addfile(tarfile.TarInfo("vocabulary"), io.BytesIO())
-    return target.getvalue()
-
-
-def _zip() -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        archive.writestr("options.json", "{}")
-    return target.getvalue()
-
-
 def _torch_file(*, new: bool) -> bytes:
     target = io.BytesIO()
     torch.save({"weight": torch.ones(2)}, target, _use_new_zipfile_serialization=new)
     return target.getvalue()
+
+
+TAR = tarfile.TarInfo("vocabulary").tobuf() + bytes(1024)
+with zipfile.ZipFile(ZIP := io.BytesIO(), "w") as zipped:
+    zipped.writestr("options.json", "{}")
 
 
 CHECKPOINT_INDEX = bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
@@ -139,18 +137,14 @@ OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
     "old pickle": (pickle.dumps({"a": 1}, protocol=0), FileKind.PICKLE, "opening a pickle can run any code"),
     "PyTorch file": (_torch_file(new=True), FileKind.TORCH_ZIP, "convert its tensors to safetensors or HDF5"),
     "old PyTorch file": (_torch_file(new=False), FileKind.PICKLE, "convert its tensors"),
-    "zip": (_zip(), FileKind.ZIP, "holds no model that can be read"),
-    "tar": (_tar("w"), FileKind.TAR, "holds no model that can be read"),
-    "tar.gz": (_tar("w:gz"), FileKind.TAR_GZ, "holds no model that can be read"),
+    "zip": (ZIP.getvalue(), FileKind.ZIP, "holds no model that can be read"),
+    "tar": (TAR, FileKind.TAR, "holds no model that can be read"),
+    "tar.gz": (gzip.compress(TAR), FileKind.TAR_GZ, "holds no model that can be read"),
     "gzip": (gzip.compress(b"words"), FileKind.GZIP, "expected a model"),
     "xz": (lzma.compress(b"words"), FileKind.XZ, "expected a model"),
     "npy": (b"\x93NUMPY\x01\x00", FileKind.NUMPY, "expected a model"),
     "checkpoint index": (CHECKPOINT_INDEX, FileKind.TENSORFLOW_INDEX, "there is no options.json"),
-    "checkpoint": (
-        b'model_checkpoint_path: "x"\n',
-        FileKind.TENSORFLOW_CHECKPOINT,
-        "the .index and .data files of the",
-    ),
+    "checkpoint": (b'model_checkpoint_path: "x"\n', FileKind.TENSORFLOW_CHECKPOINT, "the .index and .data files"),
     "SavedModel": (b"\x08\x01\x12\xa2\x03", FileKind.TENSORFLOW_SAVED_MODEL, "modules of TF-Hub are not read"),
     "many langs": (b'{"config_path": "/users/cnn.json"}', FileKind.MANY_LANGS_CONFIG, "ELMoForManyLangs"),
     "AllenNLP config": (b'{"model": {}, "trainer": {}}', FileKind.ALLENNLP_CONFIG, "needs its weights.th"),
@@ -297,48 +291,10 @@ def test_a_model_is_called_as_its_folder_or_as_it_is_on_the_hub(tmp_path: Path, 
     assert model_name(".") == "inner" and model_name("..") == model_name(folder / "..") == "bilm"
 
 
-TEXT = b"<S>\r\n</S>\r\n<UNK>\r\nthe\r\n"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        gzip.compress(TEXT)[:-12],
-        gzip.compress(TEXT)[:3],
-        gzip.compress(TEXT)[:10] + b"\xff" + gzip.compress(TEXT)[11:],
-        lzma.compress(TEXT)[:-12],
-        lzma.compress(TEXT)[:6] + b"\xff" + lzma.compress(TEXT)[7:],
-    ],
-    ids=["gzip cut short", "a part of gzip's header", "a byte of gzip", "xz cut short", "a byte of xz's header"],
-)
-def test_a_compressed_file_that_is_damaged_may_be_the_vocabulary_and_is_refused(tmp_path: Path, content: bytes):
-    (tmp_path / "damaged").write_bytes(content)
-    with pytest.raises(
-        ValueError, match=r"damaged: .* is truncated or damaged \(.*it may be the vocabulary of the model"
-    ):
-        looks_like_vocabulary(tmp_path / "damaged")
-    with pytest.raises(FileNotFoundError, match="missing"):
-        looks_like_vocabulary(tmp_path / "missing.txt")
-
-
-def test_what_is_elsewhere_is_no_vocabulary(tmp_path: Path):
-    (tmp_path / "model").mkdir()
-    (tmp_path / "outside.txt").write_bytes(TEXT)
-    (tmp_path / "model" / "link.txt").symlink_to(tmp_path / "outside.txt")
-    assert not looks_like_vocabulary(tmp_path / "model" / "link.txt")
-    with pytest.raises(FormatError, match="link"):
-        read_vocabulary(tmp_path / "model" / "link.txt")
-
-
-@pytest.mark.parametrize(("most", "expected"), [(1 << 28, 20_004), (80_000, None)])
-def test_no_more_is_read_than_words_can_be_packed_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, expected: int | None
-):
-    monkeypatch.setattr(vocabulary, "MAX_BYTES", most)
-    words = "".join(f"{number:x}\n" for number in range(20_000)).encode()
-    (tmp_path / "words.gz").write_bytes(gzip.compress(TEXT + words, 1))
-    if expected is not None:
-        assert len(read_vocabulary(tmp_path / "words.gz")) == expected
-        return
+def test_no_more_is_read_than_words_can_be_packed_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    words = "".join(f"{number:x}\n" for number in range(20_000))
+    (tmp_path / "words.gz").write_bytes(gzip.compress(f"<S>\n</S>\n<UNK>\n{words}".encode(), 1))
+    assert len(read_vocabulary(tmp_path / "words.gz")) == 20_003
+    monkeypatch.setattr(vocabulary, "MAX_BYTES", 80_000)
     with pytest.raises(ValueError, match=r"words.gz: has more than 78.1 KiB, which is too much for a file of its size"):
         read_vocabulary(tmp_path / "words.gz")

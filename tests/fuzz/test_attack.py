@@ -71,7 +71,7 @@ def test_every_kind_of_damage_changes_a_file_of_its_kind():
     names = ("many_langs/word_only/encoder.pkl", "checkpoints/char.dumped.hdf5", "nlpl/typical.zip")
     for name in names:
         content = (fixtures / name).read_bytes()
-        inside = mutations._INSIDE_OF[mutations._kind(content)]
+        inside = mutations.inside_of(content)
         assert inside is not mutations._bytes
         assert len({inside(content, random.Random(seed)) for seed in range(5)} - {content}) > 1, name
     for way in mutations._WAYS:

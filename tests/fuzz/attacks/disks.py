@@ -99,4 +99,4 @@ def _call(name: str, *arguments: object) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
-PART = Part("disks", attempts, count=_NUM_SIZES * len(_JOBS), small_count=6)
+PART = Part("disks", attempts, count=_NUM_SIZES * len(_JOBS), small_count=4)

@@ -42,7 +42,7 @@ _ANOTHER_KIND = (
 def mutant(content: bytes, randomness: random.Random) -> bytes:
     """The content with one to three kinds of damage; half of the time in what a container holds, packed again."""
     for _ in range(randomness.choice((1, 1, 1, 2, 3))):
-        inside = _INSIDE_OF[_kind(content)] if randomness.random() < 0.5 else _bytes
+        inside = inside_of(content) if randomness.random() < 0.5 else _bytes
         with suppress(Exception):  # containers that an earlier damage has made unreadable raise almost any
             content = inside(content, randomness)
     return content
@@ -101,22 +101,12 @@ def _spoil(way: str, path: Path, files: Files, randomness: random.Random) -> Non
         os.mkfifo(path)
 
 
-def _kind(content: bytes) -> str:
+def inside_of(content: bytes) -> Way:
+    """Damage to what a file of this kind holds."""
     if content.startswith(_TORCH) or (content.startswith(b"PK\x03\x04") and b"/data.pkl" in content[:200]):
-        return "torch"
-    for start, kind in _STARTS.items():
-        if content.startswith(start):
-            return kind
-    return "safetensors" if content[8:9] == b"{" else "bytes"
-
-
-_STARTS = {
-    b"\x1f\x8b": "gzip",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x89HDF": "hdf5",
-    b"PK\x03\x04": "zip",
-    b"{": "json",
-}
+        return _torch
+    other = _safetensors if content[8:9] == b"{" else _bytes
+    return next((inside for start, inside in _INSIDE_OF.items() if content.startswith(start)), other)
 
 
 def _bytes(content: bytes, randomness: random.Random) -> bytes:
@@ -268,13 +258,5 @@ _WAYS: tuple[Way, ...] = (
     _replaced(rb'"[^"]*"|\[[^\[\]]*\]|\d+', _VALUES),
     _replaced(rb'[^\s",:{}\[\]]+', _WORDS, _LONG),  # no error may quote such a word
 )
-_INSIDE_OF: dict[str, Way] = {
-    "gzip": _gzip,
-    "xz": _xz,
-    "zip": _zip,
-    "torch": _torch,
-    "hdf5": _hdf5,
-    "safetensors": _safetensors,
-    "json": _json,
-    "bytes": _bytes,
-}
+_INSIDE_OF = {b"\x1f\x8b": _gzip, b"\xfd7zXZ\x00": _xz, b"\x89HDF": _hdf5, b"PK\x03\x04": _zip, b"{": _json}
+"""By the first bytes of a file."""
