@@ -6,8 +6,7 @@ A new format is a file with such a record, and a line in the list of `recognise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -107,13 +106,9 @@ class Inspection:
             return None
         return self.num_softmax_rows * (self.config.projection_dim + 1)
 
-    @contextmanager
-    def noting_refusals(self) -> Generator[None]:
+    def noting_refusals(self) -> _NotingRefusals:
         """A context in which a ValueError or OSError ends this part of the inspection and becomes a refusal."""
-        try:
-            yield
-        except (ValueError, OSError) as error:
-            self.refusals.append(str(error))
+        return _NotingRefusals(self.refusals)
 
     def add_files(self, *paths: Path) -> None:
         self.files |= {path: path.stat().st_size for path in paths}
@@ -151,6 +146,20 @@ class Inspection:
         rows += problems or [("risks", "none found (weights not read)")]
         lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
         return "\n".join(printable(line, most=None) for line in lines)
+
+
+class _NotingRefusals:  # a class, from whose `__exit__` type checkers know that it may end an error
+    def __init__(self, refusals: list[str]) -> None:
+        self.refusals = refusals
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if isinstance(error, ValueError | OSError):
+            self.refusals.append(str(error))
+            return True
+        return False
 
 
 def _describe(config: BiLMConfig) -> list[tuple[str, str]]:

@@ -338,10 +338,14 @@ NATIVE = Format(
 )
 
 
+def _recognise_no_repository(files: ModelFiles) -> bool:
+    return False  # it is a native model
+
+
 HUGGING_FACE = replace(
     NATIVE,
     name="hugging_face",
     description="Hugging Face Hub (config.json, safetensors, model card)",
-    recognise=lambda files: False,  # it is a native model
+    recognise=_recognise_no_repository,
     write=write_repository,
 )
