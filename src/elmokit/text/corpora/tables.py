@@ -31,7 +31,7 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     column of a file named `.csv` may have quotes around its cells. Upper case in names does not matter. Blank lines
     are skipped.
     Raises ValueError, naming `name` and the line, for a header that lacks one of the columns (UnlabelledError if that
-    is only the last one, of the labels), for a row with a different number of cells than the header, and for cells that
+    is only the last one, of the labels) or has it twice, for a row with a different number of cells than the header, and for cells that
     are not CSV where quotes mean something.
     """
     rest = iter(lines)
@@ -120,7 +120,10 @@ def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: st
             kind = UnlabelledError if positions and len(positions) == len(columns) - 1 else ValueError
             wanted = " or ".join(dict.fromkeys(names))
             raise kind(f"{where}: the header has no column {wanted}: {first_token(chr(9).join(header))}")
-        positions.append(found[0] % len(header))
+        position = found[0] % len(header)
+        if spelt[len(header) :].count(header[position].lower()) > 1:
+            raise ValueError(f"{where}: the header has two columns {header[position]}; expected one, rename the other")
+        positions.append(position)
     return positions
 
 
