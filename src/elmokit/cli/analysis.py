@@ -6,46 +6,36 @@ import argparse
 from pathlib import Path
 
 from elmokit.cli.vectors import layer_choice
-from elmokit.cli.verb import add_model, add_text, given, open_output
+from elmokit.cli.verb import Parser, add_model, add_text, given, open_output
 
 _CONTEXT = 50  # columns on each side of a word
 
 
-def _add_change(parser: argparse.ArgumentParser) -> None:
+def _add_change(parser: Parser) -> None:
     text = "one sentence per line: a file (plain, .gz or .xz), or a folder of such files"
     parser.add_argument("first", type=Path, metavar="CORPUS1", help=f"the earlier text, {text}")
     parser.add_argument("second", type=Path, metavar="CORPUS2", help="the later text")
-    parser.add_argument(
-        "--words",
-        metavar="FILE",
-        help="words to measure, one per line, other forms of it after a space; - for stdin (default: the words that "
+    parser.option(
+        "--words FILE",
+        "words to measure, one per line, other forms of it after a space; - for stdin (default: the words that "
         "are most frequent in both corpora)",
     )
     add_model(parser, has_default=True)
-    parser.add_argument("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
+    parser.option("--layers", "top, average, a number, weights, or all (default: top)", type=layer_choice)
     add_text(parser)
-    parser.add_argument("--ignore-case", action="store_true", help="count Plane as a use of plane")
-    parser.add_argument(
-        "--max-uses", type=int, metavar="N", help="uses compared per corpus, drawn at random (default: 200)"
+    parser.option("--ignore-case", "count Plane as a use of plane")
+    parser.option("--max-uses N", "uses compared per corpus, drawn at random (default: 200)", type=int)
+    parser.option("--min-uses N", "leave out words with fewer uses in a corpus (default: 5)", type=int)
+    parser.option("--max-words N", "without --words: how many (default: 1000)", type=int)
+    parser.option(
+        "--stop-words FILE",
+        "without --words: words to leave out, in any case, in lines or separated by spaces; en: function words",
     )
-    parser.add_argument(
-        "--min-uses", type=int, metavar="N", help="leave out words with fewer uses in a corpus (default: 5)"
-    )
-    parser.add_argument("--max-words", type=int, metavar="N", help="without --words: how many (default: 1000)")
-    parser.add_argument(
-        "--stop-words",
-        metavar="FILE",
-        help="without --words: words to leave out, in any case, in lines or separated by spaces; en: function words",
-    )
-    parser.add_argument(
-        "--contexts", type=int, dest="num_contexts", metavar="N", help="contexts shown per word and corpus (default: 3)"
-    )
-    parser.add_argument(
-        "--resamples", type=int, metavar="N", help="resamples for each interval and each test (default: 1000)"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of the random draws (default: 0)")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT.tsv", help="also write all words as a table")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything as JSON, with the contexts")
+    parser.option("--contexts N", "contexts shown per word and corpus (default: 3)", type=int, dest="num_contexts")
+    parser.option("--resamples N", "resamples for each interval and each test (default: 1000)", type=int)
+    parser.option("--seed N", "seed of the random draws (default: 0)", type=int)
+    parser.option("-o, --output OUT.tsv", "also write all words as a table", type=Path)
+    parser.option("--json FILE", "also write everything as JSON, with the contexts", type=Path)
 
 
 def _change(arguments: argparse.Namespace) -> None:
@@ -93,25 +83,24 @@ def _change(arguments: argparse.Namespace) -> None:
     print(change_text(result))
 
 
-def _add_neighbours(parser: argparse.ArgumentParser) -> None:
+def _add_neighbours(parser: Parser) -> None:
     parser.add_argument("text", metavar="TEXT", help="a sentence, which is tokenised")
-    parser.add_argument("--word", required=True, metavar="W", help="its word; the first, if it has several")
-    parser.add_argument(
-        "--corpus",
+    parser.option("--word W", "its word; the first, if it has several", required=True)
+    parser.option(
+        "--corpus FILE",
+        "where to look: one sentence per line (plain, .gz or .xz), or a folder of such files",
         required=True,
         type=Path,
-        metavar="FILE",
-        help="where to look: one sentence per line (plain, .gz or .xz), or a folder of such files",
     )
     add_text(parser)
-    parser.add_argument("--number", type=int, default=10, metavar="N", help="how many (default: %(default)s)")
-    parser.add_argument(
+    parser.option("--number N", "how many (default: %(default)s)", type=int, default=10)
+    parser.option(
         "--among",
+        "occurrences of which words (default: %(default)s)",
         choices=("any word", "same word", "other words"),
         default="any word",
-        help="occurrences of which words (default: %(default)s)",
     )
-    parser.add_argument("--layers", type=layer_choice, default="top", help="top, average, a number, or weights")
+    parser.option("--layers", "top, average, a number, or weights", type=layer_choice, default="top")
     add_model(parser, has_default=True)
 
 

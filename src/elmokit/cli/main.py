@@ -10,15 +10,14 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn, TextIO
+from typing import TextIO
 
 from elmokit.cli import analysis, corpus, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
-from elmokit.cli.verb import Verb, continues_by
-from elmokit.system.messages import did_you_mean, printable
+from elmokit.cli.verb import MAX_SHOWN, Parser, Verb, continues_by
+from elmokit.system.messages import printable
 from elmokit.version import __version__
 
-_MAX_SHOWN = 2000  # characters of a message
 VERBS: tuple[Verb, ...] = (
     *(*web.VERBS, *vectors.VERBS, *models.VERBS),
     *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS, *analysis.VERBS),
@@ -56,23 +55,10 @@ def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: 
     return code or 0
 
 
-class _Parser(argparse.ArgumentParser):
-    """Shows control characters in what was given as escapes, and suggests the verb or choice that was meant."""
-
-    def error(self, message: str) -> NoReturn:
-        super().error(printable(message, most=_MAX_SHOWN))
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            choices = list(map(str, action.choices))
-            hint = did_you_mean(str(value), choices)
-            raise argparse.ArgumentError(action, f"no {value!r}; {hint}expected one of {', '.join(choices)}")
-
-
-def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> argparse.ArgumentParser:
-    common = _Parser(add_help=False)
+def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> Parser:
+    common = Parser(add_help=False)
     common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors")
-    parser = _Parser(
+    parser = Parser(
         prog=program,
         description="Contextual word vectors from a bidirectional language model (ELMo).",
         parents=[common],
@@ -127,7 +113,7 @@ def _discard_output() -> None:
 
 def _one_line(text: str) -> str:
     """Names of files and what they hold come from strangers: nothing of them reaches the terminal unescaped."""
-    return printable(" ".join(text.split()), most=_MAX_SHOWN)
+    return printable(" ".join(text.split()), most=MAX_SHOWN)
 
 
 def _show_warning(

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from elmokit.cli.verb import MODEL, add_weights
+from elmokit.cli.verb import MODEL, Parser, add_weights
 
 ABOUT_BUNDLED = {
     "small-en": ("English", "open texts, 38.5 M tokens", "Apache-2.0"),
@@ -15,35 +15,26 @@ ABOUT_BUNDLED = {
 """Language, text and licence of the bundled models, from their cards."""
 
 
-def _add_convert(parser: argparse.ArgumentParser) -> None:
+def _add_convert(parser: Parser) -> None:
     parser.add_argument("source", metavar="SOURCE", help=MODEL)
     parser.add_argument("target", type=Path, metavar="TARGET", help="output folder (must not exist)")
     add_weights(parser)
-    parser.add_argument(
-        "--to",
+    parser.option(
+        "--to FORMAT",
+        "native, bilm_tf (options.json and HDF5) or hugging_face (for the Hub) (default: native)",
         default="native",
-        metavar="FORMAT",
-        help="native, bilm_tf (options.json and HDF5) or hugging_face (for the Hub) (default: native)",
     )
-    parser.add_argument(
-        "--dtype",
+    parser.option(
+        "--dtype TYPE",
+        "type of the weights: float32, or float16 in the native format (default: float32)",
         default="float32",
-        metavar="TYPE",
-        help="type of the weights: float32, or float16 in the native format (default: float32)",
     )
-    parser.add_argument(
-        "--softmax-dtype",
-        metavar="TYPE",
-        help="type of the softmax, if it is not that of the other weights; in the native format also int8",
+    parser.option(
+        "--softmax-dtype TYPE",
+        "type of the softmax, if it is not that of the other weights; in the native format also int8",
     )
-    parser.add_argument(
-        "--no-softmax",
-        action="store_true",
-        help="leave the softmax out: perplexity and fine-tuning need it, embedding does not",
-    )
-    parser.add_argument(
-        "--max-file-bytes", type=int, metavar="N", help="split the softmax into files of at most N bytes each"
-    )
+    parser.option("--no-softmax", "leave the softmax out: perplexity and fine-tuning need it, embedding does not")
+    parser.option("--max-file-bytes N", "split the softmax into files of at most N bytes each", type=int)
 
 
 def _convert(arguments: argparse.Namespace) -> None:
@@ -65,15 +56,10 @@ def _convert(arguments: argparse.Namespace) -> None:
     print(arguments.target)
 
 
-def _add_export(parser: argparse.ArgumentParser) -> None:
+def _add_export(parser: Parser) -> None:
     parser.add_argument("model", metavar="MODEL", help=MODEL)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="FILE.onnx",
-        help="output file; large weights go into FILE.onnx.data",
+    parser.option(
+        "-o, --output FILE.onnx", "output file; large weights go into FILE.onnx.data", type=Path, required=True
     )
     add_weights(parser)
 
@@ -92,7 +78,7 @@ def _export(arguments: argparse.Namespace) -> None:
         print(path)
 
 
-def _add_inspect(parser: argparse.ArgumentParser) -> None:
+def _add_inspect(parser: Parser) -> None:
     parser.add_argument("path", metavar="PATH", help="name of a bundled model, a model folder, or a model file")
     add_weights(parser)
 
@@ -106,7 +92,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     return 1 if inspection.refusals else 0
 
 
-def _add_models(parser: argparse.ArgumentParser) -> None:
+def _add_models(parser: Parser) -> None:
     parser.add_argument(
         "action",
         nargs="?",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import add_device, add_model
+from elmokit.cli.verb import Parser, add_device, add_model
 
 
-def _add_pretrain(parser: argparse.ArgumentParser) -> None:
+def _add_pretrain(parser: Parser) -> None:
     parser.add_argument(
         "shards",
         nargs="*",
@@ -16,38 +16,24 @@ def _add_pretrain(parser: argparse.ArgumentParser) -> None:
         metavar="SHARD",
         help="tokenised text, one sentence per line; with --resume only if the run's text has moved",
     )
-    parser.add_argument(
-        "--vocabulary", type=Path, metavar="FILE", help="vocabulary: one token per line, most frequent first"
+    parser.option("--vocabulary FILE", "vocabulary: one token per line, most frequent first", type=Path)
+    # torchrun takes --run for its own --run-path
+    parser.option(
+        "--run, --run-dir DIR", "output folder of the run (must not contain a run)", type=Path, dest="run_dir"
     )
-    parser.add_argument(
-        *("--run", "--run-dir"),  # torchrun takes --run for its own --run-path
-        type=Path,
-        dest="run_dir",
-        metavar="DIR",
-        help="output folder of the run (must not contain a run)",
+    parser.option(
+        "--recipe NAME", "sizes and settings: tiny, mini, mini-flat, small, medium or original (default: mini)"
     )
-    parser.add_argument(
-        "--recipe",
-        metavar="NAME",
-        help="sizes and settings: tiny, mini, mini-flat, small, medium or original (default: mini)",
-    )
-    parser.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="override settings of the recipe"
-    )
-    parser.add_argument(
-        "--held-out",
+    parser.option("--set FIELD=VALUE", "override settings of the recipe", nargs="+", action="extend", default=[])
+    parser.option(
+        "--held-out FILE",
+        "text for held-out perplexity, measured every evaluate_every steps and after the last",
         nargs="+",
         type=Path,
         default=[],
-        metavar="FILE",
-        help="text for held-out perplexity, measured every evaluate_every steps and after the last",
     )
-    parser.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in this folder")
-    parser.add_argument(
-        "--from-start",
-        action="store_true",
-        help="with --resume: train again from the first step if no checkpoint can be read",
-    )
+    parser.option("--resume DIR", "continue the run in this folder", type=Path)
+    parser.option("--from-start", "with --resume: train again from the first step if no checkpoint can be read")
     add_device(parser)
     parser.set_defaults(when_interrupted=_how_to_continue)
 
@@ -96,34 +82,27 @@ def _pretrain(arguments: argparse.Namespace) -> None:
     print(run_dir)
 
 
-def _add_finetune(parser: argparse.ArgumentParser) -> None:
+def _add_finetune(parser: Parser) -> None:
     add_model(parser)
     parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence per line")
-    parser.add_argument(
-        *("--run", "--run-dir"),
+    parser.option(
+        "--run, --run-dir DIR",
+        "output folder of the run (must not contain a run)",
         type=Path,
         dest="run_dir",
         required=True,
-        metavar="DIR",
-        help="output folder of the run (must not contain a run)",
     )
-    parser.add_argument(
-        "--held-out",
+    parser.option(
+        "--held-out FILE",
+        "held-out text; training stops when its perplexity stops improving",
         nargs="+",
         type=Path,
         default=[],
-        metavar="FILE",
-        help="held-out text; training stops when its perplexity stops improving",
     )
-    parser.add_argument(
-        "--vocabulary",
-        type=Path,
-        metavar="FILE",
-        help="vocabulary of the domain, for a new softmax (default: the model's own)",
+    parser.option(
+        "--vocabulary FILE", "vocabulary of the domain, for a new softmax (default: the model's own)", type=Path
     )
-    parser.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="override settings of the training"
-    )
+    parser.option("--set FIELD=VALUE", "override settings of the training", nargs="+", action="extend", default=[])
     parser.add_argument("--resume", action=_ResumedByPretrain, metavar="DIR", help=argparse.SUPPRESS)
     parser.set_defaults(when_interrupted=_how_to_continue)
 

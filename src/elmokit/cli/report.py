@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from elmokit.cli.verb import Parser
 
-def _add_report(parser: argparse.ArgumentParser) -> None:
+
+def _add_report(parser: Parser) -> None:
     parser.add_argument(
         "runs",
         nargs="+",
@@ -14,14 +16,11 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="folder of a run of pretrain or train, its metrics.jsonl, a runs.jsonl, or a folder of runs",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
+    parser.option(
+        "-o, --output FOLDER",
+        "output folder: training.md and training-curve.svg for pretraining, tasks.md for tasks (default: %(default)s)",
         type=Path,
         default=Path("report"),
-        metavar="FOLDER",
-        help="output folder: training.md and training-curve.svg for pretraining, tasks.md for tasks "
-        "(default: %(default)s)",
     )
 
 
@@ -33,10 +32,6 @@ def _report(arguments: argparse.Namespace) -> None:
         print(path)
 
 
-def _add_doctor(parser: argparse.ArgumentParser) -> None:
-    del parser
-
-
 def _doctor(arguments: argparse.Namespace) -> int:
     """Check this installation: versions, processor, GPU, threads, bundled models."""
     from elmokit.cli.doctor import report
@@ -46,4 +41,4 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return 0 if healthy else 1
 
 
-VERBS = (("report", _add_report, _report), ("doctor", _add_doctor, _doctor))
+VERBS = (("report", _add_report, _report), ("doctor", lambda parser: None, _doctor))

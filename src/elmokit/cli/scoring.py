@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import add_model, add_text, open_output
+from elmokit.cli.verb import Parser, add_model, add_text, open_output
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LM_ZOO = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
 
 
-def _add_perplexity(parser: argparse.ArgumentParser) -> None:
+def _add_perplexity(parser: Parser) -> None:
     add_model(parser)
     parser.add_argument(
         "files",
@@ -27,31 +27,16 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
         help="text, one sentence per line; several files get one row each, and one row for all",
     )
     add_text(parser)
-    parser.add_argument(
-        "--carry-state",
-        action="store_true",
-        help="read each file as one stream, as bilm-tf does, instead of sentence by sentence",
+    parser.option("--carry-state", "read each file as one stream, as bilm-tf does, instead of sentence by sentence")
+    parser.option("--bands", "split the results by the rank of the predicted word in the vocabulary")
+    parser.option(
+        "--top N", "list the N words with the largest total loss in each direction, including <UNK> and </S>", type=int
     )
-    parser.add_argument(
-        "--bands", action="store_true", help="split the results by the rank of the predicted word in the vocabulary"
+    parser.option(
+        "--top-min-count N", "with --top: list only words that were predicted at least N times (default: 1)", type=int
     )
-    parser.add_argument(
-        "--top",
-        type=int,
-        metavar="N",
-        help="list the N words with the largest total loss in each direction, including <UNK> and </S>",
-    )
-    parser.add_argument(
-        "--top-min-count",
-        type=int,
-        metavar="N",
-        help="with --top: list only words that were predicted at least N times (default: 1)",
-    )
-    parser.add_argument(
-        "--json",
-        type=Path,
-        metavar="FILE",
-        help="also write everything as JSON, with bands and, with --top, top words for every file",
+    parser.option(
+        "--json FILE", "also write everything as JSON, with bands and, with --top, top words for every file", type=Path
     )
 
 
@@ -96,16 +81,16 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     print(perplexity_text(table, bands=arguments.bands))
 
 
-def _add_surprisal(parser: argparse.ArgumentParser) -> None:
+def _add_surprisal(parser: Parser) -> None:
     add_model(parser)
     parser.add_argument("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT.tsv", help="output file (default: stdout)")
+    parser.option("-o, --output OUT.tsv", "output file (default: stdout)", type=Path)
     add_text(parser)
-    parser.add_argument(
+    parser.option(
         "--direction",
+        "given the tokens before it, those after it, or a column for each (default: %(default)s)",
         choices=("forward", "backward", "both"),
         default="both",
-        help="given the tokens before it, those after it, or a column for each (default: %(default)s)",
     )
     rows = parser.add_mutually_exclusive_group()
     rows.add_argument(
@@ -125,22 +110,20 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
         help="a line is a prefix, a tab and a continuation: the surprisal of the continuation given the prefix and, "
         "backward, of the prefix given the continuation",
     )
-    parser.add_argument("--nats", action="store_true", help="with --conditional: in nats instead of bits")
-    parser.add_argument("--rank", action="store_true", help="add the rank of the token among the whole vocabulary")
-    parser.add_argument("--entropy", action="store_true", help="add the entropy of what was predicted, in bits")
-    parser.add_argument("--top", type=int, default=0, metavar="K", help="add the K likeliest tokens")
-    parser.add_argument("--boundaries", action="store_true", help="add rows of <S> and </S>")
-    parser.add_argument(
+    parser.option("--nats", "with --conditional: in nats instead of bits")
+    parser.option("--rank", "add the rank of the token among the whole vocabulary")
+    parser.option("--entropy", "add the entropy of what was predicted, in bits")
+    parser.option("--top K", "add the K likeliest tokens", type=int, default=0)
+    parser.option("--boundaries", "add rows of <S> and </S>")
+    parser.option(
         "--carry-state",
-        action="store_true",
-        help="read the lines as one story, each after the one before it; after a blank line, a new story starts",
+        "read the lines as one story, each after the one before it; after a blank line, a new story starts",
     )
-    parser.add_argument(
-        "--format",
-        choices=_LM_ZOO,
-        metavar="FORMAT",
-        help="what the programs of an lm-zoo container print for raw text, as SyntaxGym reads it: lm-zoo (the table of "
+    parser.option(
+        "--format FORMAT",
+        "what the programs of an lm-zoo container print for raw text, as SyntaxGym reads it: lm-zoo (the table of "
         "get_surprisals), lm-zoo-tokenize, lm-zoo-unkify or lm-zoo-spec",
+        choices=_LM_ZOO,
     )
 
 

@@ -8,62 +8,40 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import add_device, open_output
+from elmokit.cli.verb import Parser, add_device, open_output
 
 if TYPE_CHECKING:
     from elmokit.tasks.config import Splits, TaskConfig
 
 
-def _add_train(parser: argparse.ArgumentParser) -> None:
+def _add_train(parser: Parser) -> None:
     from elmokit.tasks.all_tasks import named_tasks
 
     parser.add_argument("task", nargs="?", metavar="TASK", help=f"{named_tasks()}; short names are in brackets")
     _add_data(parser)
-    parser.add_argument(
-        "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must not contain a run)"
-    )
-    parser.add_argument(
-        "--recipe",
-        metavar="NAME",
-        help="cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), cpu-ko "
+    parser.option("--run DIR", "output folder of the run (must not contain a run)", type=Path, dest="run_dir")
+    parser.option(
+        "--recipe NAME",
+        "cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), cpu-ko "
         "(Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst) (default: cpu, but not for data in Hangul)",
     )
-    parser.add_argument(
-        "--elmo",
-        metavar="POSITION",
-        help="where ELMo's vectors go: input, output (of the first encoder), both or none (default: as in the recipe)",
+    parser.option(
+        "--elmo POSITION",
+        "where ELMo's vectors go: input, output (of the first encoder), both or none (default: as in the recipe)",
     )
-    parser.add_argument(
-        "--model",
-        metavar="M",
-        help="biLM: name of a bundled model or a model folder; or a file of another system's vectors",
-    )
-    parser.add_argument(
-        "--word-vectors", metavar="FILE", help="word vectors of GloVe, word2vec or fastText (default: as in the recipe)"
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed for weights, order and dropout (default: 0)")
-    parser.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="override settings of the recipe"
-    )
-    parser.add_argument(
-        "--resume",
-        type=Path,
-        metavar="DIR",
-        help="continue the run in this folder (--set may change max_epochs, patience and min_steps; --data, --train "
+    parser.option("--model M", "biLM: name of a bundled model or a model folder; or a file of another system's vectors")
+    parser.option("--word-vectors FILE", "word vectors of GloVe, word2vec or fastText (default: as in the recipe)")
+    parser.option("--seed N", "seed for weights, order and dropout (default: 0)", type=int)
+    parser.option("--set FIELD=VALUE", "override settings of the recipe", nargs="+", action="extend", default=[])
+    parser.option(
+        "--resume DIR",
+        "continue the run in this folder (--set may change max_epochs, patience and min_steps; --data, --train "
         "and --model say where its files and its biLM are now, if they have moved)",
-    )
-    parser.add_argument(
-        "--from-start",
-        action="store_true",
-        help="with --resume: train again from the first epoch if the checkpoint cannot be read",
-    )
-    parser.add_argument(
-        "--cache",
         type=Path,
-        metavar="DIR",
-        help="folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)",
     )
-    parser.add_argument("--no-cache", action="store_true", help="compute the activations again and do not keep them")
+    parser.option("--from-start", "with --resume: train again from the first epoch if the checkpoint cannot be read")
+    parser.option("--cache DIR", "folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)", type=Path)
+    parser.option("--no-cache", "compute the activations again and do not keep them")
     add_device(parser)
     parser.set_defaults(when_interrupted=_how_to_continue)
 
@@ -80,26 +58,22 @@ def _how_to_continue(arguments: argparse.Namespace) -> str:
     return f"; {command} continues after the last finished epoch"
 
 
-def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, metavar="DIR", help="data set folder with the original file names")
-    parser.add_argument(
-        "--train", type=Path, action="append", metavar="FILE", help="training file, in place of --data; can be repeated"
-    )
-    parser.add_argument(
-        "--dev",
+def _add_data(parser: Parser) -> None:
+    parser.option("--data DIR", "data set folder with the original file names", type=Path)
+    parser.option("--train FILE", "training file, in place of --data; can be repeated", type=Path, action="append")
+    parser.option(
+        "--dev FILE",
+        "development file, with --train; can be repeated (default: a tenth of the training files is set apart)",
         type=Path,
         action="append",
-        metavar="FILE",
-        help="development file, with --train; can be repeated (default: a tenth of the training files is set apart)",
     )
-    parser.add_argument(
-        "--test",
+    parser.option(
+        "--test FILE",
+        "score the test set at the end, that of --data or, with --train, a file; if the run to be resumed has "
+        "ended, score it now (default: evaluate does it)",
         nargs="?",
         const="",
         action="append",
-        metavar="FILE",
-        help="score the test set at the end, that of --data or, with --train, a file; if the run to be resumed has "
-        "ended, score it now (default: evaluate does it)",
     )
 
 
@@ -202,7 +176,7 @@ def _check_data(path: Path) -> None:
         check_inputs(path)
 
 
-def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+def _add_evaluate(parser: Parser) -> None:
     parser.add_argument("run_dir", type=Path, metavar="RUN", help="folder of a run of elmokit train")
     parser.add_argument(
         "data",
@@ -230,22 +204,19 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         print(json.dumps({"file": str(path), **scores}, ensure_ascii=False))
 
 
-def _add_predict(parser: argparse.ArgumentParser) -> None:
+def _add_predict(parser: Parser) -> None:
     parser.add_argument("run_dir", type=Path, metavar="RUN", help="folder of a run of elmokit train")
     parser.add_argument("input", metavar="INPUT", help="input file: plain, .gz or .xz; - for stdin")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="output file (default: standard output)")
-    parser.add_argument(
-        "--format",
-        choices=("text", "json"),
-        default="text",
-        help="the usual format of the task, or JSON (default: text)",
+    parser.option("-o, --output OUT", "output file (default: standard output)", type=Path)
+    parser.option(
+        "--format", "the usual format of the task, or JSON (default: text)", choices=("text", "json"), default="text"
     )
-    parser.add_argument(
+    parser.option(
         "--input-kind",
-        choices=("text", "json", "data"),
-        help="raw text, one example per line; JSON, one object per line; or the format of the task (default: "
+        "raw text, one example per line; JSON, one object per line; or the format of the task (default: "
         "*.txt and - are text, "
         "*.jsonl is JSON, anything else is the format of the task)",
+        choices=("text", "json", "data"),
     )
     _add_trained(parser)
 
@@ -298,10 +269,8 @@ def _check_files(arguments: argparse.Namespace) -> None:
         raise ValueError("--test needs a FILE next to --train FILE")
 
 
-def _add_trained(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model", metavar="M", help="new location of the biLM, if it has moved (it must be the same model)"
-    )
+def _add_trained(parser: Parser) -> None:
+    parser.option("--model M", "new location of the biLM, if it has moved (it must be the same model)")
     add_device(parser)
 
 

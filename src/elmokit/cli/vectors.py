@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import add_model, continues_by, given
+from elmokit.cli.verb import Parser, add_model, continues_by, given
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
 if TYPE_CHECKING:
@@ -17,86 +17,70 @@ if TYPE_CHECKING:
     from elmokit.vectors.jobs.embed_file import EmbeddedFile
 
 
-def _add_embed(parser: argparse.ArgumentParser) -> None:
+def _add_embed(parser: Parser) -> None:
     parser.add_argument(
         "input",
         metavar="INPUT",
         help="text, one sentence per line (plain, .gz or .xz; - for stdin), or a Parquet or Arrow file, one per row",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
+    parser.option(
+        "-o, --output OUT",
+        "output file: *.h5, *.npz, *.npy, *.safetensors, *.parquet, *.arrow or *.tsv; with --types *.vec or *.tsv",
         type=Path,
         required=True,
-        metavar="OUT",
-        help="output file: *.h5, *.npz, *.npy, *.safetensors, *.parquet, *.arrow or *.tsv; with --types *.vec or *.tsv",
     )
-    parser.add_argument(
+    parser.option(
         "--format",
+        "the same as the ending of OUT, which is appended if it is missing",
         choices=("h5", "npz", "npy", "safetensors", "parquet", "arrow", "tsv", "vec"),
-        help="the same as the ending of OUT, which is appended if it is missing",
     )
-    parser.add_argument(
-        "--column",
-        metavar="NAME",
-        help="column of a Parquet, Arrow, JSON lines, TSV or CSV INPUT: text, or lists of tokens (default in Parquet "
+    parser.option(
+        "--column NAME",
+        "column of a Parquet, Arrow, JSON lines, TSV or CSV INPUT: text, or lists of tokens (default in Parquet "
         "and Arrow: tokens or text); form of CoNLL-U",
     )
     add_model(parser, has_default=True)
-    parser.add_argument(
+    parser.option(
         "--layers",
-        type=layer_choice,
-        help="top, average, all, the number of one layer, or a weight for each: 0.1,0.3,0.6 (default: all for *.h5, as "
+        "top, average, all, the number of one layer, or a weight for each: 0.1,0.3,0.6 (default: all for *.h5, as "
         "dump_bilm_embeddings does, else top)",
+        type=layer_choice,
     )
-    parser.add_argument("--batch-size", type=int, metavar="N", help="sentences per batch (default: 128)")
-    parser.add_argument(
+    parser.option("--batch-size N", "sentences per batch (default: 128)", type=int)
+    parser.option(
         "--precision",
+        "float32 is exact; bfloat16 and int8 are faster but approximate (default: %(default)s)",
         choices=("float32", "bfloat16", "int8", "auto"),
         default="float32",
-        help="float32 is exact; bfloat16 and int8 are faster but approximate (default: %(default)s)",
     )
-    parser.add_argument(
+    parser.option(
         "--tokenize",
-        action="store_true",
-        help="split the lines into tokens first, and write them into OUT.tokens.txt (default: tokens are "
+        "split the lines into tokens first, and write them into OUT.tokens.txt (default: tokens are "
         "separated by spaces)",
     )
-    parser.add_argument(
+    parser.option(
         "--split-sentences",
-        action="store_true",
-        help="INPUT is raw text whose lines may end anywhere, such as a book: split it into sentences, which go into "
+        "INPUT is raw text whose lines may end anywhere, such as a book: split it into sentences, which go into "
         "OUT.sentences.txt, and these into tokens",
     )
-    parser.add_argument(
+    parser.option(
         "--types",
-        action="store_true",
-        help="one vector for each word, the average over its occurrences, most frequent first; OUT is *.vec "
+        "one vector for each word, the average over its occurrences, most frequent first; OUT is *.vec "
         "(word2vec's text format) or *.tsv",
     )
-    parser.add_argument(
-        "--min-count", type=int, metavar="N", help="with --types: occurrences that a word needs (default: 5)"
-    )
-    parser.add_argument(
+    parser.option("--min-count N", "with --types: occurrences that a word needs (default: 5)", type=int)
+    parser.option(
         "--fasta",
-        action="store_true",
-        help="INPUT is FASTA: a vector for each residue of each protein, for a model such as SeqVec; the names go into "
+        "INPUT is FASTA: a vector for each residue of each protein, for a model such as SeqVec; the names go into "
         "OUT.names.txt (default for --layers: the sum of all, as in SeqVec)",
     )
-    parser.add_argument(
-        "--per-protein", action="store_true", help="with --fasta: one vector per protein, the mean of its residues"
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue an interrupted job, and keep the finished lines also if this one fails",
-    )
-    parser.add_argument(
-        "--with",
-        dest="system",
-        metavar="SYSTEM:MODEL",
-        help="another system's vectors instead of ELMo's, such as static:vectors.bin (docs/comparators.md); OUT is "
+    parser.option("--per-protein", "with --fasta: one vector per protein, the mean of its residues")
+    parser.option("--resume", "continue an interrupted job, and keep the finished lines also if this one fails")
+    parser.option(
+        "--with SYSTEM:MODEL",
+        "another system's vectors instead of ELMo's, such as static:vectors.bin (docs/comparators.md); OUT is "
         "*.npy then",
+        dest="system",
     )
     parser.set_defaults(when_interrupted=continues_by("; run the same command with --resume to continue"))
 
@@ -226,15 +210,13 @@ def layer_choice(text: str) -> Layers:
     return text if number is None else number  # type: ignore[return-value]
 
 
-def _add_cache(parser: argparse.ArgumentParser) -> None:
+def _add_cache(parser: Parser) -> None:
     parser.add_argument(
         "action", nargs="?", choices=("show", "clear"), default="show", help="list it, or remove it (default: show)"
     )
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="folder of the cache (default: ~/.cache/elmokit)")
-    parser.add_argument(
-        "--model", metavar="F", default="", help="only those of the model whose fingerprint starts with F"
-    )
-    parser.add_argument("--unused-days", type=float, metavar="N", help="clear only what has not been used for N days")
+    parser.option("--cache DIR", "folder of the cache (default: ~/.cache/elmokit)", type=Path)
+    parser.option("--model F", "only those of the model whose fingerprint starts with F", default="")
+    parser.option("--unused-days N", "clear only what has not been used for N days", type=float)
 
 
 def _cache(arguments: argparse.Namespace) -> None:

@@ -6,47 +6,72 @@ import argparse
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NoReturn, TypeVar
+
+from elmokit.system.messages import did_you_mean, printable
 
 T = TypeVar("T")
 
-Verb = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], "int | None"]]
+
+class Parser(argparse.ArgumentParser):
+    """Shows control characters in what was given as escapes, and suggests the verb or choice that was meant."""
+
+    def option(self, usage: str, help: str, **settings: Any) -> None:
+        """Add an option, written as in its help: `-o, --output FILE`, `--top N`; a switch, if it has no settings."""
+        words = usage.replace(",", "").split()
+        if not words[-1].startswith("-"):
+            settings["metavar"] = words.pop()
+        elif not settings:
+            settings["action"] = "store_true"
+        self.add_argument(*words, help=help, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message, most=MAX_SHOWN))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = list(map(str, action.choices))
+            hint = did_you_mean(str(value), choices)
+            raise argparse.ArgumentError(action, f"no {value!r}; {hint}expected one of {', '.join(choices)}")
+
+
+Verb = tuple[str, Callable[[Parser], None], Callable[[argparse.Namespace], "int | None"]]
 """Its name, what adds its arguments, and what runs it: the docstring is its help, the result the exit code (None: 0).
 
 The functions import the library when they run.
 """
+MAX_SHOWN = 2000  # characters of a message
 MODEL = "name of a bundled model, a model folder, or an options.json"
 
 
-def add_model(parser: argparse.ArgumentParser, *, has_default: bool = False) -> None:
+def add_model(parser: Parser, *, has_default: bool = False) -> None:
     """Add `MODEL`, or `--model` if there is a default, and what goes with it: weights and device."""
     if has_default:
-        parser.add_argument("--model", metavar="M", help=f"{MODEL} (default: small-en)")
+        parser.option("--model M", f"{MODEL} (default: small-en)")
     else:
         parser.add_argument("model", metavar="MODEL", help=MODEL)
     add_weights(parser)
     add_device(parser)
 
 
-def add_weights(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+def add_weights(parser: Parser) -> None:
+    parser.option("--weights FILE", "HDF5 weights that belong to an options.json")
 
 
-def add_device(parser: argparse.ArgumentParser) -> None:
+def add_device(parser: Parser) -> None:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
 
 
-def add_text(parser: argparse.ArgumentParser) -> None:
+def add_text(parser: Parser) -> None:
     """Add how text is read: `--tokenize` and `--column`."""
-    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
+    parser.option("--tokenize", "split the lines into tokens first")
     add_column(parser)
 
 
-def add_column(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--column",
-        metavar="NAME",
-        help="read a column, not lines: a field of JSON lines, a column of a TSV or CSV file, or form of CoNLL-U",
+def add_column(parser: Parser) -> None:
+    parser.option(
+        "--column NAME",
+        "read a column, not lines: a field of JSON lines, a column of a TSV or CSV file, or form of CoNLL-U",
     )
 
 

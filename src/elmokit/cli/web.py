@@ -9,14 +9,12 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-from elmokit.cli.verb import add_column
+from elmokit.cli.verb import Parser, add_column
 
 
-def _add_demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--html", type=Path, default=Path("demo.html"), help="where to write the page (default: %(default)s)"
-    )
-    parser.add_argument("--model", metavar="M", help="name of a bundled model, or a model folder (default: small-en)")
+def _add_demo(parser: Parser) -> None:
+    parser.option("--html", "where to write the page (default: %(default)s)", type=Path, default=Path("demo.html"))
+    parser.option("--model M", "name of a bundled model, or a model folder (default: small-en)")
 
 
 def _demo(arguments: argparse.Namespace) -> None:
@@ -26,35 +24,24 @@ def _demo(arguments: argparse.Namespace) -> None:
     demo.run(arguments.html, model=arguments.model)
 
 
-def _add_explore(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="SITE",
-        help="write the pages into a new folder, for a web server, in place of opening them",
+def _add_explore(parser: Parser) -> None:
+    parser.option(
+        "-o, --output SITE", "write the pages into a new folder, for a web server, in place of opening them", type=Path
     )
-    parser.add_argument(
-        "--model", metavar="M", help="name of a bundled model, or one of at most 40 M parameters (default: small-en)"
-    )
-    parser.add_argument(
-        "--corpus",
+    parser.option("--model M", "name of a bundled model, or one of at most 40 M parameters (default: small-en)")
+    parser.option(
+        "--corpus FILE",
+        "text to search in, one sentence per line: plain, .gz or .xz; several files are told apart by colour; "
+        ".tsv files have senses of tokens, too",
         type=Path,
         nargs="+",
         default=[],
-        metavar="FILE",
-        help="text to search in, one sentence per line: plain, .gz or .xz; several files are told apart by colour; "
-        ".tsv files have senses of tokens, too",
     )
-    parser.add_argument(
-        "--tokenize", action="store_true", help="with --corpus: split its lines into tokens (default: at spaces)"
-    )
+    parser.option("--tokenize", "with --corpus: split its lines into tokens (default: at spaces)")
     add_column(parser)
-    parser.add_argument(
-        "--umap", action="store_true", help="compute maps of frequent words by UMAP, too (needs elmokit[umap])"
-    )
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address without opening a browser")
+    parser.option("--umap", "compute maps of frequent words by UMAP, too (needs elmokit[umap])")
+    parser.option("--port N", "port on this machine (default: a free one)", type=int, default=0)
+    parser.option("--no-browser", "print the address without opening a browser")
 
 
 def _explore(arguments: argparse.Namespace) -> None:
