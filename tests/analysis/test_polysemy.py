@@ -57,6 +57,8 @@ def test_ties_are_shared_out_so_one_static_vector_gets_exactly_chance():
     assert nearest_hits(vectors, FOUR) == pytest.approx([1 / 3] * 4)
     assert triple_hits(vectors, FOUR).tolist() == [0.5] * 4
     assert nearest_hits(vectors, FOUR) == pytest.approx(chance(FOUR).nearest)
+    assert chance(THE_LIST).nearest_rate().share == pytest.approx(7 / 15)
+    assert chance(THE_LIST).triple_rate().share == 0.5
     assert triple_hits(vectors + 1e-9 * np.arange(12).reshape(4, 3), FOUR).tolist() == [0.5] * 4
 
 
@@ -68,12 +70,6 @@ def test_with_known_ones_the_rest_is_judged_by_them_alone():
     assert triple_hits(vectors, occurrences, num_known=3).tolist() == [1, 0, 0]
     assert nearest_hits(vectors, occurrences).tolist() == [1, 0, 1, 1, 0, 1]
     assert chance(occurrences, num_known=3).nearest == pytest.approx([1 / 3] * 3)
-
-
-def test_chance_is_the_share_of_the_others_that_have_the_sense():
-    assert chance(FOUR).nearest == pytest.approx([1 / 3] * 4)
-    assert chance(THE_LIST).nearest_rate().share == pytest.approx(7 / 15)
-    assert chance(THE_LIST).triple_rate().share == 0.5
 
 
 def test_vectors_of_the_word_and_of_its_context():

@@ -16,7 +16,7 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import RunRecord, write_record
 from elmokit.report import pages
-from elmokit.report.pages import write_report
+from elmokit.report.pages import shown_runs, write_report
 from elmokit.report.run_history import RunHistory, read_history
 from elmokit.runs.logged_runs import read_runs, write_runs
 from paper.plan import NO_ELMO
@@ -158,10 +158,7 @@ LINE = json.dumps(trained(500_000, 9.0))
         (f"{LINE}\n", "run has logged 1 training lines"),
         (f'{LINE}\n{{"step": 1}}\n', "line 2: field step: is 1, after step 500"),
         (f'{LINE}\n{{"step": 600}}\n', "line 2: field losses: is missing, and so is heldout"),
-        (
-            LINE.replace('"num_tokens": 500000', '"num_tokens": null'),
-            "line 1: field num_tokens: is null; expected",
-        ),
+        (LINE.replace('"num_tokens": 500000', '"num_tokens": null'), "line 1: field num_tokens: is null; expected"),
         ('{"step": 1, "losses": 3}', "line 1: field losses: is a number; expected a list"),
         (
             '{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}',
@@ -246,10 +243,54 @@ def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys:
     assert names == ["training-curve.svg", "training.md", "tasks.md"]
 
 
-def test_pages_go_into_a_folder(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_pages_go_into_a_folder(run: Path, tmp_path: Path):
     (tmp_path / "file").write_text("mine")
     for folder in (tmp_path / "file", tmp_path / "file" / "docs"):
-        assert main(["report", str(run), "-o", str(folder)]) == 2
-        error = f"elmokit: error: {folder}: {tmp_path / 'file'} is not a folder; choose another output folder\n"
-        assert capsys.readouterr().err == error
+        with pytest.raises(NotADirectoryError, match=rf"{folder}: {tmp_path}/file is not a folder; choose another"):
+            write_report([run], folder)
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def short_run(folder: Path, *, num_lines: int) -> Path:
+    return make_run(folder, *(trained(*one) for one in TRAINED[:num_lines]))
+
+
+def test_what_cannot_be_shown_is_left_out_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    long, short = short_run(tmp_path / "long", num_lines=3), short_run(tmp_path / "short", num_lines=1)
+    assert main(["report", str(long), str(short), str(tmp_path / "none"), "-o", str(tmp_path / "page")]) == 0
+    warned = capsys.readouterr().err
+    assert "warning: left out: " in warned and "short has logged 1 training lines, and a curve needs 2" in warned
+    assert f"left out: no run {tmp_path / 'none'}" in warned
+    page = (tmp_path / "page" / "training.md").read_text()
+    assert "long" in page and "| short" not in page
+
+
+def test_nothing_to_show_is_an_error(tmp_path: Path):
+    with pytest.raises(ValueError, match="short has logged 1 training lines"):
+        shown_runs([short_run(tmp_path / "short", num_lines=1)])
+    with pytest.raises(FileNotFoundError, match="no run"):
+        shown_runs([tmp_path / "none", tmp_path / "short"])
+
+
+def test_a_young_run_and_notes_in_a_folder_do_not_hide_the_others(tmp_path: Path):
+    long, young = (
+        short_run(tmp_path / "runs" / "long", num_lines=3),
+        short_run(tmp_path / "runs" / "young", num_lines=1),
+    )
+    for folder in (young, tmp_path / "runs"):
+        (folder / "README.md").write_text("# not JSON")
+    shown, left_out = shown_runs([long, young])
+    assert shown == [long] and "young has logged 1 training lines" in left_out[0]
+    assert shown_runs([tmp_path / "runs"])[0] == [long]
+    (young / "metrics.jsonl").write_text("no JSON\n{}\n")
+    shown, left_out = shown_runs([tmp_path / "runs"])
+    assert shown == [long] and "metrics.jsonl, line 1" in left_out[0]
+
+
+def test_names_of_runs_are_as_they_are_in_the_figure(tmp_path: Path):
+    names = ["_draft", r"a$\foo$", "a|b <&>"]
+    write_report([short_run(tmp_path / name, num_lines=3) for name in names], tmp_path / "page")
+    picture = (tmp_path / "page" / "training-curve.svg").read_text(encoding="utf-8")
+    assert "_draft: training" in picture and r"a$\foo$: training" in picture
+    assert "a|b &lt;&amp;&gt;: training" in picture
+    assert "| a\\|b \\<&\\> |" in (tmp_path / "page" / "training.md").read_text(encoding="utf-8")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from elmokit.analysis.neighbours import most_frequent_words
 from elmokit.files.lines import read_lines
 from elmokit.system.messages import first_token
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.corpora.cells import whole_number
+from elmokit.text.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
@@ -73,6 +75,13 @@ def language_of(vocabulary: Vocabulary | None) -> Language:
     frequent = [] if vocabulary is None else most_frequent_words(vocabulary, number=NUM_FREQUENT)
     num_korean = sum(any("가" <= character <= "힣" for character in token) for token in frequent)
     return "ko" if 2 * num_korean > len(frequent) else "en"
+
+
+def most_frequent_words(vocabulary: Vocabulary, *, number: int = 5000) -> list[str]:
+    """The first tokens with a letter in a vocabulary, which is sorted by frequency."""
+    specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+    words = (token for token in vocabulary.tokens if token not in specials and any(map(str.isalpha, token)))
+    return list(islice(words, number))
 
 
 def words_of(occurrences: list[Occurrence]) -> list[str]:

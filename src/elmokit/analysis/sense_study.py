@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from elmokit.analysis.neighbours import Contexts, StaticWords, most_frequent_words
-from elmokit.analysis.polysemes import members_of, senses_of, words_of
+from elmokit.analysis.polysemes import members_of, most_frequent_words, senses_of, words_of
 from elmokit.analysis.polysemy import cosines, measure_senses, occurrence_vectors
+from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.elmo.nearest import NearOccurrence, nearest_occurrences
+from elmokit.model.token_cache import TokenCache
 
 if TYPE_CHECKING:
     from elmokit.analysis.homonyms import Recorded
-    from elmokit.analysis.neighbours import Context, Word
     from elmokit.analysis.polysemes import Language, Occurrence
     from elmokit.analysis.polysemy import SenseRates
     from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Array
+    from elmokit.model.bilm import BiLM
 
 Floats = NDArray[np.float64]
 
@@ -51,8 +56,16 @@ class Nearest:
 
     occurrence: int
     """Index in the list of occurrences."""
-    same_word: list[Context]
-    other_words: list[Context]
+    same_word: list[NearOccurrence]
+    other_words: list[NearOccurrence]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word without context, and its cosine with the query."""
+
+    token: str
+    cosine: float
 
 
 @dataclass(frozen=True)
@@ -112,7 +125,16 @@ def study_senses(
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     encoded = elmo.encode(sentences, layers="all")
     targets = occurrence_vectors(encoded, occurrences)[-1]
-    contexts = Contexts([array[-1] for array in encoded], sentences)
+    top = {tuple(sentence): array[-1] for sentence, array in zip(sentences, encoded, strict=True)}
+
+    def encode(wanted: list[list[str]]) -> list[Array]:
+        return [top[tuple(sentence)] for sentence in wanted]
+
+    def nearest(number: int) -> Nearest:
+        of = encode, sentences[number], occurrences[number].index, sentences
+        same = nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="same word")
+        return Nearest(number, same, nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="other words"))
+
     words = words_of(occurrences)
     if elmo.vocabulary is None:
         candidates = sorted({token for sentence in sentences for token in sentence})
@@ -126,7 +148,7 @@ def study_senses(
         occurrences=occurrences,
         measured=measure_senses(encoded, occurrences),
         planes=[_plane(word, occurrences, targets) for word in words],
-        close_ups=[_close_up(word, occurrences, targets, contexts, static) for word in words[:NUM_CLOSE_UPS]],
+        close_ups=[_close_up(word, occurrences, targets, nearest, static) for word in words[:NUM_CLOSE_UPS]],
         language=language,
         recorded=recorded,
     )
@@ -139,7 +161,11 @@ def _plane(word: str, occurrences: list[Occurrence], targets: Floats) -> Plane:
 
 
 def _close_up(
-    word: str, occurrences: list[Occurrence], targets: Floats, contexts: Contexts, static: StaticWords
+    word: str,
+    occurrences: list[Occurrence],
+    targets: Floats,
+    nearest: Callable[[int], Nearest],
+    static: StaticWords,
 ) -> CloseUp:
     senses = senses_of(word, occurrences)
     members = members_of(word, occurrences)
@@ -152,18 +178,30 @@ def _close_up(
         shown=shown,
         labels=[f"{sense} {n}" for sense, group in zip(senses, first, strict=True) for n in range(1, len(group) + 1)],
         cosines=cosines(targets[shown]),
-        nearest=[_nearest(group[0], occurrences, contexts) for group in by_sense],
+        nearest=[nearest(group[0]) for group in by_sense],
         static=static.nearest(word, number=NUM_STATIC_NEIGHBOURS),
     )
 
 
-def _nearest(occurrence: int, occurrences: list[Occurrence], contexts: Contexts) -> Nearest:
-    index = occurrences[occurrence].index
-    return Nearest(
-        occurrence,
-        same_word=contexts.nearest(occurrence, index, among="same word", number=NUM_NEIGHBOURS),
-        other_words=contexts.nearest(occurrence, index, among="other words", number=NUM_NEIGHBOURS),
-    )
+class StaticWords:
+    """Words with their token representations (layer 0 of the biLM), which do not depend on context."""
+
+    def __init__(self, bilm: BiLM, tokens: Sequence[str]) -> None:
+        self.tokens = list(tokens)
+        self._encode_tokens = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
+        self._unit = self._vectors(self.tokens)
+
+    def nearest(self, token: str, *, number: int = 5) -> list[Word]:
+        """The nearest words except the token itself, nearest first."""
+        nearness = self._unit @ self._vectors([token])[0]
+        order = np.argsort(-nearness, kind="stable")
+        best = [row for row in map(int, order[: number + 1]) if self.tokens[row] != token][:number]
+        return [Word(self.tokens[row], float(nearness[row])) for row in best]
+
+    @torch.no_grad()
+    def _vectors(self, tokens: list[str]) -> Floats:
+        vectors, rows = self._encode_tokens.distinct([tokens])
+        return unit_vectors(vectors[rows].cpu().double().numpy())
 
 
 def principal_plane(vectors: Floats) -> tuple[Floats, float]:

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from elmokit.files.atomic import atomic_write, temporary_folder
 from elmokit.report.run_history import read_history
-from elmokit.report.shown_runs import shown_runs
 from elmokit.report.tasks_page import tasks_page
-from elmokit.report.training_curve import training_curve
+from elmokit.report.training_curve import check_is_long_enough, training_curve
 from elmokit.report.training_page import NO_PICTURE, training_page
-from elmokit.runs.logged_runs import LoggedRun, read_runs
+from elmokit.runs.logged_runs import RUNS_NAME, LoggedRun, has_runs, is_run_folder, read_runs
 from elmokit.tasks.task_runs import is_task_run, read_task_run
 
 CURVE_NAME = "training-curve.svg"
@@ -42,6 +41,44 @@ def write_report(paths: Sequence[Path], folder: Path) -> list[Path]:
     if tasks := [read_task_run(run) for run in runs if is_task_run(run)]:
         files[TASKS_NAME] = tasks_page(tasks, command=command).encode()
     return write_pages(files, folder)
+
+
+def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """The paths that can be shown, and a sentence about each of the others.
+
+    A folder of runs of which some cannot be shown becomes the others. Raises the error of the first path if nothing is
+    left.
+    """
+    shown: list[Path] = []
+    problems: list[ValueError | FileNotFoundError] = []
+    for path in paths:
+        parts = [path]
+        if _problem(path) is not None and path.is_dir() and not is_run_folder(path) and has_runs(path):
+            runs = [child for child in sorted(path.iterdir()) if child.name == RUNS_NAME or is_run_folder(child)]
+            parts = runs or [path]  # notes and figures are not looked into
+        for part in parts:
+            problem = _problem(part)
+            if problem is None:
+                shown.append(part)
+            else:
+                problems.append(problem)
+    if problems and not shown:
+        raise problems[0]
+    return shown, [f"left out: {problem}" for problem in problems]
+
+
+def _problem(path: Path) -> ValueError | FileNotFoundError | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the report itself warns of incomplete lines
+            for run in read_runs([path]):
+                if is_task_run(run):
+                    read_task_run(run)
+                else:
+                    check_is_long_enough(read_history(run))
+    except (ValueError, FileNotFoundError) as problem:
+        return problem
+    return None
 
 
 def check_folder(folder: Path) -> None:

@@ -95,10 +95,7 @@ def _losses(line: Fields) -> LoggedLosses:
     if len(losses) not in (1, 2):
         raise line.error("losses", f"has {len(losses)} numbers; expected one for each direction")
     return LoggedLosses(
-        step=line.integer("step"),
-        num_tokens=line.integer("num_tokens"),
-        seconds=line.number("seconds"),
-        losses=losses,
+        step=line.integer("step"), num_tokens=line.integer("num_tokens"), seconds=line.number("seconds"), losses=losses
     )
 
 

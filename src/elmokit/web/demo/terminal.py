@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elmokit.analysis.homonyms import Recorded
-    from elmokit.analysis.neighbours import Context
     from elmokit.analysis.polysemes import Occurrence
     from elmokit.analysis.polysemy import Rate
     from elmokit.analysis.sense_study import CloseUp, SenseStudy
+    from elmokit.elmo.nearest import NearOccurrence
 
 WIDTH = 80
 
@@ -125,10 +125,12 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     yield f"  static vector: {neighbours}"
 
 
-def _describe_context(context: Context, occurrence: Occurrence) -> str:
+def _describe_context(context: NearOccurrence, occurrence: Occurrence) -> str:
     """A token of a listed sentence; the sense that is listed is of one token of it."""
     sense = occurrence.sense if context.index == occurrence.index else ""
-    return f"    {context.cosine:.2f}  {_padded(snippet(occurrence.tokens, context.index, 50), 51)} {sense}".rstrip()
+    return (
+        f"    {context.similarity:.2f}  {_padded(snippet(occurrence.tokens, context.index, 50), 51)} {sense}".rstrip()
+    )
 
 
 def _describe_words(study: SenseStudy) -> Iterator[str]:
