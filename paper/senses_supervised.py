@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from elmokit.integrations.word_vectors import open_static
+from elmokit.integrations.embed_with import open_static
 from elmokit.metrics.statistics import Statistic
 from paper.comparators.ims import TrainedIMS, train_ims
 from paper.comparators.sense_tagger import SenseTagger, train_sense_tagger

@@ -74,11 +74,9 @@ def test_a_module_with_their_state_gives_their_vectors():
     assert output["mask"].dtype == torch.bool
     assert output["mask"].sum(dim=1).tolist() == [len(sentence) for sentence in SENTENCES]
 
-
-def test_a_token_embedder_with_their_state_gives_their_vectors():
     embedder = ElmoTokenEmbedder(*PAIR, dropout=0.0)
     embedder.load_state_dict(state_of("elmo_token_embedder.state_dict.th"))
-    assert_close(embedder(batch_to_ids(SENTENCES)), expected("modules.expected.npz")["token_embedder"])
+    assert_close(embedder(batch_to_ids(SENTENCES)), theirs["token_embedder"])
     assert embedder.get_output_dim() == 12
 
 
@@ -165,10 +163,7 @@ def test_a_token_embedder_can_forget_its_state():
 def test_character_ids_are_those_of_bilm_tf_and_zero_at_padding():
     ids = batch_to_ids([["밥"], ["a", "b"]])
     assert ids.shape == (2, 2, 50) and ids.dtype == torch.int64
-    assert ids[0, 0, :6].tolist() == [259, 236, 177, 166, 260, 261]
-    assert not ids[0, 1].any()
-    with pytest.raises(ValueError, match="sentence 1 is the string 'two'; expected a list of tokens"):
-        batch_to_ids([["one"], "two"])
+    assert ids[0, 0, :6].tolist() == [259, 236, 177, 166, 260, 261] and not ids[0, 1].any()
 
 
 def test_boundaries_can_be_kept_also_those_of_a_blank_sentence_alone():
@@ -239,21 +234,15 @@ def test_words_are_cut_at_the_number_of_characters_of_the_model():
 
 
 def test_the_cache_is_computed_in_blocks(monkeypatch: pytest.MonkeyPatch):
-    bilm = random_bilm()
-    words = [f"word{number}" for number in range(2500)]
-    whole = Elmo(None, None, 1, module=bilm, vocab_to_cache=words[:500]).state_dict()
-    sizes: list[int] = []
+    bilm, words = random_bilm(), ["<pad>", "a", "b", "c", "d"]
+    whole, in_blocks = Elmo(None, None, 1, module=bilm, vocab_to_cache=words), list[int]()
     encode = bilm.encode_tokens
-
-    def encode_block(ids: Tensor) -> Tensor:
-        sizes.append(len(ids))
-        return encode(ids)
-
-    monkeypatch.setattr(bilm, "encode_tokens", encode_block)
-    in_blocks = Elmo(None, None, 1, module=bilm, vocab_to_cache=words).state_dict()
-    assert sizes == [1024, 1024, 452]
+    monkeypatch.setattr(bilm, "encode_tokens", lambda ids: in_blocks.append(len(ids)) or encode(ids))
+    monkeypatch.setattr("elmokit.integrations.allennlp_bilm._BLOCK", 2)
+    cached = Elmo(None, None, 1, module=bilm, vocab_to_cache=words)
+    assert in_blocks == [2, 2, 1]
     name = "_elmo_lstm._word_embedding.weight"
-    assert_close(in_blocks[name][:500], whole[name])
+    assert_close(cached.state_dict()[name], whole.state_dict()[name])
 
 
 def test_the_cache_of_their_state_dict_is_read_and_a_state_dict_can_keep_its_gradients():
@@ -331,17 +320,13 @@ def test_copies_and_pickles_give_the_same_vectors():
         assert other.state_dict().keys() == elmo.state_dict().keys()
 
 
-@pytest.mark.parametrize("requires_grad", [False, True])
-def test_the_bilm_is_trained_only_if_that_is_asked_for(requires_grad: bool):
-    elmo = Elmo(*PAIR, 1, requires_grad=requires_grad)
-    elmo(batch_to_ids([["a", "b"]]))["elmo_representations"][0].sum().backward()
-    trained = {name for name, parameter in elmo.named_parameters() if parameter.grad is not None}
-    assert {"scalar_mix_0.gamma", "scalar_mix_0.scalar_parameters.2"} <= trained
-    assert any(name.startswith("_elmo_lstm") for name in trained) == requires_grad
-
-
 @pytest.mark.parametrize("trained", [False, True])
-def test_a_module_is_trained_as_its_parameters_say(trained: bool):
+def test_the_bilm_is_trained_only_if_that_is_asked_for_and_a_module_as_its_parameters_say(trained: bool):
+    elmo = Elmo(*PAIR, 1, requires_grad=trained)
+    elmo(batch_to_ids([["a", "b"]]))["elmo_representations"][0].sum().backward()
+    with_gradients = {name for name, parameter in elmo.named_parameters() if parameter.grad is not None}
+    assert {"scalar_mix_0.gamma", "scalar_mix_0.scalar_parameters.2"} <= with_gradients
+    assert any(name.startswith("_elmo_lstm") for name in with_gradients) == trained
     bilm = random_bilm().requires_grad_(trained)
     Elmo(None, None, 1, requires_grad=not trained, module=bilm)
     assert all(parameter.requires_grad == trained for parameter in bilm.parameters())
@@ -355,7 +340,7 @@ def test_a_tagger_on_it_learns_four_sentences_by_heart():
     score = nn.Linear(elmo.get_output_dim(), 3)
     optimizer = torch.optim.Adam([*elmo.parameters(), *score.parameters()], lr=0.1)
     ids = batch_to_ids(sentences)
-    for _ in range(100):
+    for _ in range(40):
         output = elmo(ids)
         scores = score(output["elmo_representations"][0])[output["mask"]]
         optimizer.zero_grad()
@@ -369,22 +354,18 @@ def test_a_bundled_model_takes_the_place_of_the_pair_and_dropout_is_applied_in_t
     ids = batch_to_ids([["a", "b"]])
     assert (elmo(ids)["elmo_representations"][0] == 0).any()
     assert not (elmo.eval()(ids)["elmo_representations"][0] == 0).any()
-    elmo = Elmo("small-en", None, 1)
-    assert elmo(batch_to_ids([["Hello", "."]]))["elmo_representations"][0].shape == (1, 2, 512)
+    assert Elmo("small-en", None, 1).get_output_dim() == 512
 
 
 def test_what_cannot_work_is_refused_with_what_to_do():
-    with pytest.raises(ValueError, match="https://.* is a URL, which elmokit does not download"):
-        Elmo("https://example.org/options.json", "weights.hdf5", 1)
-    with pytest.raises(ValueError, match="no options_file was given; pass 'original', the name of the model"):
-        ElmoTokenEmbedder()
-    with pytest.raises(ValueError, match="a module and files were given"):
-        Elmo("small-en", None, 1, module=random_bilm())
-    with pytest.raises(ValueError, match="module is of type Linear; expected a BiLM, such as elmokit"):
-        Elmo(None, None, 1, module=nn.Linear(2, 2))  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="got the string 'the cat'; expected a list of sentences"):
-        batch_to_ids("the cat")
-    with pytest.raises(ValueError, match=r"scalar_mix_parameters are \[1.0\]; the model has 3 layers"):
-        Elmo("small-en", None, 1, scalar_mix_parameters=[1.0])
-    with pytest.raises(ValueError, match="looks its words up in dictionaries"):
-        Elmo(FIXTURES / "formats/checkpoints/word", None, 1)
+    for call, message in (
+        (lambda: Elmo("https://a.org/o.json", "w.hdf5", 1), "https://.* is a URL, which elmokit does not download"),
+        (lambda: ElmoTokenEmbedder(), "no options_file was given; pass 'original', the name of the model"),
+        (lambda: Elmo("small-en", None, 1, module=random_bilm()), "a module and files were given"),
+        (lambda: Elmo(None, None, 1, module=nn.Linear(2, 2)), "module is of type Linear; expected a BiLM, such as"),
+        (lambda: batch_to_ids("the cat"), "got the string 'the cat'; expected a list of sentences"),
+        (lambda: Elmo(*PAIR, 1, scalar_mix_parameters=[1.0]), r"parameters are \[1.0\]; the model has 3 layers"),
+        (lambda: Elmo(FIXTURES / "formats/checkpoints/word", None, 1), "looks its words up in dictionaries"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()

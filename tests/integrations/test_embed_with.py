@@ -61,19 +61,3 @@ def test_the_command_is_the_function(glove: Path, text: Path, tmp_path: Path, ca
     assert main(["embed", str(text), "-o", str(out), "--with", f"static:{glove}", "--tokenize"]) == 0
     assert "1 line, 3 tokens" in capsys.readouterr().out
     np.testing.assert_array_equal(load_vectors(out)[0], [[[1, 2], [3, 4], [0, 1]]])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--with", "static"], "--with static: expected SYSTEM:MODEL"),
-        (["--with", "statik:x"], "no system 'statik'; did you mean static?"),
-        (["--with", "static:x", "--layers", "top"], "--layers cannot be combined with --with"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(
-    text: Path, tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-):
-    assert main(["embed", str(text), "-o", str(tmp_path / "out.npy"), *arguments]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out.npy").exists()

@@ -81,10 +81,8 @@ def test_it_gives_the_pooled_vectors_of_encode(folder: Path, layers: Any, poolin
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_by_default_it_gives_what_encode_gives_of_texts_lists_of_tokens_or_an_array(folder: Path, fitted: Any):
-    np.testing.assert_allclose(
-        fitted.transform(TEXTS), Elmo(folder, device="cpu").encode(TEXTS, pooling="mean"), atol=1e-6
-    )
+def test_by_default_it_gives_what_encode_gives_of_texts_lists_of_tokens_or_an_array(fitted: Any):
+    np.testing.assert_allclose(fitted.transform(TEXTS), fitted.elmo_.encode(TEXTS, pooling="mean"), atol=1e-6)
     from_tokens = fitted.transform([["A", "good", "film", "."], []])
     np.testing.assert_allclose(from_tokens[0], fitted.transform(np.array(TEXTS))[0], atol=1e-6)
     assert not from_tokens[1].any()
@@ -118,15 +116,15 @@ def test_pickles_need_no_files(fitted: Any, tmp_path: Path):
 
 
 def test_what_is_no_collection_of_texts_is_refused(fitted: Any):
-    with pytest.raises(ValueError, match="expected texts, or lists of tokens, got the string 'A good film.'"):
-        fitted.transform("A good film.")
-    with pytest.raises(ValueError, match="sentence 1 is None"):
-        fitted.transform(["A good film.", None])
-    with pytest.raises(ValueError, match="layers is 'all' and pooling 'mean'; expected 'top', 'average', the"):
-        ElmoVectorizer(layers="all").fit(TEXTS)
-    with pytest.raises(ValueError, match="pooling 'sum'; expected"):
-        ElmoVectorizer(pooling="sum").fit(TEXTS)  # type: ignore[arg-type]
+    for texts, said in (
+        ("A good film.", "expected texts, or lists of tokens, got the string 'A good film.'"),
+        (["A good film.", None], "sentence 1 is None"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            fitted.transform(texts)
     for settings, said in (
+        ({"layers": "all"}, "layers is 'all' and pooling 'mean'; expected 'top', 'average', the"),
+        ({"pooling": "sum"}, "pooling 'sum'; expected"),
         ({"layers": "botom"}, "layers is 'botom'; expected 'average', "),
         ({"layers": 9}, r"layers is 9; this model has layers 0 .* to 2 \(top\)"),
         ({"batch_size": 0}, "batch_size is 0; expected a whole number"),

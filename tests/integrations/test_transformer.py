@@ -76,18 +76,15 @@ def test_weights_of_16_bits_are_computed_with_as_float32(folder: Path, tmp_path:
     assert half.fingerprint() == whole.fingerprint()
 
 
-def test_a_sentence_that_is_too_long_is_read_in_parts(folder: Path):
+def test_a_sentence_that_is_too_long_is_read_in_parts_and_a_word_without_pieces_is_zero(folder: Path):
     layers = HF_FIRST.open(str(folder), None)
+    array = unpadded(layers, [["the", "\x01", "cat"]])[0]
+    assert not array[:, 1].any()
+    np.testing.assert_allclose(array[:, [0, 2]], states(folder, ["the", "cat"])[:, [1, 2]], atol=1e-6)
     long = ["cat", "the", "unbelievable", "sat", "the", "unbelievable", "sat"]  # 7 pieces, then 4
     both = unpadded(layers, [long])[0]
     np.testing.assert_allclose(both[:, :5], unpadded(layers, [long[:5]])[0], atol=1e-6)
     np.testing.assert_allclose(both[:, 5:], unpadded(layers, [long[5:]])[0], atol=1e-6)
-
-
-def test_a_word_without_pieces_is_zero(folder: Path):
-    array = unpadded(HF_FIRST.open(str(folder), None), [["the", "\x01", "cat"]])[0]
-    assert not array[:, 1].any()
-    np.testing.assert_allclose(array[:, [0, 2]], states(folder, ["the", "cat"])[:, [1, 2]], atol=1e-6)
 
 
 def test_a_word_with_too_many_pieces_a_folder_without_a_model_and_a_missing_package_are_refused(

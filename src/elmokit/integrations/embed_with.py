@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from elmokit.files.atomic import check_is_not_input, check_output
 from elmokit.files.lines import shown_name, split_tokens
+from elmokit.integrations.encoder import Comparator, SystemLayers
+from elmokit.integrations.fasttext import looks_like_fasttext, read_fasttext
 from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
-from elmokit.integrations.word_vectors import STATIC
 from elmokit.system.batches import batched
 from elmokit.system.messages import find_named
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import warn_caller
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
+from elmokit.vectors.file_vector_source import WordVectorSource
 from elmokit.vectors.jobs.embed_file import EmbeddedFile
 from elmokit.vectors.npy import save_vectors
 
 if TYPE_CHECKING:
-    import numpy as np
     from jaxtyping import Float32
 
-    from elmokit.integrations.encoder import Comparator
     from elmokit.model.vector_source import VectorSource
 
 SENTENCES_PER_BATCH = 256
 TOKENS_PER_BATCH = 8192
 """With which a batch is full before it has its sentences."""
-
-
-SYSTEMS: dict[str, Comparator] = {system.name: system for system in (STATIC, HF_FIRST, HF_MEAN)}
 
 
 def embed_with(
@@ -109,3 +108,33 @@ def _encoded(
             f"{num_tokens - num_found:,} of {num_tokens:,} tokens have no vector in {model}, and got zeros; is it of "
             "this language, and are both spelt in Unicode NFC?"
         )
+
+
+def open_static(model: str, word_vectors: Path | None = None) -> VectorSource:
+    """One layer of word vectors, from a file that is recognised by its contents.
+
+    Words that a text or word2vec file lacks are looked up in lower case and otherwise zero; those that fastText's
+    `.bin` lacks are made of their character n-grams. Raises OSError, and ValueError for a file of another kind.
+    """
+    del word_vectors
+    path = Path(model)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file; expected word vectors")
+    return _open_fasttext(path) if looks_like_fasttext(path) else WordVectorSource(path)
+
+
+def _open_fasttext(path: Path) -> SystemLayers:
+    model = read_fasttext(path)
+    known: dict[str, Float32[np.ndarray, " D"]] = {}
+
+    def encode(sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
+        for word in {word for sentence in sentences for word in sentence} - known.keys():
+            known[word] = model.vector(word)
+        empty = np.zeros((0, model.dim), np.float32)
+        return [np.stack([known[word] for word in each])[None] if each else empty[None] for each in sentences]
+
+    return SystemLayers(encode, num_layers=1, dim=model.dim, files=[path], settings="fasttext")
+
+
+STATIC = Comparator(name="static", opens="a file of word2vec, GloVe or fastText (.vec or .bin)", open=open_static)
+SYSTEMS: dict[str, Comparator] = {system.name: system for system in (STATIC, HF_FIRST, HF_MEAN)}

@@ -148,9 +148,7 @@ def _read_dictionary(path: Path, content: mmap.mmap) -> tuple[dict[str, int], in
     smallest = num_entries * (1 + _AFTER_WORD.size)
     if min(num_words, num_labels) < 0 or num_entries != num_words + num_labels or smallest > len(content) - at:
         raise FormatError(
-            path,
-            f"has {num_entries:,} entries, {num_words:,} words and {num_labels:,} labels",
-            part=part,
+            path, f"has {num_entries:,} entries, {num_words:,} words and {num_labels:,} labels", part=part
         )
     rows: dict[str, int] = {}
     for number in range(num_entries):

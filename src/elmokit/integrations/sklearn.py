@@ -27,11 +27,7 @@ _validation: Any = require(
 )
 
 
-class ElmoVectorizer(
-    _base.ClassNamePrefixFeaturesOutMixin,
-    _base.TransformerMixin,
-    _base.BaseEstimator,
-):
+class ElmoVectorizer(_base.ClassNamePrefixFeaturesOutMixin, _base.TransformerMixin, _base.BaseEstimator):
     """Texts, or lists of tokens, -> an array (N,2D) with the pooled vectors of the tokens of each.
 
     model: an `Elmo`, the name of a bundled model, or what `Elmo.from_pretrained` opens.
