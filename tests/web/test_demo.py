@@ -48,8 +48,6 @@ def short_list(monkeypatch: pytest.MonkeyPatch):
 class Page(HTMLParser):
     """Every tag with its attributes, and whether the tags are closed in the order in which they were opened."""
 
-    VOID = ("meta", "rect", "path", "circle")
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
@@ -59,7 +57,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
-        if tag not in ("meta",):
+        if tag != "meta":
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -85,15 +83,6 @@ def test_writes_a_page_prints_the_results_and_ends_with_python_to_copy(model: st
     command = f"elmokit explore --model {shlex.quote(model)}"
     assert command in shown
     assert f"<code>{html.escape(command)}</code></pre>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("short_list")
-def test_a_model_in_this_folder_is_called_as_the_folder_is(model: str, tmp_path: Path, monkeypatch):
-    monkeypatch.chdir(model)
-    output = io.StringIO()
-    demo.run(tmp_path / "demo.html", model=".", output=output)
-    assert output.getvalue().startswith("elmokit demo: random, ")
-    assert "Here the model <b>random</b>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
 
 
 def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: SenseStudy):
@@ -185,9 +174,8 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
     assert [vectors.shape for vectors in names["vectors"]] == [(4, 12), (5, 12)]
     page = Page(text)
     assert page.open == []
-    assert (
-        any(tag == "pre" and values.get("lang") == "ko" for tag, values in page.tags) and "눈이: eye or snow?" in text
-    )
+    assert any(tag == "pre" and values.get("lang") == "ko" for tag, values in page.tags)
+    assert "눈이: eye or snow?" in text
 
 
 def test_korean_columns_are_aligned_within_the_width(korean: Path):
@@ -226,14 +214,10 @@ def test_colours_only_on_a_terminal_that_wants_them(study: SenseStudy, monkeypat
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    assert terminal.shows_colours(Terminal()) and not terminal.shows_colours(io.StringIO())
-    monkeypatch.setenv("TERM", "dumb")
-    assert not terminal.shows_colours(Terminal())
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not terminal.shows_colours(Terminal())
+    for term, no_color, shows in (("xterm-256color", "", True), ("dumb", "", False), ("xterm-256color", "1", False)):
+        monkeypatch.setenv("TERM", term)
+        monkeypatch.setenv("NO_COLOR", no_color)
+        assert bool(terminal.shows_colours(Terminal())) == shows and not terminal.shows_colours(io.StringIO())
     coloured = list(terminal.summarise(study, colours=True))
     plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
     assert plain == list(terminal.summarise(study, colours=False))
@@ -246,37 +230,26 @@ def test_shades_are_spread_over_the_cosines_and_snippets_have_as_many_korean_wor
     assert terminal.shades(cosines * 0 + 1, number=4) == [[0, 0, 0]] * 3
     assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 11) == "하얀 [눈이]"
     assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 16) == "하얀 [눈이] 온다"
+    for width, expected in ((3, "[c]"), (7, "b [c] d"), (9, "a b [c] d"), (99, "a b [c] d e f g")):
+        assert terminal.snippet(list("abcdefg"), 2, width) == expected
 
 
-@pytest.mark.parametrize(
-    ("width", "expected"),
-    [(3, "[c]"), (7, "b [c] d"), (9, "a b [c] d"), (99, "a b [c] d e f g")],
-)
-def test_a_snippet_grows_on_both_sides_while_there_is_room(width: int, expected: str):
-    assert terminal.snippet(list("abcdefg"), 2, width) == expected
-
-
-def test_the_page_needs_nothing_from_elsewhere(study: SenseStudy):
+def test_the_page_has_the_picture_and_what_the_terminal_shows_and_needs_nothing_from_elsewhere(study: SenseStudy):
     text = demo.page(study, code="from elmokit import Elmo", explore="elmokit explore")
     page = Page(text)
     assert page.open == []
-    tags = {tag for tag, _ in page.tags}
-    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
-    attributes = {name for _, values in page.tags for name in values}
-    assert not {name for name in attributes if name.startswith("on")} and not attributes & {"src", "href", "style"}
-    assert "url(" not in text and "@import" not in text
-    assert set(re.findall(r"https?://[^\"]*", text)) == {"http://www.w3.org/2000/svg"}
-
-
-def test_the_page_has_the_picture_and_what_the_terminal_shows(study: SenseStudy):
-    text = demo.page(study, code="", explore="elmokit explore")
-    page = Page(text)
     (picture,) = [values for tag, values in page.tags if tag == "svg"]
     assert picture["role"] == "img" and picture["aria-label"]
     assert sense_picture(study) in text and "prefers-color-scheme: dark" in text
     assert "".join(f"{line}\n" for line in terminal.describe(study)) in html.unescape(text)
     assert ("html", {"lang": "en"}) in page.tags
     assert any(values.get("name") == "viewport" for tag, values in page.tags if tag == "meta")
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    attributes = {name for _, values in page.tags for name in values}
+    assert not {name for name in attributes if name.startswith("on")} and not attributes & {"src", "href", "style"}
+    assert "url(" not in text and "@import" not in text
+    assert set(re.findall(r"https?://[^\"]*", text)) == {"http://www.w3.org/2000/svg"}
 
 
 def test_text_is_escaped_in_the_page_and_in_the_picture():
@@ -297,8 +270,9 @@ def test_text_is_escaped_in_the_page_and_in_the_picture():
         template_environment("elmokit.web.demo").from_string("{{ word }}").render()
 
 
-def test_the_picture_needs_no_other_file(study: SenseStudy, model: str, tmp_path: Path):
-    demo.write_picture(tmp_path / "demo.svg", model=model)
+def test_the_picture_needs_no_other_file(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(model)
+    demo.write_picture(tmp_path / "demo.svg", model=".")
     text = (tmp_path / "demo.svg").read_text()
     root = ElementTree.fromstring(text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and root.get("role") == "img"
@@ -306,6 +280,7 @@ def test_the_picture_needs_no_other_file(study: SenseStudy, model: str, tmp_path
     assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
     marks = [element for element in root.iter() if element.get("class", "").startswith("mark")]
     assert len(marks) == 5 * (16 + 2)  # the occurrences, and the legend
+    assert ">random: each mark is one sentence" in text  # the model is called as the folder is
 
 
 def test_without_the_bundled_model_or_a_folder_for_the_page_the_error_says_what_to_do(

@@ -18,13 +18,19 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.model.config import BiLMConfig
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.text.vocabulary import Vocabulary
+from elmokit.web.explore import corpus as explorer_corpus
 from elmokit.web.explore import planes as explorer_planes
-from elmokit.web.explore import rates as explorer_rates
 from elmokit.web.explore import site as explorer
-from elmokit.web.explore.corpus import quantised, read_corpus, write_corpus
+from elmokit.web.explore.corpus import (
+    RatedWord,
+    inner_products,
+    quantised,
+    rated_words,
+    read_corpus,
+    write_corpus,
+)
 from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.presets import LEARNT_MIXES, presets, read_learnt_mixes
-from elmokit.web.explore.rates import RatedWord, inner_products, rated_words
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
 from paper.figure2 import presets as presets_of_runs
@@ -112,32 +118,21 @@ def test_presets_are_those_of_the_runs_that_are_kept():
     assert presets_of_runs(sorted(EXPERIMENTS.glob("*/runs.jsonl"))) == read_learnt_mixes(kept)
 
 
-def test_files_with_labels_name_the_senses_of_tokens(tmp_path: Path):
-    labelled = tmp_path / "senses.tsv"
-    labelled.write_text("a bank of the river\t1\tslope\t4\twater\n\nno label here\n", encoding="utf-8")
-    corpus = read_corpus([labelled], "en")
-    first = len(corpus.occurrences)
-    assert corpus.sentences[first] == ["a", "bank", "of", "the", "river"]
-    assert corpus.senses()[first:] == [(first, 1, "slope"), (first, 4, "water")]
-
-
-def test_files_of_one_name_are_told_apart_and_tokens_are_split_at_spaces_only(tmp_path: Path):
+def test_files_with_labels_name_the_senses_of_tokens_in_nfc_that_are_split_at_spaces_only(tmp_path: Path):
     paths = [tmp_path / folder / "t.tsv" for folder in ("old", "new")]
     for path in paths:
         path.parent.mkdir()
-        path.write_text("We\u00a0sat on the bank .\t3\tslope\n")
+        lines = "We\u00a0sat by the bank\t3\tslope\t0\twe\n\n밤새 눈이 쌓였다 .\t1\tsnow\nno label here\n"
+        path.write_text(unicodedata.normalize("NFD", lines), encoding="utf-8")
     corpus = read_corpus(paths, "en")
-    assert [name for name, _ in corpus.sources] == list(map(str, paths))
-    number, index, label = corpus.labels[0]
-    assert (corpus.sentences[number][index], label) == ("bank", "slope")
-
-
-def test_tokens_of_files_are_in_nfc_and_labels_are_not_of_raw_text(tmp_path: Path):
-    path = tmp_path / "korean.tsv"
-    path.write_text(unicodedata.normalize("NFD", "밤새 눈이 쌓였다 .\t1\tsnow\n"), encoding="utf-8")
-    corpus = read_corpus([path], "ko")
-    assert corpus.sentences[-1] == ["밤새", "눈이", "쌓였다", "."]
-    assert corpus.labels == [(len(corpus.sentences) - 1, 1, "snow")]
+    first = len(corpus.occurrences)
+    assert corpus.sentences[first : first + 2] == [
+        ["We\u00a0sat", "by", "the", "bank"],
+        ["밤새", "눈이", "쌓였다", "."],
+    ]
+    senses = [(first, 3, "slope"), (first, 0, "we"), (first + 1, 1, "snow")]
+    assert corpus.senses()[first:] == [*senses, *((number + 3, index, sense) for number, index, sense in senses)]
+    assert corpus.sources == [(str(paths[0]), first), (str(paths[1]), first + 3)]  # which have one name
     (tmp_path / "senses.tsv").write_text("A bank.\t1\tslope\n", encoding="utf-8")
     with pytest.raises(ValueError, match="labels are of tokens; give text whose tokens are separated by spaces"):
         read_corpus([tmp_path / "senses.tsv"], "en", raw_text=True)
@@ -186,9 +181,9 @@ def test_rated_words_have_a_sense_twice_and_another_one(monkeypatch: pytest.Monk
     senses = dict(enumerate(["slope", "money", "slope", "plant", "plant", "water", "money"]))
     bank = RatedWord("bank", (0, 1, 2, 6), ("slope", "money", "slope", "money"))
     assert rated_words(senses, tokens) == [bank]
-    monkeypatch.setattr(explorer_rates, "MAX_OCCURRENCES", 2)
+    monkeypatch.setattr(explorer_corpus, "MAX_RATED_OCCURRENCES", 2)
     assert rated_words(senses, tokens) == [RatedWord("bank", (0, 1), ("slope", "money"))]
-    monkeypatch.setattr(explorer_rates, "MAX_IN_ALL", 1)
+    monkeypatch.setattr(explorer_corpus, "MAX_RATED", 1)
     assert rated_words(senses, tokens) == []
 
 
@@ -213,15 +208,10 @@ def test_the_rates_of_the_page_are_of_labels_in_files_if_there_are_any(model: Pa
     np.testing.assert_allclose(found[:, 0, 1], inner_products(tree[:, None])[:, 0, 0], rtol=1e-5)
 
 
-def test_refuses_what_it_cannot_show_and_models_that_look_words_up(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
-):
+def test_refuses_what_it_cannot_show_and_models_that_look_words_up(model: Path, tmp_path: Path, monkeypatch):
     (tmp_path / "empty.txt").write_text("\n\n")
-    assert (
-        main(["explore", "-o", str(tmp_path / "s"), "--model", str(model), "--corpus", str(tmp_path / "empty.txt")])
-        == 2
-    )
-    assert "empty.txt has no sentences; expected one per line" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="empty.txt has no sentences; expected one per line"):
+        write_site(tmp_path / "s", model=model, corpora=[tmp_path / "empty.txt"])
     with pytest.raises(ValueError, match="its name is not UTF-8; rename"):
         write_site(tmp_path / "s", model=model, corpora=[tmp_path / "caf\udce9.txt"])
     monkeypatch.setattr("elmokit.web.explore.corpus.MAX_TOKENS", 3)
@@ -241,26 +231,21 @@ def test_refuses_what_it_cannot_show_and_models_that_look_words_up(
         write_site(tmp_path / "site", model=FIXTURES / "formats" / "many_langs" / "char_word")
 
 
-def test_a_model_in_this_folder_is_called_as_the_folder_is(model: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.chdir(model)
-    page = write_site(tmp_path / "site", model=".")
-    assert "<title>elmokit: random</title>" in page.read_text(encoding="utf-8")
-
-
-def test_a_model_without_softmax_and_of_one_direction_is_shown_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_model_of_this_folder_without_softmax_and_of_one_direction_is_shown_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     config = BiLMConfig(filters=((1, 4),), character_dim=4, projection_dim=6, lstm_dim=6, bidirectional=False)
     Elmo(random_bilm(config), VOCABULARY).save(tmp_path / "model")
     site = tmp_path / "a site"
-    assert main(["explore", "-o", str(site), "--model", str(tmp_path / "model")]) == 0
+    monkeypatch.chdir(tmp_path / "model")
+    assert main(["explore", "-o", str(site), "--model", "."]) == 0
     assert json.loads((site / "softmax.json").read_text()) == []
     command = f"python -m http.server --directory '{site}'"
-    assert (
-        capsys.readouterr().out
-        == f"{site / 'index.html'}; browsers refuse it as a file, so serve its folder:\n{command}\n"
-    )
-    assert "this page was opened as a file" in (site / "index.html").read_text(
-        encoding="utf-8"
-    )  # until the script runs
+    said = f"{site / 'index.html'}; browsers refuse it as a file, so serve its folder:\n{command}\n"
+    assert capsys.readouterr().out == said
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert "this page was opened as a file" in page  # until the script runs
+    assert "<title>elmokit: model</title>" in page
 
 
 @pytest.fixture
@@ -281,7 +266,9 @@ def get(connection: http.client.HTTPConnection, path: str, **headers: str) -> ht
     return response
 
 
-def test_files_are_served_with_a_strict_policy_to_this_machine_only(served: http.client.HTTPConnection):
+def test_files_are_served_with_a_strict_policy_to_this_machine_only_and_impossible_names_are_not_found(
+    served: http.client.HTTPConnection, capsys: pytest.CaptureFixture[str]
+):
     page = get(served, "/")
     assert page.status == 200 and "default-src 'none'" in (page.getheader("Content-Security-Policy") or "")
     assert page.getheader("X-Content-Type-Options") == "nosniff"
@@ -289,11 +276,6 @@ def test_files_are_served_with_a_strict_policy_to_this_machine_only(served: http
     assert get(served, "/../../../etc/passwd").status == 404
     assert get(served, "/", Host="attacker.example").status == 403
     assert get(served, "/", Host="localhost:80").status == 200
-
-
-def test_names_that_no_file_can_have_are_not_found(
-    served: http.client.HTTPConnection, capsys: pytest.CaptureFixture[str]
-):
     for name in ("%00", "scripts/%00.js", "%ED%A0%80"):  # the last is a lone surrogate
         assert get(served, f"/{name}").status == 404
     assert get(served, "/").status == 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -22,7 +22,6 @@ from elmokit.text.corpora.cells import whole_number
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.planes import umap_planes
-from elmokit.web.explore.rates import inner_products, rated_words
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Int8
@@ -36,6 +35,10 @@ MAX_TOKENS = 200_000
 BLOCK_SENTENCES = 1024
 """Sentences whose vectors are in memory at once."""
 LABELLED = re.compile(r"\.tsv(\.gz|\.xz)?$")
+MAX_RATED_OCCURRENCES = 300
+"""Of a word in the rates: the first of each sense, as many of each as there can be."""
+MAX_RATED = 3000
+"""Occurrences of all words in them: inner products of 10 MB at most."""
 _LARGEST = 127
 
 
@@ -55,6 +58,17 @@ class Corpus:
         """All tokens whose sense is known: sentence, index, sense."""
         listed = [(number, occurrence.index, occurrence.sense) for number, occurrence in enumerate(self.occurrences)]
         return listed + self.labels
+
+
+@dataclass(frozen=True)
+class RatedWord:
+    """A word whose occurrences have known senses, of which one is there twice and another one at all."""
+
+    word: str
+    """In lower case."""
+    numbers: tuple[int, ...]
+    """Of its tokens among those of the corpus."""
+    senses: tuple[str, ...]
 
 
 def read_corpus(
@@ -180,13 +194,40 @@ def _write_quantised(
         file.write(numbers[layer].tobytes())
 
 
-def quantised(
-    vectors: Float[np.ndarray, "L N E"],
-) -> tuple[Int8[np.ndarray, "L N E"], Float32[np.ndarray, "L N"]]:
+def quantised(vectors: Float[np.ndarray, "L N E"]) -> tuple[Int8[np.ndarray, "L N E"], Float32[np.ndarray, "L N"]]:
     """Each vector in 127 steps of its scale to either side, and the scales."""
     scales = np.abs(vectors).max(axis=-1).astype(np.float32) / np.float32(_LARGEST)
     steps = vectors / np.where(scales > 0, scales, 1)[..., None]
     return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scales
+
+
+def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> list[RatedWord]:
+    """Words of labelled tokens, whose numbers and senses are given, in the order of the corpus."""
+    by_word: dict[str, dict[str, list[int]]] = {}
+    for number, sense in senses.items():
+        by_word.setdefault(tokens[number].lower(), {}).setdefault(sense, []).append(number)
+    rated: list[RatedWord] = []
+    room = MAX_RATED
+    for word, by_sense in by_word.items():
+        if len(by_sense) < 2 or all(len(numbers) < 2 for numbers in by_sense.values()):
+            continue
+        share = MAX_RATED_OCCURRENCES // len(by_sense)
+        chosen = sorted((number, sense) for sense, numbers in by_sense.items() for number in numbers[:share])
+        room -= len(chosen)
+        if room >= 0:
+            rated.append(RatedWord(word, *zip(*chosen, strict=True)))
+    return rated
+
+
+def inner_products(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, "P N N"]:
+    """For each pair of layers l <= m, `h_l h_l'` of each two vectors, and `h_l h_m' + h_m h_l'` of different layers.
+
+    Those of a mix of the layers with weights s are the sum of `s_l s_m` times these.
+    """
+    pairs = [(one, other) for one in range(len(layers)) for other in range(one, len(layers))]
+    exact = layers.astype(np.float64)
+    products = [exact[one] @ exact[other].T * (0.5 if one == other else 1.0) for one, other in pairs]
+    return np.stack([product + product.T for product in products]).astype(np.float32)
 
 
 def _rates(occurrences: list[Occurrence], encoded: list[Float32[np.ndarray, "L T E"]]) -> dict[str, object]:
