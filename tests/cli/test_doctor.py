@@ -5,14 +5,25 @@ from pathlib import Path
 import pytest
 import torch
 
+from elmokit import __version__
 from elmokit.cli import doctor
 from elmokit.cli.main import main
 
 
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch):
-    """Reading them takes long, and a test of the command does it."""
+    """Reading them takes long; the first test does it."""
     monkeypatch.setattr(doctor, "bundled_models", dict)
+
+
+def test_the_command_prints_its_findings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    assert main(["doctor"]) == 1
+    assert "FAIL  models       the default model small-en is not in this installation" in capsys.readouterr().out
+    monkeypatch.undo()
+    code, shown = main(["doctor"]), capsys.readouterr().out
+    topics = ("torch", "processor", "threads", "OMP_WAIT_POLICY", "GPU", "embedding", "models")
+    assert all(topic in shown for topic in (f"elmokit      {__version__}", *topics))
+    assert code == ("FAIL" in shown)
 
 
 def found(topic: str) -> list[doctor.Finding]:
@@ -46,27 +57,24 @@ def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPat
     assert [finding.text for finding in old] == ["is older than 2.10, which reading weights safely needs: upgrade it"]
 
 
-def test_a_processor_that_is_not_known_is_a_note(monkeypatch: pytest.MonkeyPatch):
-    def no_such_file(path: Path, *args: object, **kwargs: object) -> str:
-        raise FileNotFoundError(path)
-
-    monkeypatch.setattr(Path, "read_text", no_such_file)
-    assert doctor._processor_flags() == set()
-    monkeypatch.setattr(doctor, "_processor_flags", set)
-    assert [finding.healthy for finding in doctor._processor() if finding.topic == "bfloat16"] == [None]
-
-
-def test_threads_that_spin_and_a_precision_that_the_machine_lacks_are_notes(monkeypatch: pytest.MonkeyPatch):
+def test_threads_that_spin_and_an_unknown_processor_and_a_precision_that_it_lacks_are_notes(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     assert all(finding.healthy for finding in found("threads"))
     monkeypatch.delenv("OMP_WAIT_POLICY")
     assert None in [finding.healthy for finding in found("threads")]
 
     def refuses(*args: object) -> None:
-        raise ValueError("no kernel multiplies it")
+        raise (FileNotFoundError if isinstance(args[0], Path) else ValueError)("no kernel multiplies it")
 
     monkeypatch.setattr("elmokit.layers.packed.linear.kernel_for", refuses)
     assert {finding.healthy for finding in found("embedding")} == {None}
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", refuses)
+        assert doctor._processor_flags() == set()
+    monkeypatch.setattr(doctor, "_processor_flags", set)
+    assert [finding.healthy for finding in found("bfloat16")] == [None]
 
 
 def test_a_damaged_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

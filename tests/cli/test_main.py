@@ -109,14 +109,10 @@ def test_embed_writes_a_file_and_says_what_is_in_it(
         assert shapes(output) == [(3, 12), (0, 12), (4, 12)]
 
 
-@pytest.mark.parametrize(
-    ("name", "output"), [("t.npy.tokens.txt", "t.npy"), ("t.offsets.npy", "t.npy"), ("t.npy", "t.npy")]
-)
-def test_an_output_never_replaces_its_input(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, output: str
-):
+@pytest.mark.parametrize("name", ["t.npy.tokens.txt", "t.offsets.npy", "t.npy"])
+def test_an_output_never_replaces_its_input(name: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / name).write_text("the cat sat\n")
-    assert run("embed", tmp_path / name, "-o", tmp_path / output, "--model", model) == 2
+    assert run("embed", tmp_path / name, "-o", tmp_path / "t.npy", "--model", model) == 2
     assert f"{name} would be replaced by the output; give the output another name" in capsys.readouterr().err
     assert (tmp_path / name).read_text() == "the cat sat\n"
 
@@ -177,7 +173,9 @@ def test_errors_are_one_line_and_exit_with_2(
     assert sorted(os.listdir(tmp_path)) == ["bad.txt", "model", "text.txt"]
 
 
-def test_names_of_files_do_not_reach_the_terminal_unescaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_names_of_files_warnings_and_descriptions_do_not_reach_the_terminal_unescaped(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     name = "\x1b[2J\u202eno\nfile"
     assert run("inspect", tmp_path / name) == 2
     error = capsys.readouterr().err
@@ -186,11 +184,6 @@ def test_names_of_files_do_not_reach_the_terminal_unescaped(tmp_path: Path, caps
         main(["inspect", "model", name])
     error = capsys.readouterr().err
     assert r"unrecognized arguments: \x1b[2J\u202eno\nfile" in error and "\x1b" not in error
-
-
-def test_warnings_and_descriptions_are_escaped_too(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
     model = model.rename(tmp_path / "mo\x1bdel")
     (model / "vocabulary.txt").write_text("no specials\n")
     assert run("inspect", model) == 1
@@ -256,14 +249,9 @@ def test_a_reader_that_goes_away_is_no_error(model: Path):
     assert shell.stderr in ("141\n", "0\n")  # whether true has gone when we write is a matter of luck
 
 
-def test_inspect_describes_a_model(model: Path, capsys: pytest.CaptureFixture[str]):
-    assert run("inspect", model) == 0
-    assert "native" in capsys.readouterr().out
-    (model / "model.safetensors").write_bytes(b"")
-    assert run("inspect", model) == 1
-
-
-def test_convert_writes_a_pair_and_the_pair_embeds_the_same(model: Path, text: Path, tmp_path: Path):
+def test_convert_writes_a_pair_and_the_pair_embeds_the_same_and_inspect_describes_a_model(
+    model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     assert run("convert", model, tmp_path / "pair", "--to", "bilm_tf") == 0
     options = next((tmp_path / "pair").glob("*.json"))
     weights = next((tmp_path / "pair").glob("*.hdf5"))
@@ -271,18 +259,10 @@ def test_convert_writes_a_pair_and_the_pair_embeds_the_same(model: Path, text: P
     assert run("embed", text, "-o", tmp_path / "one.npz", "--model", model) == 0
     assert run("embed", text, "-o", tmp_path / "two.npz", "--model", options, "--weights", weights) == 0
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-
-
-def test_doctor_prints_its_findings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    code = run("doctor")
-    shown = capsys.readouterr().out
-    topics = ("torch", "processor", "threads", "OMP_WAIT_POLICY", "GPU", "embedding", "models")
-    for topic in (f"elmokit      {__version__}", *topics):
-        assert topic in shown
-    assert code == ("FAIL" in shown)
-    monkeypatch.setattr("elmokit.cli.doctor.bundled_models", dict)
-    assert run("doctor") == 1
-    assert "small-en is not in this installation" in capsys.readouterr().out
+    assert run("inspect", model) == 0
+    assert "native" in capsys.readouterr().out
+    (model / "model.safetensors").write_bytes(b"")
+    assert run("inspect", model) == 1
 
 
 def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
@@ -318,6 +298,8 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
         ("embed TEXT -o OUT.npy --min-count 2", "--min-count needs --types"),
         ("embed TEXT -o OUT.npy --with static:TEXT --batch-size 2", "--batch-size cannot be combined with --with"),
         ("embed TEXT -o OUT.npy --with static:TEXT --layers 0", "--layers cannot be combined with --with"),
+        ("embed TEXT -o OUT.npy --with static", "--with static: expected SYSTEM:MODEL"),
+        ("embed TEXT -o OUT.npy --with statik:x", "no system 'statik'; did you mean static?"),
         ("perplexity small-en TEXT --top-min-count 2", "--top-min-count needs --top N"),
         ("prepare TEXT -o OUT --exclude-words 5", "--exclude-words needs --exclude FILE"),
         ("surprisal MODEL TEXT -o OUT.tsv --nats", "--nats needs --conditional"),

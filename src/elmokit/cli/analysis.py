@@ -7,6 +7,7 @@ from pathlib import Path
 
 from elmokit.cli.vectors import layer_choice
 from elmokit.cli.verb import Parser, add_model, add_text, given, open_output
+from elmokit.system.messages import printable
 
 _CONTEXT = 50  # columns on each side of a word
 
@@ -109,7 +110,6 @@ def _neighbours(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.uses import open_corpus
     from elmokit.formats.names import DEFAULT_MODEL, resolve_model
     from elmokit.system.markdown import columns
-    from elmokit.system.messages import printable
 
     corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize, column=arguments.column)
     resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from elmokit.cli.verb import MODEL, Parser, add_weights
+from elmokit.system.messages import did_you_mean, printable
 
 ABOUT_BUNDLED = {
     "small-en": ("English", "open texts, 38.5 M tokens", "Apache-2.0"),
@@ -113,7 +114,6 @@ def _models(arguments: argparse.Namespace) -> None:
         published_models,
         verify_published,
     )
-    from elmokit.system.messages import did_you_mean, printable
 
     if arguments.action == "list":
         if arguments.name:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import Parser
+from elmokit.cli.verb import Parser, Verb
 
 
 def _add_report(parser: Parser) -> None:
@@ -41,4 +41,4 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return 0 if healthy else 1
 
 
-VERBS = (("report", _add_report, _report), ("doctor", lambda parser: None, _doctor))
+VERBS: tuple[Verb, ...] = (("report", _add_report, _report), ("doctor", lambda parser: None, _doctor))

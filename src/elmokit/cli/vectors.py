@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.verb import Parser, add_model, continues_by, given
+from elmokit.system.messages import plural
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
 if TYPE_CHECKING:
@@ -94,24 +95,21 @@ def _embed(arguments: argparse.Namespace) -> None:
     if arguments.format and arguments.output.suffix != f".{arguments.format}":
         arguments.output = arguments.output.with_name(f"{arguments.output.name}.{arguments.format}")
     if arguments.types:
-        _embed_types(arguments)
-        return
-    from elmokit.system.messages import plural
-
-    embed = _embed_fasta if arguments.fasta else _embed_with if arguments.system else _embed_with_elmo
-    done = embed(arguments)
-    size = arguments.output.stat().st_size / 1e6
-    line, token = ("protein", "vector") if arguments.fasta else ("line", "token")
-    line = "sentence" if arguments.split_sentences else line
-    print(f"{arguments.output}: {plural(done.num_lines, line)}, {plural(done.num_tokens, token)}, {size:,.1f} MB")
+        counts = _embed_types(arguments)
+    else:
+        embed = _embed_fasta if arguments.fasta else _embed_with if arguments.system else _embed_with_elmo
+        done = embed(arguments)
+        line, token = ("protein", "vector") if arguments.fasta else ("line", "token")
+        line = "sentence" if arguments.split_sentences else line
+        counts = f"{plural(done.num_lines, line)}, {plural(done.num_tokens, token)}"
+    print(f"{arguments.output}: {counts}, {arguments.output.stat().st_size / 1e6:,.1f} MB")
 
 
-def _embed_types(arguments: argparse.Namespace) -> None:
+def _embed_types(arguments: argparse.Namespace) -> str:
     _refuse(arguments, "--fasta", "--with", "--resume", beside="--types")
     arguments.when_interrupted = continues_by("")
     elmo = _open_elmo(arguments)
 
-    from elmokit.system.messages import plural
     from elmokit.vectors.jobs.types import embed_types
 
     done = embed_types(
@@ -123,8 +121,7 @@ def _embed_types(arguments: argparse.Namespace) -> None:
         column=arguments.column,
         **given(arguments, "layers", "batch_size", "min_count"),
     )
-    size = arguments.output.stat().st_size / 1e6
-    print(f"{arguments.output}: {plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}, {size:,.1f} MB")
+    return f"{plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}"
 
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
@@ -244,7 +241,6 @@ def _cache(arguments: argparse.Namespace) -> None:
 def _show_cache(folder: Path, models: Sequence[CachedModel]) -> None:
     from datetime import datetime
 
-    from elmokit.system.messages import plural
     from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit
 
     size = sum(model.num_bytes for model in models) / 1e6

@@ -22,45 +22,34 @@ if TYPE_CHECKING:
     Encode = Callable[[Sentences], Sequence[Float32[np.ndarray, "L T E"]]]
 
 
+@dataclass(eq=False)
 class SystemLayers:
-    """A `VectorSource` of a system that encodes sentences when they are asked for.
+    """A `VectorSource` of a system that encodes sentences when they are asked for."""
 
-    encode: sentences -> the layers (L,T,E) of each.
-    files: what the vectors depend on.
-    settings: what else they depend on, for the fingerprint.
-    prepare: called with sentences that will be needed, for systems that read their vectors from a large file.
-    """
-
-    def __init__(
-        self,
-        encode: Encode,
-        *,
-        num_layers: int,
-        dim: int,
-        files: Sequence[Path],
-        settings: str = "",
-        prepare: Callable[[Iterable[Sequence[str]]], None] | None = None,
-    ) -> None:
-        self.num_layers = num_layers
-        self.dim = dim
-        self._encode = encode
-        self._files = tuple(files)
-        self._settings = settings
-        self._prepare = prepare
+    encode: Encode
+    """Sentences -> the layers (L,T,E) of each."""
+    num_layers: int
+    dim: int
+    files: Sequence[Path]
+    """What the vectors depend on."""
+    settings: str = ""
+    """What else they depend on, for the fingerprint."""
+    prepare: Callable[[Iterable[Sequence[str]]], None] | None = None
+    """Called with sentences that will be needed, for systems that read their vectors from a large file."""
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
         """Prepare sentences that will be needed."""
-        if self._prepare is not None:
-            self._prepare(sentences)
+        if self.prepare is not None:
+            self.prepare(sentences)
 
     def __call__(self, sentences: Sentences) -> Float[Tensor, "L B T E"]:
         """Layers in float32 on the CPU, zero at padding."""
-        return padded_layers(self._encode(sentences), num_layers=self.num_layers, dim=self.dim)
+        return padded_layers(self.encode(sentences), num_layers=self.num_layers, dim=self.dim)
 
     def fingerprint(self) -> str:
         """A hash of the contents of all files and of the settings."""
-        digest = hashlib.blake2b(self._settings.encode(), digest_size=32)
-        for path in self._files:
+        digest = hashlib.blake2b(self.settings.encode(), digest_size=32)
+        for path in self.files:
             digest.update(file_digest(path))
         return digest.hexdigest()
 
