@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,32 +40,18 @@ def assert_same(one: list[np.ndarray], other: list[np.ndarray]) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("layers", ["top", "average", 0, np.int64(1)])
-def test_tokens_get_the_vectors_of_elmo(layers: Any):
-    embeddings = ElmoEmbeddings(ELMO, layers=layers)
-    assert_same(vectors(embeddings.embed(sentences())), ELMO.encode(TOKENS, layers=layers))
-    assert embeddings.embedding_length == 12
-
-
-def test_all_layers_are_one_after_the_other():
-    embeddings = ElmoEmbeddings(ELMO, layers="all")
-    expected = [np.concatenate(list(layers), axis=-1) for layers in ELMO.encode(TOKENS, layers="all")]
-    assert_same(vectors(embeddings.embed(sentences())), expected)
-    assert embeddings.embedding_length == 36
-
-
-def test_what_is_embedded_is_not_embedded_again(monkeypatch: pytest.MonkeyPatch):
-    embeddings, embedded = ElmoEmbeddings(ELMO), sentences()
-    embeddings.embed(embedded)
+@pytest.mark.parametrize("layers", ["top", "average", 0, np.int64(1), "all"])
+def test_tokens_get_the_vectors_of_elmo_once_and_all_layers_are_one_after_the_other(
+    layers: Any, monkeypatch: pytest.MonkeyPatch
+):
+    embeddings, embedded = ElmoEmbeddings(ELMO, layers=layers), sentences()
+    expected = ELMO.encode(TOKENS, layers=layers)
+    if layers == "all":
+        expected = [np.concatenate(list(of_sentence), axis=-1) for of_sentence in expected]
+    assert_same(vectors(embeddings.embed(embedded)), expected)
+    assert embeddings.embedding_length == (36 if layers == "all" else 12)
     monkeypatch.setattr(Elmo, "encode", lambda *_: pytest.fail("once is enough"))
     embeddings.embed(embedded)
-
-
-def test_names_tell_models_and_layers_apart():
-    names = [ElmoEmbeddings("small-en").name, ElmoEmbeddings("small-en", layers=1).name, ElmoEmbeddings(ELMO).name]
-    assert names[:2] == ["elmo-small-en-top", "elmo-small-en-1"]
-    assert names[2].startswith("elmo-") and len(set(names)) == 3
-    assert ElmoEmbeddings(ELMO, name="mine").name == "mine"
 
 
 def test_the_name_of_a_model_of_a_path_is_the_same_wherever_it_is(tmp_path: Path):
@@ -78,9 +62,11 @@ def test_the_name_of_a_model_of_a_path_is_the_same_wherever_it_is(tmp_path: Path
     assert names[2].startswith("elmo-best-") and names[2] != names[0]
 
 
-def test_names_tell_precisions_apart():
+def test_names_tell_models_layers_and_precisions_apart():
     exact, fast = ElmoEmbeddings("small-en"), ElmoEmbeddings(Elmo("small-en", precision="int8"))
-    assert (exact.name, fast.name) == ("elmo-small-en-top", "elmo-small-en-top-int8")
+    lower, own = ElmoEmbeddings(exact.elmo, layers=1), ElmoEmbeddings(ELMO)
+    assert (exact.name, fast.name, lower.name) == ("elmo-small-en-top", "elmo-small-en-top-int8", "elmo-small-en-1")
+    assert own.name.startswith("elmo-") and ElmoEmbeddings(ELMO, name="mine").name == "mine"
     sentence = Sentence(["the", "bank"], use_tokenizer=False)
     exact.embed(sentence)
     fast.embed(sentence)
@@ -108,11 +94,13 @@ def test_copies_and_what_is_saved_have_the_same_vectors():
         assert_same(vectors(_embedded(same)), vectors(_embedded(embeddings)))
 
 
-def test_a_damaged_model_is_refused():
+def test_a_damaged_model_and_a_layer_that_is_not_there_are_refused():
     saved = ElmoEmbeddings(ELMO).save_embeddings()
     saved["files"]["model.safetensors"] = saved["files"]["model.safetensors"][:-5]
     with pytest.raises(FormatError, match=r"model\.safetensors"):
         load_embeddings(saved)
+    with pytest.raises(ValueError, match=r"layers is 3; this model has layers 0 .* to 2"):
+        ElmoEmbeddings(ELMO, layers=3)
 
 
 def test_a_tagger_learns_sentences_by_heart_and_is_saved_with_its_model(tmp_path: Path):
@@ -139,15 +127,3 @@ def test_a_tagger_learns_sentences_by_heart_and_is_saved_with_its_model(tmp_path
         predicted = sentences()
         one.predict(predicted)
         assert [[token.get_label("pos").value for token in sentence] for sentence in predicted] == gold
-
-
-def test_a_layer_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match=r"layers is 3; this model has layers 0 .* to 2"):
-        ElmoEmbeddings(ELMO, layers=3)
-
-
-def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delitem(sys.modules, "elmokit.integrations.flair")
-    monkeypatch.setitem(sys.modules, "flair", None)
-    with pytest.raises(ValueError, match=r"elmokit.integrations.flair needs flair: pip install 'elmokit\[flair\]'"):
-        importlib.import_module("elmokit.integrations.flair")

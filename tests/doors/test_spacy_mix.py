@@ -32,10 +32,12 @@ def mix() -> Any:
     return model
 
 
-def test_starts_as_the_average_of_the_layers():
-    doc = annotated(2)
-    (rows,) = mix().predict([doc])
+def test_starts_as_the_average_of_the_layers_and_what_is_saved_is_loaded():
+    doc, model = annotated(2), mix()
+    (rows,) = model.predict([doc])
     np.testing.assert_allclose(rows, doc.tensor.reshape(2, NUM_LAYERS, WIDTH).mean(axis=1), atol=1e-6)
+    model.set_param("weights", np.array([0.5, -1.0, 2.0], np.float32))
+    np.testing.assert_array_equal(mix().from_bytes(model.to_bytes()).predict([doc])[0], model.predict([doc])[0])
 
 
 def test_the_mix_and_its_gradients_are_those_of_torch():
@@ -55,13 +57,6 @@ def test_the_mix_and_its_gradients_are_those_of_torch():
     assert reference.weights.grad is not None and reference.gamma.grad is not None
     np.testing.assert_allclose(model.get_grad("weights"), reference.weights.grad.numpy(), atol=1e-5)
     np.testing.assert_allclose(model.get_grad("gamma")[0], reference.gamma.grad.numpy(), atol=1e-5)
-
-
-def test_what_is_saved_is_loaded():
-    model = mix()
-    model.set_param("weights", np.array([0.5, -1.0, 2.0], np.float32))
-    loaded = mix().from_bytes(model.to_bytes())
-    np.testing.assert_array_equal(loaded.predict([annotated(3)])[0], model.predict([annotated(3)])[0])
 
 
 def test_without_vectors_there_are_zeros_before_training_and_a_refusal_in_it():
