@@ -67,7 +67,7 @@ function expectations({ model, sentences, tokens, index, pair }) {
 }
 
 function characters({ model, tokens, index, ...rest }) {
-  return [...start(model), "from elmokit.analysis.neighbours import StaticWords", ...corpusOf({ ...rest, source: 0 }),
+  return [...start(model), "from elmokit.analysis.sense_study import StaticWords", ...corpusOf({ ...rest, source: 0 }),
     "words = dict.fromkeys(token for tokens in corpus for token in tokens)", `found = StaticWords(elmo.bilm, list(words)).nearest(${quoted(tokens[index])}, number=12)`];
 }
 
