@@ -25,6 +25,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.text.characters import batch_character_ids
 from page_code import blocks, read_page
+from toy_bilm import random_bilm
 
 pytestmark = pytest.mark.slow  # an export needs 5 to 15 processor seconds
 
@@ -40,14 +41,8 @@ BOTH = BiLMConfig(
 WORDS = ["a", "the", "river", "bank", "밥", "x" * 60, ""]
 
 
-def made(config: BiLMConfig, seed: int = 0) -> BiLM:
-    generator = torch.Generator().manual_seed(seed)
-    bilm = BiLM(config)
-    with torch.no_grad():
-        for parameter in bilm.parameters():
-            parameter.normal_(std=0.4, generator=generator)
-        bilm.char_encoder.embedding.weight[0] = 0.0
-    return bilm.eval()
+def made(config: BiLMConfig, *, seed: int = 0) -> BiLM:
+    return random_bilm(config, seed=seed, std=0.4).eval()
 
 
 def ids(lengths: list[int], *, max_characters_per_token: int = 50) -> torch.Tensor:
@@ -115,15 +110,11 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_configuration_computes_what_the_bilm_computes(change: dict[str, Any]) -> None:
     bilm = made(replace(BOTH, **change))
     batch = ids([7, 1, 0, 9, 3], max_characters_per_token=bilm.config.max_characters_per_token)
+    exportable = ExportableBiLM(bilm, loop)
     with torch.no_grad():
-        layers, mask = ExportableBiLM(bilm, loop)(batch)
+        layers, mask = exportable(batch)
     assert_same(layers, mask, bilm, batch)
-
-
-def test_the_parameters_are_the_bilms_own() -> None:
-    bilm = made(BOTH)
-    shared = {parameter.data_ptr() for parameter in ExportableBiLM(bilm, loop).parameters()}
-    assert shared == {parameter.data_ptr() for parameter in bilm.parameters()}
+    assert {id(parameter) for parameter in exportable.parameters()} == {id(own) for own in bilm.parameters()}
 
 
 def test_batch_and_time_are_free(exported: Path) -> None:
@@ -189,6 +180,8 @@ def test_a_place_that_is_taken_or_missing_is_refused(tmp_path: Path, monkeypatch
             export_onnx(made(BOTH), tmp_path / name, model_name="toy")
     with pytest.raises(ValueError, match=r"float32 on the CPU"):
         export_onnx(made(BOTH).double(), tmp_path / "model.onnx", model_name="toy")
+    with lock(tmp_path / "model.onnx"), pytest.raises(InUseError, match=r"model\.onnx is in use by another process"):
+        export_onnx(made(BOTH), tmp_path / "model.onnx", model_name="toy")
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -201,13 +194,6 @@ def test_a_file_that_another_process_writes_meanwhile_is_kept(
     with pytest.raises(FileExistsError, match=f"{name} exists; choose another name or remove it"):
         export_onnx(made(BOTH), tmp_path / "model.onnx", model_name="toy")
     assert [path.name for path in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == "theirs"
-
-
-def test_two_exports_to_one_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_export, "_onnxruntime", lambda: None)
-    with lock(tmp_path / "model.onnx"), pytest.raises(InUseError, match=r"model\.onnx is in use by another process"):
-        export_onnx(made(BOTH), tmp_path / "model.onnx", model_name="toy")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("missing", ["onnx", "onnxscript", "onnxruntime"])
