@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from elmokit.text.vocabulary import Vocabulary
+from toy_language_model import write_toy
+
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WITHOUT_NETWORK = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
@@ -19,7 +22,7 @@ try:
     socket.create_connection(("192.0.2.1", 80), timeout=5)
 except OSError as error:
     print("unreachable:", error.strerror)
-verb = [sys.executable, "-m", "elmokit", "explore", "--no-browser"]
+verb = [sys.executable, "-m", "elmokit", "explore", "--no-browser", "--model", sys.argv[2]]
 with subprocess.Popen(verb, stdout=subprocess.PIPE, text=True) as process, sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=sys.argv[1], args=["--no-sandbox", "--disable-gpu"])
     page = browser.new_page()
@@ -50,9 +53,10 @@ def test_the_wheel_has_every_file_of_the_pages():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not can_leave_the_network(), reason="needs Chromium, and Linux that lets a user leave the network")
-def test_the_explorer_works_without_a_network():
+def test_the_explorer_works_without_a_network(tmp_path: Path):
     pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
-    command = [*WITHOUT_NETWORK, sys.executable, "-c", VISIT, CHROMIUM]
+    model = write_toy(tmp_path / "model", vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", "the", "bank"]))
+    command = [*WITHOUT_NETWORK, sys.executable, "-c", VISIT, CHROMIUM, model]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.stdout.splitlines() == [
