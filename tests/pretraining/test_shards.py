@@ -73,4 +73,4 @@ def test_runs_of_earlier_versions_have_no_sizes_and_digests_and_are_resumed(tmp_
     (run / "config.json").write_text(json.dumps(config))
     (tmp_path / "text" / "1.txt").write_text(TEXTS[1])
     resume_pretraining(run, ["num_steps=4"])
-    assert read_record(run).shard_bytes == read_record(run).shard_digests == ()
+    assert read_record(run).shard_bytes == read_record(run).shard_sha256 == ()

@@ -414,8 +414,9 @@ def test_settings_with_which_others_train_are_not_warned_of(
 
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = toy_config("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3")
-    record = run_folder.RunRecord(config, [shard])
+    record = run_folder.RunRecord(
+        toy_config("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3"), [shard]
+    )
     run = Run(tmp_path, record, Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
     source = packed_batches(run.packers, spelling=run.bilm.spelling)
     group = [next(source) for _ in range(3)]

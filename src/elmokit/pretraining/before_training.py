@@ -18,7 +18,7 @@ from elmokit.files.json_fields import Fields
 from elmokit.files.lines import is_read_once
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
-from elmokit.pretraining.shards import with_text
+from elmokit.pretraining.shards import read_text
 from elmokit.runs.folder import HELD_OUT_NAME
 from elmokit.system.messages import plural
 from elmokit.system.python import warn_caller
@@ -45,13 +45,13 @@ MOST_WARM_UP = 1 / 3
 """Share of the steps that may be warm-up without a warning."""
 
 
-def check_can_begin(record: RunRecord, held_out: Sequence[Path]) -> None:
+def check_can_begin(config: PretrainingConfig, shards: Sequence[Path], held_out: Sequence[Path]) -> None:
     """Raise an error for text that is not a file, and as `check_can_train` does; warn of held-out text that is a shard.
 
     FileNotFoundError if there is no such file, ValueError for a pipe.
     """
-    check_can_train(record.config, has_held_out=bool(held_out))
-    for what, paths in (("shard", record.shards), ("held-out text", held_out)):
+    check_can_train(config, has_held_out=bool(held_out))
+    for what, paths in (("shard", shards), ("held-out text", held_out)):
         for path in paths:
             if is_read_once(path):
                 raise ValueError(
@@ -60,7 +60,7 @@ def check_can_begin(record: RunRecord, held_out: Sequence[Path]) -> None:
             if not path.is_file():
                 raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
     for path in held_out:
-        if any(path.samefile(shard) for shard in record.shards):
+        if any(map(path.samefile, shards)):
             warn_caller(f"{path} is a shard as well as held-out text: its perplexity is too low")
 
 
@@ -102,15 +102,21 @@ def changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingCo
 
 
 def settled(
-    record: RunRecord, vocabulary: Vocabulary, *, device: torch.device, has_held_out: bool, each_pass: bool
+    config: PretrainingConfig,
+    shards: Sequence[Path],
+    vocabulary: Vocabulary,
+    *,
+    device: torch.device,
+    has_held_out: bool,
+    each_pass: bool,
 ) -> RunRecord:
     """The record of a new run with definite settings and with its text, which is read to its end, and warned of.
 
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
-    Raises ValueError for shards without a sentence, and as `with_text` does.
+    Raises ValueError for shards without a sentence, and as `read_text` does.
     """
-    config = resolved(record.config, num_tokens=len(vocabulary), device=device)
-    record = with_text(record)
+    config = resolved(config, num_tokens=len(vocabulary), device=device)
+    record = read_text(config, shards)
     assert record.text is not None
     if each_pass:
         steps = max(LEAST_BETWEEN_MEASUREMENTS, int(record.text.steps_per_pass(config)))

@@ -32,6 +32,7 @@ from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.position import PretrainingProgress
+from elmokit.pretraining.run_folder import RunRecord
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.optimizer_state import load_optimizer, optimizer_tensors, tensors_under
 from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
@@ -82,11 +83,8 @@ def checkpoint_of(
     return Checkpoint(path, all_weights(bilm, softmax), optimizer_tensors(optimizer) | _state_tensors(state), progress)
 
 
-def save_checkpoint(checkpoint: Checkpoint, *, keep: int, keep_every: int) -> None:
-    """Write a checkpoint, and remove all except the `keep` newest.
-
-    keep_every: checkpoints whose step is a multiple of it stay as well; 0 for none.
-    """
+def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
+    """Write a checkpoint, and remove those that the config does not keep."""
     final, parent, step = checkpoint.path, checkpoint.path.parent, checkpoint.progress.step
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.glob(".writing-*"):
@@ -112,17 +110,14 @@ def save_checkpoint(checkpoint: Checkpoint, *, keep: int, keep_every: int) -> No
     known = checkpoints(parent.parent)
     for later in known[: known.index(final)]:  # damaged, because otherwise this run would have continued from them
         shutil.rmtree(later)
-    remove_older(final, keep=keep, keep_every=keep_every)
+    _remove_older(final, config)
 
 
-def remove_older(newest: Path, *, keep: int, keep_every: int) -> None:
-    """Remove the checkpoints that are older than the `keep` newest ones, of which the first is `newest`.
-
-    keep_every: those whose step is a multiple of it stay; 0 for none.
-    """
+def _remove_older(newest: Path, config: PretrainingConfig) -> None:
+    """Remove the checkpoints that the config does not keep, except those of later steps than `newest`."""
     known = checkpoints(newest.parents[1])
-    for checkpoint in known[known.index(newest) + keep :]:
-        if not keep_every or _step(checkpoint) % keep_every:
+    for checkpoint in known[known.index(newest) + config.keep_checkpoints :]:
+        if not config.keep_every or _step(checkpoint) % config.keep_every:
             shutil.rmtree(checkpoint)
 
 
@@ -136,16 +131,15 @@ def checkpoints(run_dir: Path) -> list[Path]:
     return sorted((path for path in found if _NAME.fullmatch(path.name)), key=_step, reverse=True)
 
 
-def checkpoint_to_resume(
-    run_dir: Path, config: PretrainingConfig, *, started_from: str | None, from_start: bool
-) -> Checkpoint | None:
+def checkpoint_to_resume(run_dir: Path, record: RunRecord, *, from_start: bool) -> Checkpoint | None:
     """The newest checkpoint that is whole; damaged ones are passed over with a warning.
 
     None for a run that was stopped before its first checkpoint. One whose checkpoints are lost starts again only with
-    `from_start`, and without it ValueError says what is wrong with each of them; so it does for a run that
-    `started_from` a model in any case, and for `from_start` where a checkpoint can be read. Any other OSError is not
-    taken for damage: the disk may answer the next time, and the next save removes damaged checkpoints.
+    `from_start`, and without it ValueError says what is wrong with each of them; so it does for a fine-tuned run in any
+    case, and for `from_start` where a checkpoint can be read. Any other OSError is not taken for damage: the disk may
+    answer the next time, and the next save removes damaged checkpoints.
     """
+    config, started_from = record.config, record.started_from
     refused: list[tuple[Path, str]] = []
     for path in checkpoints(run_dir):
         try:
@@ -165,7 +159,7 @@ def checkpoint_to_resume(
     for path, reason in refused:
         warn_caller(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}")
     publish(checkpoint.path / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)  # a kill may have come before that,
-    remove_older(checkpoint.path, keep=config.keep_checkpoints, keep_every=config.keep_every)  # or in the middle of it
+    _remove_older(checkpoint.path, config)  # or in the middle of it
     return checkpoint
 
 
@@ -206,10 +200,10 @@ def fill(
 
     Raises FormatError for the weights of another model.
     """
-    own = {name: tensor for name, tensor in checkpoint.weights.items() if not name.startswith("softmax.")}
+    of_softmax = tensors_under("softmax.", checkpoint.weights)
     try:
-        softmax.load_state_dict(tensors_under("softmax.", checkpoint.weights))
-        bilm.load_state_dict(own)
+        softmax.load_state_dict(of_softmax)
+        bilm.load_state_dict({name: own for name, own in checkpoint.weights.items() if not name.startswith("softmax.")})
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
         raise FormatError(checkpoint.path / WEIGHTS_NAME, f"is not of the model in config.json: {reason}") from error
@@ -258,10 +252,8 @@ def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
     device = bilm.char_encoder.embedding.weight.device
 
     def layers(direction: str, count: int) -> tuple[LSTMState, ...]:
-        names = [f"state.{direction}.{index}" for index in range(count)]
-        return tuple(
-            LSTMState(tensors[f"{name}.cell"].to(device), tensors[f"{name}.output"].to(device)) for name in names
-        )
+        own = (tensors_under(f"state.{direction}.{index}.", tensors) for index in range(count))
+        return tuple(LSTMState(layer["cell"].to(device), layer["output"].to(device)) for layer in own)
 
     count = bilm.config.num_layers
     return BiLMState(layers("forward", count), layers("backward", count if bilm.config.bidirectional else 0))

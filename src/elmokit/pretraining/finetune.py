@@ -17,8 +17,7 @@ from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.recipes import finetuning
-from elmokit.pretraining.run_folder import RunRecord
-from elmokit.pretraining.train import begin, new_softmax
+from elmokit.pretraining.train import Start, begin, new_softmax
 from elmokit.text.vocabulary import Vocabulary
 
 
@@ -47,18 +46,21 @@ def finetune(
     found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
     bilm, softmax, vocabulary = _read(found, weights, needs_softmax=new_vocabulary is None)
-    config = _config(bilm, settings, patient=bool(held_out))
+    recipe = finetuning(bilm.config)
+    config = with_settings(recipe if held_out else replace(recipe, patience=0), settings)
+    if config.bilm != bilm.config:
+        raise ValueError("a fine-tuned model keeps its sizes; change only settings of the training")
     if new_vocabulary is not None:
         softmax = adapted_softmax(softmax, vocabulary, new_vocabulary, config)
         vocabulary = new_vocabulary
     assert softmax is not None and vocabulary is not None
-    record = RunRecord(config, shards, started_from=str(model))
     return begin(
-        record,
+        shards,
         vocabulary,
-        Path(run_dir).expanduser(),
+        run_dir,
+        config=config,
         held_out=held_out,
-        start=(bilm, softmax),
+        start=Start(str(model), bilm, softmax),
         each_pass=not any(setting.partition("=")[0].strip() == "evaluate_every" for setting in settings),
         device=device,
     )
@@ -91,11 +93,3 @@ def _read(
             "vocabulary_path=FILE, to train a new one (elmokit vocabulary writes it from the shards)"
         )
     return from_stored(stored)
-
-
-def _config(bilm: BiLM, settings: Sequence[str], *, patient: bool) -> PretrainingConfig:
-    before = finetuning(bilm.config)
-    config = with_settings(before if patient else replace(before, patience=0), settings)
-    if config.bilm != bilm.config:
-        raise ValueError("a fine-tuned model keeps its sizes; change only settings of the training")
-    return config

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.position import PretrainingProgress
-from elmokit.pretraining.run_folder import BEST_DIR, TextSize
+from elmokit.pretraining.run_folder import BEST_DIR, RunRecord
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.scoring.perplexity import Perplexity
@@ -118,9 +118,9 @@ class RunLog:
             self.writer.flush()
 
 
-def start_line(config: PretrainingConfig, text: TextSize | None, sizes: Sequence[int], *, step: int) -> str:
+def start_line(record: RunRecord, sizes: Sequence[int], *, step: int) -> str:
     """What a run is about to do; `sizes` are the parameters of the biLM and of the softmax."""
-    bilm, softmax = sizes
+    config, text, (bilm, softmax) = record.config, record.text, sizes
     most = "at most " if config.patience else ""
     steps = f"{most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens"
     reading = "" if text is None else f", which read the {text.num_tokens:,} tokens of text {most}{text.times(config)}"

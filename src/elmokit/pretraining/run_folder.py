@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.files.atomic import check_names, write_text
-from elmokit.files.json_fields import MAX_BYTES, Fields
+from elmokit.files.json_fields import MAX_BYTES, Fields, types_of
 from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
@@ -32,11 +32,6 @@ from elmokit.system.messages import plural, readable_bytes
 from elmokit.text.vocabulary import Vocabulary
 
 BEST_DIR = "best"
-START_KEY = "started_from"
-TEXT_KEY = "text"
-CHANGES_KEY = "changes"
-SIZES_KEY = "shard_bytes"
-DIGESTS_KEY = "shard_sha256"
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ class TextSize:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What config.json says about a run."""
+    """What config.json says about a run, next to the settings under the names of these fields."""
 
     config: PretrainingConfig
     """Settings of the run, resolved."""
@@ -89,8 +84,8 @@ class RunRecord:
     """Text files to train on."""
     shard_bytes: tuple[int, ...] = ()
     """Sizes of these files when the run started; empty in the folders of earlier versions."""
-    shard_digests: tuple[str, ...] = ()
-    """Their SHA-256 (hex) at that time; empty in the folders of earlier versions."""
+    shard_sha256: tuple[str, ...] = ()
+    """Their digests (hex) at that time; empty in the folders of earlier versions."""
     text: TextSize | None = None
     """How much text they have; None in the folders of earlier versions."""
     started_from: str | None = None
@@ -139,16 +134,10 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
 
 
 def _values(record: RunRecord) -> dict[str, object]:
-    settings = record.config.to_json()
-    known = {
-        SIZES_KEY: record.shard_bytes,
-        DIGESTS_KEY: record.shard_digests,
-        TEXT_KEY: record.text and dataclasses.asdict(record.text),
-        START_KEY: record.started_from,
-        CHANGES_KEY: [dataclasses.asdict(change) for change in record.changes],
-    }
-    pretraining = {"shards": [str(shard) for shard in record.shards]} | {key: one for key, one in known.items() if one}
-    return {"bilm": settings.pop("bilm"), "pretraining": {**settings, **pretraining}}
+    settings, others = record.config.to_json(), dataclasses.asdict(record)
+    del others["config"]
+    known = {name: value for name, value in others.items() if value} | {"shards": list(map(str, record.shards))}
+    return {"bilm": settings.pop("bilm"), "pretraining": settings | known}
 
 
 def read_record(run_dir: Path) -> RunRecord:
@@ -170,25 +159,14 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
     shards = run.texts("shards")
     kinds = {
-        SIZES_KEY: tuple[int, ...],
-        DIGESTS_KEY: tuple[str, ...],
-        TEXT_KEY: TextSize,
-        START_KEY: str,
-        CHANGES_KEY: tuple[Change, ...],
+        name: kind for name, kind in types_of(RunRecord).items() if name in run and name not in ("config", "shards")
     }
-    read = {name: run.read(name, kind, complete=True) for name, kind in kinds.items() if name in run}
-    for name in (SIZES_KEY, DIGESTS_KEY):
+    read = {name: run.read(name, kind, complete=True) for name, kind in kinds.items()}
+    for name in ("shard_bytes", "shard_sha256"):
         if name in read and len(read[name]) != len(shards):
             raise run.error(name, f"has {len(read[name])} entries; expected {len(shards)}, one for each shard")
-    return RunRecord(
-        config=run.as_dataclass(PretrainingConfig, bilm=config_of(both.fields("bilm"))),
-        shards=[Path(shard) for shard in shards],
-        shard_bytes=read.get(SIZES_KEY, ()),
-        shard_digests=read.get(DIGESTS_KEY, ()),
-        text=read.get(TEXT_KEY),
-        started_from=read.get(START_KEY),
-        changes=read.get(CHANGES_KEY, ()),
-    )
+    config = run.as_dataclass(PretrainingConfig, bilm=config_of(both.fields("bilm")))
+    return RunRecord(config, [Path(shard) for shard in shards], **read)
 
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:

@@ -1,4 +1,4 @@
-"""The text of a run: its shards, the same ones when it is resumed, the streams over them, and held-out sentences."""
+"""The text of a run: its shards, the same ones when it is resumed, and held-out sentences."""
 
 from __future__ import annotations
 
@@ -6,52 +6,39 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
 
-from elmokit.corpus.batches import Packer, PackerState
-from elmokit.corpus.stream import CorpusPosition, SentenceStream
+from elmokit.corpus.stream import SentenceStream
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import split_tokens
-from elmokit.pretraining.run_folder import TextSize
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.run_folder import RunRecord, TextSize
 from elmokit.system.messages import plural
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.sentence_lines import prose_lines
-
-if TYPE_CHECKING:
-    from elmokit.pretraining.config import PretrainingConfig
-    from elmokit.pretraining.run_folder import RunRecord
-    from elmokit.text.vocabulary import Vocabulary
 
 _OTHER_TEXT = (
     ", so it would not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
 )
 
 
-def with_text(record: RunRecord) -> RunRecord:
-    """The record with the absolute paths of its shards, their sizes and digests, and the amount of their text.
+def read_text(config: PretrainingConfig, shards: Sequence[Path]) -> RunRecord:
+    """The record of a new run: the absolute paths of its shards, their sizes and digests, and the amount of their text.
 
     Every shard is read to its end, which takes about two seconds for 40 MB of text in an .xz file. Otherwise a bad line
     would end the run where it is read first, perhaps after days. Raises the ValueError and OSError of `prose_lines`,
     which name the file.
     """
-    shards = [shard.resolve() for shard in record.shards]
-    digests: list[str] = []
+    shards = [shard.resolve() for shard in shards]
     num_sentences = num_tokens = 0
     with progress_bar(unit=" lines", label="reading the text", keep=False, scale=True) as bar:
         for shard in shards:
-            digests.append(_digest(shard))
             for line in prose_lines(shard, is_shard=True):
                 in_line = len(split_tokens(line))
                 num_sentences += in_line > 0
                 num_tokens += in_line
                 bar.update()
-    return replace(
-        record,
-        shards=shards,
-        shard_bytes=tuple(shard.stat().st_size for shard in shards),
-        shard_digests=tuple(digests),
-        text=TextSize(num_sentences, num_tokens),
-    )
+    sizes, digests = tuple(shard.stat().st_size for shard in shards), tuple(map(_digest, shards))
+    return RunRecord(config, shards, sizes, digests, TextSize(num_sentences, num_tokens))
 
 
 def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
@@ -60,30 +47,6 @@ def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
     if not most or len(sentences) <= most:
         return sentences
     return [sentences[index * len(sentences) // most] for index in range(most)]
-
-
-def new_packers(
-    shards: Sequence[Path],
-    vocabulary: Vocabulary,
-    config: PretrainingConfig,
-    *,
-    own: slice,
-    states: Sequence[PackerState] = (),
-) -> list[Packer]:
-    """The streams of each direction, forward first; from the beginning of the text, or where the `states` continue.
-
-    own: the streams of this process.
-    """
-    start = PackerState(CorpusPosition(), (list[str](),) * config.batch_size)
-    packers: list[Packer] = []
-    for index, purpose in enumerate(("forward", "backward")[: config.bilm.num_directions]):
-        state = states[index] if states else start
-        stream = SentenceStream(shards, seed=config.seed, purpose=purpose, position=state.position)
-        backward = purpose == "backward"
-        packers.append(
-            Packer(stream, vocabulary, rows=state.rows, bptt_steps=config.bptt_steps, backward=backward, own=own)
-        )
-    return packers
 
 
 def moved_to(record: RunRecord, shards: Sequence[Path]) -> RunRecord:
@@ -113,7 +76,7 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
         if (found := shard.stat().st_size) != num_bytes:
             reason = f"has {found:,} bytes, but {run_dir} started with one of {num_bytes:,}"
             raise ValueError(f"the shard {shard} {reason}{_OTHER_TEXT}")
-    for shard, digest in zip(record.shards, record.shard_digests, strict=bool(record.shard_digests)):
+    for shard, digest in zip(record.shards, record.shard_sha256, strict=bool(record.shard_sha256)):
         if _digest(shard) != digest:
             raise ValueError(f"the shard {shard} has other contents than when {run_dir} started{_OTHER_TEXT}")
 

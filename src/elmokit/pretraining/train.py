@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any, NoReturn
@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import torch
 
 from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
+from elmokit.corpus.stream import CorpusPosition, SentenceStream
 from elmokit.files.atomic import as_paths
 from elmokit.formats.native import CARD_NAME, CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.formats.vocabulary_file import read_vocabulary
@@ -60,7 +61,7 @@ from elmokit.pretraining.run_folder import (
     read_record,
     with_change,
 )
-from elmokit.pretraining.shards import check_same_text, moved_to, new_packers, sample_sentences
+from elmokit.pretraining.shards import check_same_text, moved_to, sample_sentences
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.metrics_log import keep_records, read_log
 from elmokit.runs.optimizer_state import DivergenceError
@@ -98,11 +99,8 @@ def pretrain(
     `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite, or a loss
     is 20 nats above that of guessing.
     """
-    vocabulary = Vocabulary.read(vocabulary_path)
-    record = RunRecord(config, as_paths(shards))
-    return begin(
-        record, vocabulary, Path(run_dir).expanduser(), held_out=as_paths(held_out), device=device, on_step=on_step
-    )
+    shards, held_out, vocabulary = as_paths(shards), as_paths(held_out), Vocabulary.read(vocabulary_path)
+    return begin(shards, vocabulary, run_dir, config=config, held_out=held_out, device=device, on_step=on_step)
 
 
 def resume_pretraining(
@@ -139,7 +137,7 @@ def resume_pretraining(
         )
         check_can_train(config, has_held_out=has_held_out)
         run = Run(run_dir, replace(found, config=config), vocabulary, ranks=ranks)
-        run.load_newest(started_from=record.started_from, from_start=from_start)
+        run.load_newest(from_start=from_start)
         if shards or not run.progress.finished(config):
             ranks.from_first(lambda: check_same_text(found, run_dir))
         is_changed = config != record.config
@@ -155,13 +153,23 @@ def resume_pretraining(
     return run_dir
 
 
+@dataclass(frozen=True)
+class Start:
+    """The trained model that a fine-tuning run continues, and its name."""
+
+    name: str
+    bilm: BiLM
+    softmax: Softmax
+
+
 def begin(
-    record: RunRecord,
+    shards: Sequence[Path],
     vocabulary: Vocabulary,
-    run_dir: Path,
+    run_dir: str | Path,
     *,
+    config: PretrainingConfig,
     held_out: Sequence[Path] = (),
-    start: tuple[BiLM, Softmax] | None = None,
+    start: Start | None = None,
     each_pass: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
@@ -170,22 +178,24 @@ def begin(
 
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
     """
-    check_can_begin(record, held_out)
+    run_dir = Path(run_dir).expanduser()
+    check_can_begin(config, shards, held_out)
     remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
-        each_pass = each_pass and bool(held_out)
-        record = ranks.from_first(
-            lambda: settled(record, vocabulary, device=ranks.device, has_held_out=bool(held_out), each_pass=each_pass)
-        )
+        about_held_out = {"has_held_out": bool(held_out), "each_pass": each_pass and bool(held_out)}
+        record = ranks.from_first(lambda: settled(config, shards, vocabulary, device=ranks.device, **about_held_out))
+        if start is not None:
+            record = replace(record, started_from=start.name)
         check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
         run = Run(run_dir, record, vocabulary, ranks=ranks)
-        sentences = sample_sentences(held_out, most=record.config.evaluate_sentences) if held_out else []
+        sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
             start_writing(run_dir)
         if start is not None:
-            run.start_from(*start)
+            run.bilm.load_state_dict(start.bilm.state_dict())
+            run.softmax.load_state_dict(start.softmax.state_dict())
             run.save()  # before config.json, so that a run that can be resumed knows what it started from
         if ranks.first:
             create_run(run_dir, record, vocabulary, sentences)
@@ -200,8 +210,7 @@ class Run:
     def __init__(self, run_dir: Path, record: RunRecord, vocabulary: Vocabulary, *, ranks: Ranks) -> None:
         self.run_dir = run_dir
         self.config = config = record.config
-        self.text = record.text
-        self.shards = [shard.resolve() for shard in record.shards]
+        self.record = record
         self.vocabulary = vocabulary
         self.ranks = ranks
         with seeded(config.seed):
@@ -212,29 +221,22 @@ class Run:
         self.optimizer = new_optimizer(config, self.bilm, self.softmax)
         self.gradients = LossAndGradients(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
         self.state: BiLMState | None = None
-        self.is_finetuned = False
+        start = PackerState(CorpusPosition(), (list[str](),) * config.batch_size)
+        self.progress = PretrainingProgress((start,) * config.bilm.num_directions)
         self.packers = self._new_packers()
-        self.progress = PretrainingProgress(tuple(packer.state for packer in self.packers))
 
     @property
     def parameters(self) -> list[torch.nn.Parameter]:
         """The parameters of the biLM, then those of the softmax."""
         return [*self.bilm.parameters(), *self.softmax.parameters()]
 
-    def start_from(self, bilm: BiLM, softmax: Softmax) -> None:
-        """Start from trained weights, but with a new optimiser and from the beginning of the text."""
-        self.bilm.load_state_dict(bilm.state_dict())
-        self.softmax.load_state_dict(softmax.state_dict())
-        self.is_finetuned = True
-
-    def load_newest(self, *, started_from: str | None, from_start: bool) -> None:
+    def load_newest(self, *, from_start: bool) -> None:
         """Continue from the newest checkpoint, or stay at the start. Raises as `checkpoint_to_resume` does."""
         found: Checkpoint | None = None
-        self.is_finetuned = started_from is not None
 
         def find() -> Path | None:
             nonlocal found
-            found = checkpoint_to_resume(self.run_dir, self.config, started_from=started_from, from_start=from_start)
+            found = checkpoint_to_resume(self.run_dir, self.record, from_start=from_start)
             return None if found is None else found.path
 
         path = self.ranks.from_first(find)  # so that all processes continue from the same one
@@ -243,7 +245,7 @@ class Run:
             state = fill(checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
             self.state = self.ranks.share_state(state)
             self.progress = checkpoint.progress
-            self.packers = self._new_packers(self.progress.packers)
+            self.packers = self._new_packers()
 
     def train(self, on_step: OnStep | None = None) -> None:
         """Train until the end. SIGTERM or Ctrl-C to any process ends all of them after a step and a checkpoint.
@@ -257,8 +259,9 @@ class Run:
         config, first, last_step = self.config, self.ranks.first, self.progress.step
         if first and not self.progress.finished(config):
             sizes = [sum(value.numel() for value in part.parameters()) for part in (self.bilm, self.softmax)]
-            print(start_line(config, self.text, sizes, step=last_step), file=sys.stderr, flush=True)
-        is_measured_first = self.is_finetuned and last_step == 0 and (self.run_dir / HELD_OUT_NAME).exists()
+            print(start_line(self.record, sizes, step=last_step), file=sys.stderr, flush=True)
+        is_finetuned = self.record.started_from is not None
+        is_measured_first = is_finetuned and last_step == 0 and (self.run_dir / HELD_OUT_NAME).exists()
         log_path = self.run_dir / METRICS_NAME
         if first:
             keep_records(log_path, lambda record: record.integer("step") <= last_step and not is_measured_first)
@@ -306,7 +309,7 @@ class Run:
                 f"{self._how_to_continue()}"
             )
         if self.ranks.first:
-            save_checkpoint(checkpoint, keep=self.config.keep_checkpoints, keep_every=self.config.keep_every)
+            save_checkpoint(checkpoint, self.config)
 
     def _stop(self, received: int | None) -> NoReturn:
         if received == signal.SIGINT:
@@ -383,9 +386,15 @@ class Run:
             write_weights(folder / WEIGHTS_NAME, all_weights(self.bilm, self.softmax), step=self.progress.step)
         return measured
 
-    def _new_packers(self, states: Sequence[PackerState] = ()) -> list[Packer]:
-        own = self.ranks.share(self.config.batch_size)
-        return new_packers(self.shards, self.vocabulary, self.config, own=own, states=states)
+    def _new_packers(self) -> list[Packer]:
+        """The streams of each direction, forward first, from where the progress is; this process has its share."""
+        shards, config = [shard.resolve() for shard in self.record.shards], self.config
+        own, packers = self.ranks.share(config.batch_size), list[Packer]()
+        for purpose, state in zip(("forward", "backward"), self.progress.packers, strict=False):
+            stream = SentenceStream(shards, seed=config.seed, purpose=purpose, position=state.position)
+            given = {"rows": state.rows, "bptt_steps": config.bptt_steps, "backward": purpose == "backward", "own": own}
+            packers.append(Packer(stream, self.vocabulary, **given))
+        return packers
 
 
 def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
