@@ -117,11 +117,3 @@ def test_a_device_that_is_not_there_is_refused(text: Path, tmp_path: Path, capsy
     for verb in ("perplexity", "surprisal"):
         assert main([verb, folder, str(text), "--device", "xpu:9"]) == 2
         assert "device 'xpu:9' cannot be used here; there is cpu" in capsys.readouterr().err
-
-
-def test_sums_are_on_the_cpu_whatever_the_default_device() -> None:
-    losses, targets = torch.tensor([0.5, 1.0, 0.25]), torch.tensor([2, 0, 2])
-    with torch.device("meta"):
-        sums = module._Sum(3)
-    sums.add(losses, targets)
-    assert sums.result().losses.tolist() == [1.0, 0.0, 0.75]

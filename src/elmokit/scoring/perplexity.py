@@ -84,6 +84,12 @@ class TokenLosses:
     counts: Int[np.ndarray, " V"]
     """Numbers of predictions."""
 
+    def add(self, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
+        """Add predictions, one by one."""
+        ids = targets.cpu().numpy()
+        np.add.at(self.losses, ids, losses.cpu().double().numpy())
+        np.add.at(self.counts, ids, 1)
+
 
 @dataclass(frozen=True, eq=False)
 class TextLosses:
@@ -182,7 +188,8 @@ def text_losses(
         raise ValueError(
             f"{piped[0]} can be read only once, and carried state needs it for each direction; give a file"
         )
-    sums = [_Sum(len(scored.vocabulary)) for _ in scored.packed.lstms]
+    size = len(scored.vocabulary)
+    sums = tuple(TokenLosses(np.zeros(size), np.zeros(size, np.int64)) for _ in scored.packed.lstms)
     num_sentences: int | None = None
 
     def add(direction: int, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
@@ -197,14 +204,9 @@ def text_losses(
     if carry_state:
         if scored.text_warnings is not None:
             scored.text_warnings.check(list(islice(sentences(warn=True), SENTENCES_AT_ONCE)))
-        weight = scored.softmax.weight
-        rows = torch.arange(CARRIED_ROWS, device=weight.device)
-        with torch.inference_mode(), without_autocast(weight.device):
-            for direction, hidden, targets in _carried(scored.packed, scored.vocabulary, sentences):
-                found = full_softmax_predictions(
-                    hidden.to(weight.dtype), scored.softmax, contexts=rows, targets=targets
-                )
-                add(direction, found.losses, targets)
+        with torch.inference_mode(), without_autocast(scored.softmax.weight.device):
+            for direction, losses, targets in _carried(scored, sentences):
+                add(direction, losses, targets)
     else:
         num_sentences = 0
         for predicted, sides in scored.predict(sentences(warn=is_new)):
@@ -216,7 +218,7 @@ def text_losses(
         if carry_state:
             missing = f"at least {CARRIED_ROWS} tokens (elmokit surprisal --carry-state reads fewer, in one row)"
         raise ValueError(f"{', '.join(map(str, shards))}: too little text; expected {missing}")
-    return TextLosses(tuple(direction.result() for direction in sums), scored.vocabulary, num_sentences, carry_state)
+    return TextLosses(sums, scored.vocabulary, num_sentences, carry_state)
 
 
 def join_texts(text: TextLosses, other: TextLosses) -> TextLosses:
@@ -243,39 +245,26 @@ def _direction_perplexity(direction: TokenLosses, unknown_id: int) -> DirectionP
     )
 
 
-class _Sum:
-    """Running sums of losses and counts for every token of the vocabulary."""
-
-    def __init__(self, num_tokens: int) -> None:
-        self.losses = torch.zeros(num_tokens, dtype=torch.float64, device="cpu")  # whatever the default device
-        self.counts = torch.zeros(num_tokens, dtype=torch.long, device="cpu")
-
-    def add(self, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
-        targets = targets.cpu()
-        self.losses.index_add_(0, targets, losses.cpu().double())
-        self.counts.index_add_(0, targets, torch.ones_like(targets))
-
-    def result(self) -> TokenLosses:
-        return TokenLosses(self.losses.numpy(), self.counts.numpy())
-
-
 def _packed(bilm: BiLM) -> PackedBiLM:
     return PackedBiLM(bilm.config, bilm.state_dict(), spelling=bilm.spelling)
 
 
 def _carried(
-    packed: PackedBiLM, vocabulary: Vocabulary, sentences: Callable[[], SentenceStream]
-) -> Iterator[tuple[int, Float[Tensor, "B D"], Int[Tensor, " B"]]]:
-    """(direction, top activations, targets) of parallel rows, one token per step, whose states are never reset."""
+    scored: SurprisalModel, sentences: Callable[[], SentenceStream]
+) -> Iterator[tuple[int, Float[Tensor, " B"], Int[Tensor, " B"]]]:
+    """(direction, losses, targets) of parallel rows, one token per step, whose states are never reset."""
+    packed, softmax = scored.packed, scored.softmax
     packers = [
-        Packer(sentences(), vocabulary, rows=[list[str]()] * CARRIED_ROWS, bptt_steps=1, backward=index == 1)
+        Packer(sentences(), scored.vocabulary, rows=[list[str]()] * CARRIED_ROWS, bptt_steps=1, backward=index == 1)
         for index in range(len(packed.lstms))
     ]
     states = packed.zero_state(CARRIED_ROWS)
     device = packed.char_encoder.embedding.weight.device
+    rows = torch.arange(CARRIED_ROWS, device=softmax.weight.device)
     for batch in packed_batches(packers, spelling=packed.token_cache.spelling):
         tokens = packed.char_encoder(torch.from_numpy(batch.character_ids).to(device))
         for index, (lstm, part) in enumerate(zip(packed.lstms, batch.directions, strict=True)):
             which = torch.from_numpy(part.tokens).flatten().to(device)
             outputs = lstm(tokens, which, [CARRIED_ROWS], states[index])  # the state is overwritten
-            yield index, outputs[-1], torch.from_numpy(part.targets).flatten().to(device)
+            hidden, targets = outputs[-1].to(softmax.weight.dtype), torch.from_numpy(part.targets).flatten().to(device)
+            yield index, full_softmax_predictions(hidden, softmax, contexts=rows, targets=targets).losses, targets
