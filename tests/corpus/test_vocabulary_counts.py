@@ -8,13 +8,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elmokit.cli.main import main
 from elmokit.corpus import external_sort as spilled_sort
 from elmokit.corpus.vocabulary_counts import write_vocabulary
-from elmokit.files.lines import read_lines
 from elmokit.text.vocabulary import Vocabulary
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
@@ -33,13 +32,18 @@ def shard(tmp_path: Path) -> Path:
     return path
 
 
-def no_space(*_: object) -> int:
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
 def test_specials_come_first_are_no_types_and_then_falling_counts_and_code_points(shard: Path, tmp_path: Path):
     summary = write_vocabulary([shard], tmp_path / "vocabulary.txt")
-    assert [*read_lines(tmp_path / "vocabulary.txt")] == [*SPECIALS, "the", "cat", ",", "dog", "sat", "saw", "zebra"]
+    assert Vocabulary.read(tmp_path / "vocabulary.txt").tokens == [
+        *SPECIALS,
+        "the",
+        "cat",
+        ",",
+        "dog",
+        "sat",
+        "saw",
+        "zebra",
+    ]
     assert (summary.num_sentences, summary.num_tokens, summary.num_types, summary.num_kept) == (3, 10, 7, 7)
     assert summary.coverage == 1
     (tmp_path / "shard").write_text("<S> a <UNK> </S>\n")
@@ -62,6 +66,7 @@ def test_rare_tokens_and_those_beyond_the_size_are_left_out(shard: Path, tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*letters that a wrong encoding has damaged")
+@settings(max_examples=40)
 @given(SENTENCES, st.integers(1, 3), st.sampled_from([1, 500, 2000, 10**6]))
 @example([["a", "b", "c"], ["a"]], 1, 500)  # the last "a" is still in memory in the end
 def test_counts_are_exact_in_any_memory(sentences: list[list[str]], min_count: int, memory_bytes: int):
@@ -100,7 +105,6 @@ def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, c
         (["bad"], "bad, line 2: byte 0xff at byte 1 is not UTF-8"),
         (["empty"], "the shards contain no sentence"),
         (["returns"], r"returns: the token 'one\rtwo' contains a carriage return, "),
-        (["returns"], r"for example with tr '\r' '\n'"),
         (["missing"], "missing: there is no such file"),
         (["shard.txt", "--min-count", "0"], "the minimum count is 0; expected at least 1"),
         (["shard.txt", "--max-size", "3"], "the maximum size is 3; expected more than the 3 specials"),
@@ -117,6 +121,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, c
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(
     shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
+    def no_space(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     path = tmp_path / "vocabulary.txt"
     path.write_text("old")
     monkeypatch.setattr("elmokit.corpus.external_sort.ExternalSort._write", no_space)

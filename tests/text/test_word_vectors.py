@@ -33,7 +33,6 @@ def test_the_vectors_of_the_wanted_and_the_first_words_come_in_the_order_of_the_
     np.testing.assert_array_equal(read.matrix, np.array([[1, 2, 0.3], [0, 0, 1]], np.float32))
     assert read.matrix.dtype == np.float32
     assert word_vector_dim(path) == 3
-    path.write_text(GLOVE)
     assert read_word_vectors(path, {"밥"}, first=1).words == ["the", "밥"]
     assert read_word_vectors(path, (), first=99).words == ["the", "cat", "밥"]
     assert read_word_vectors(path, ()).matrix.shape[0] == 0
@@ -47,19 +46,16 @@ def test_a_first_word_that_cannot_be_printed_does_not_make_a_file_binary(path: P
     np.testing.assert_array_equal(read.matrix, [[1, 2, 3], [4, 5, 6]])
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
-def test_compressed_files_are_read_whatever_their_names(path: Path, compress: object):
-    assert callable(compress)
-    path.write_bytes(compress(GLOVE.encode()))
+def test_compressed_files_are_read_whatever_their_names(path: Path):
+    path.write_bytes(gzip.compress(GLOVE.encode()))
     assert read_word_vectors(path, WANTED).words == ["cat", "밥"]
-    path.write_bytes(compress(binary({"the": [1.0, 2.0], "cat": [3.0, 4.0]})))
+    path.write_bytes(lzma.compress(binary({"the": [1.0, 2.0], "cat": [3.0, 4.0]})))
     np.testing.assert_array_equal(read_word_vectors(path, WANTED).matrix, [[3, 4]])
 
 
 def test_the_first_line_of_word2vec_and_fasttext_is_no_word(path: Path):
     path.write_text("3 3\n" + GLOVE.replace("\n", " \n"))  # fastText ends its lines with a space
-    read = read_word_vectors(path, {"3", "the", "cat"})
-    assert read.words == ["the", "cat"]
+    assert read_word_vectors(path, {"3", "the", "cat"}).words == ["the", "cat"]
     assert word_vector_dim(path) == 3
 
 
@@ -84,9 +80,7 @@ def test_of_a_word_that_comes_twice_the_first_counts_and_one_with_spaces_is_anot
     path.write_text("a 1\nb 2\na 3\n")
     assert read_word_vectors(path, {"a", "b"}).matrix.tolist() == [[1], [2]]
     path.write_text("the 1 2\n. . . 3 4\n. 5 6\n")
-    read = read_word_vectors(path, {"."})
-    assert read.words == ["."]
-    assert read.matrix.tolist() == [[5, 6]]
+    assert read_word_vectors(path, {"."}).matrix.tolist() == [[5, 6]]
 
 
 @example([1.2963551329124352e16])  # whose four bytes are the characters ' 98Z'
@@ -123,8 +117,3 @@ def test_what_is_no_file_of_word_vectors_is_refused(path: Path, content: bytes, 
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_word_vectors(path, {"cat", "no", "the"})
-
-
-def test_a_file_that_is_not_there(path: Path):
-    with pytest.raises(FileNotFoundError, match="there is no such file"):
-        read_word_vectors(path, WANTED)

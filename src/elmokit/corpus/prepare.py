@@ -210,7 +210,8 @@ class _Sentences:
         self._exclusion = exclusion
         self._broken = broken
         self._records = records
-        self._position = 0
+        self.num_kept = 0
+        """Number of sentences that pass the filters, with duplicates; the position of the next one."""
         self._first_to_train = round(how.held_out * 2**64)
         self._lowest = 2**64
 
@@ -233,11 +234,12 @@ class _Sentences:
                         continue
                     if num_with_sentences != number:
                         num_with_sentences = number
-                        self._count_document(key)
+                        self.num_documents += 1
+                        self.num_held_out_documents += key < self._first_to_train
+                        self._lowest = min(self._lowest, key)
                     self.num_marked_up += _MARKUP.search(sentence) is not None
-                    text_and_origin = " ".join(tokens).encode("utf-8") + b"\0" + _ORIGIN.pack(key, self._position)
-                    self._records.add(text_and_origin)
-                    self._position += 1
+                    self._records.add(" ".join(tokens).encode() + b"\0" + _ORIGIN.pack(key, self.num_kept))
+                    self.num_kept += 1
         return Source(
             path=os.fspath(path),
             bytes=path.stat().st_size,
@@ -246,11 +248,6 @@ class _Sentences:
             sentences=found.sentences,
             tokens=found.tokens,
         )
-
-    @property
-    def num_kept(self) -> int:
-        """Number of sentences that pass the filters, with duplicates."""
-        return self._position
 
     def without_duplicates(self, when_read: Callable[[int], object]) -> Iterator[bytes]:
         """Records to shuffle, each a key and a sentence: `_HELD_OUT_KEY` or `_TRAIN_KEY`, which sort in that order.
@@ -300,11 +297,6 @@ class _Sentences:
             self.excluded[file].dropped.add(len(tokens))
             return EXCLUDED
         return None
-
-    def _count_document(self, key: int) -> None:
-        self.num_documents += 1
-        self.num_held_out_documents += key < self._first_to_train
-        self._lowest = min(self._lowest, key)
 
 
 def _random_number(seed: int, *path: str | int) -> int:

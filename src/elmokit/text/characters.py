@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elmokit.text.character_numbers import (
     BEGIN_SENTENCE_CHARACTER,
@@ -24,9 +24,6 @@ from elmokit.text.character_numbers import (
     PADDING_ID,
     SHIFT,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BEGIN_SENTENCE = "<S>"
 END_SENTENCE = "</S>"

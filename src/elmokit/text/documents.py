@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from elmokit.text.corpora.column_texts import column_texts
 from elmokit.text.sentence_lines import prose_lines
 from elmokit.text.tokenizer import split_sentences
 
@@ -28,10 +29,10 @@ def read_raw_documents(path: str | os.PathLike[str], column: str | None = None) 
     """Number and text of each document of a file, separated by blank lines; pieces of a long one share its number.
 
     column: of JSON lines, a table or CoNLL-U (`column_texts`), each of whose texts is a document.
-    Raises the ValueError and OSError of `prose_lines`, which name the file.
+    Raises the ValueError and OSError of `prose_lines` or `column_texts`, which name the file.
     """
     if column is not None:
-        yield from enumerate(text for text in prose_lines(path, column=column) if text.strip())
+        yield from enumerate(text for text in column_texts(path, column) if text.strip())
         return
     number = size = 0
     inside = False

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elmokit.text.character_numbers import SHIFT
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _BEGIN_WORD, _END_WORD = "<eow>", "<bow>"  # ELMoForManyLangs reads them in each other's place, also when it trains
 _PADDING_SYMBOL = "<pad>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from elmokit.files.lines import is_terminal, read_lines, shown_name, split_tokens, with_head
 from elmokit.system.messages import first_token, printable
@@ -74,31 +74,33 @@ def sentence_lines(
     """Lines of a file as `prose_lines` yields them, with a warning if they do not look like one sentence each.
 
     raw_text: whether the lines will be tokenised; otherwise raw text is warned of.
+    column: of JSON lines, a table or CoNLL-U, whose texts are the lines (`column_texts`); None for text.
     """
-    lines = prose_lines(path, raw_text=raw_text, column=column, has_columns=has_columns, is_shard=is_shard)
-    return _looked_at(lines, name=shown_name(path), raw_text=raw_text, is_shard=is_shard)
+    if column is None:
+        lines = prose_lines(path, has_columns=has_columns, is_shard=is_shard)
+    else:
+        lines = column_texts(path, column, raw_text=raw_text)
+    sample: list[str] = []
+    num_tokens = 0
+    for line in lines:
+        yield line
+        if num_tokens < SAMPLE_TOKENS:
+            sample.append(line)
+            num_tokens += len(split_tokens(line))
+            if num_tokens >= SAMPLE_TOKENS:
+                _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard)
+    if num_tokens < SAMPLE_TOKENS:
+        _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard)
 
 
-def prose_lines(
-    path: str | os.PathLike[str],
-    *,
-    raw_text: bool = False,
-    column: str | None = None,
-    has_columns: bool = False,
-    is_shard: bool = False,
-) -> Iterator[str]:
+def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, is_shard: bool = False) -> Iterator[str]:
     """Lines of a file of any text, as `read_lines` yields them.
 
-    raw_text: whether the lines will be tokenised, as those of a column of tokens must not.
-    column: of JSON lines, a table or CoNLL-U, whose texts are the lines (`column_texts`); None for text.
     has_columns: whether the lines may have columns after the sentence.
     is_shard: whether the file is of a corpus for training, so that messages name `elmokit prepare` as the only way.
     Raises ValueError for JSON, CoNLL-U, columns, FASTA and tables, naming how they are read, and the errors of
-    `read_lines` or `column_texts`.
+    `read_lines`.
     """
-    if column is not None:
-        yield from column_texts(path, column, raw_text=raw_text)
-        return
     lines = read_lines(path)
     if not is_terminal(path):  # where the first line is to be answered before the second is typed
         lines, head = with_head(lines)
@@ -110,20 +112,6 @@ def prose_lines(
                 expected = f"text, one sentence per line: {way}"
             raise ValueError(f"{shown_name(path)} is {kind.value}; expected {expected}")
     yield from lines
-
-
-def _looked_at(lines: Iterable[str], *, name: str, raw_text: bool, is_shard: bool) -> Iterator[str]:
-    sample: list[str] = []
-    num_tokens = 0
-    for line in lines:
-        yield line
-        if num_tokens < SAMPLE_TOKENS:
-            sample.append(line)
-            num_tokens += len(split_tokens(line))
-            if num_tokens >= SAMPLE_TOKENS:
-                _warn_of(sample, name=name, raw_text=raw_text, is_shard=is_shard)
-    if num_tokens < SAMPLE_TOKENS:
-        _warn_of(sample, name=name, raw_text=raw_text, is_shard=is_shard)
 
 
 def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.lines import read_lines, up_to
 from elmokit.system.messages import plural
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 UNKNOWN = "<UNK>"
 

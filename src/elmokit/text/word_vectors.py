@@ -53,14 +53,12 @@ def read_word_vectors(path: str | os.PathLike[str], wanted: Collection[str], *, 
     number of columns changes, a value is not a finite number, the width exceeds `MAX_DIM`, or the file has fewer words
     than its header promises.
     """
-    name = os.fspath(path)
-    sample = b"".join(islice(read_chunks(path, size=_SAMPLE_BYTES), 1))
-    header = _read_header(sample, name)
-    wanted = set(wanted)
+    path, wanted = os.fspath(path), set(wanted)
+    sample, header = _read_start(path)
     if header is not None and not _is_text(sample, header):
-        found = _binary_vectors(path, name, header, wanted, first)
+        found = _binary_vectors(path, header, wanted, first)
     else:
-        found = _text_vectors(path, name, header, wanted, first)
+        found = _text_vectors(path, header, wanted, first)
     vectors: dict[str, Float32[np.ndarray, " D"]] = {}
     dim = 0
     for word, vector in found:
@@ -72,23 +70,25 @@ def read_word_vectors(path: str | os.PathLike[str], wanted: Collection[str], *, 
 
 def word_vector_dim(path: str | os.PathLike[str]) -> int:
     """Width D of the vectors in a file, read from its first line."""
-    name = os.fspath(path)
-    header = _read_header(b"".join(islice(read_chunks(path, size=_SAMPLE_BYTES), 1)), name)
+    path = os.fspath(path)
+    _, header = _read_start(path)
     if header is not None:
         return header.dim
     for line in read_lines(path, keep_marks=True):
-        return _dim_of(line, name)
-    raise ValueError(f"{name} is empty; expected a word and its vector on each line")
+        return _dim_of(line, path)
+    raise ValueError(f"{path} is empty; expected a word and its vector on each line")
 
 
-def _read_header(sample: bytes, name: str) -> _Header | None:
+def _read_start(path: str) -> tuple[bytes, _Header | None]:
+    """The first bytes of a file, and the header in them, if there is one."""
+    sample = b"".join(islice(read_chunks(path, size=_SAMPLE_BYTES), 1))
     match = _HEADER.match(sample)
     if match is None:
-        return None
+        return sample, None
     header = _Header(int(match[1]), int(match[2]))
     if not 1 <= header.dim <= MAX_DIM:
-        raise ValueError(f"{name}, line 1: vectors of {header.dim} numbers; expected 1 to {MAX_DIM:,}")
-    return header
+        raise ValueError(f"{path}, line 1: vectors of {header.dim} numbers; expected 1 to {MAX_DIM:,}")
+    return sample, header
 
 
 def _is_text(sample: bytes, header: _Header) -> bool:
@@ -105,16 +105,13 @@ def _is_text(sample: bytes, header: _Header) -> bool:
 
 
 def _text_vectors(
-    path: str | os.PathLike[str], name: str, header: _Header | None, wanted: Collection[str], first: int
+    path: str, header: _Header | None, wanted: Collection[str], first: int
 ) -> Iterator[tuple[str, Float32[np.ndarray, " D"]]]:
     lines = enumerate(read_lines(path, keep_marks=True), start=1)
-    if header is not None:
-        next(lines)
-        dim = header.dim
-    else:
-        number, line = next(lines, (1, ""))
-        dim = _dim_of(line, name)
-        lines = chain([(number, line)], lines)
+    head = next(lines, (1, ""))
+    if header is None:
+        lines = chain([head], lines)
+    dim = _dim_of(head[1], path) if header is None else header.dim
     num_words = 0
     for number, line in lines:
         line = line.rstrip(" ")
@@ -123,23 +120,23 @@ def _text_vectors(
         num_words += 1
         if line.count(" ") < dim:
             raise ValueError(
-                f"{name}, line {number}: {line.count(' ')} numbers after the word; expected {dim}: {first_token(line)}"
+                f"{path}, line {number}: {line.count(' ')} numbers after the word; expected {dim}: {first_token(line)}"
             )
         if num_words > first and line[: line.index(" ")] not in wanted:
             continue
         word, *numbers = line.rsplit(" ", dim)
         if num_words <= first or word in wanted:
-            yield word, _vector(numbers, where=f"{name}, line {number}")
+            yield word, _vector(numbers, where=f"{path}, line {number}")
     if header is not None and num_words < header.num_words:
-        raise ValueError(f"{name} ends after {num_words:,} words; its first line promises {header.num_words:,}")
+        raise ValueError(f"{path} ends after {num_words:,} words; its first line promises {header.num_words:,}")
 
 
-def _dim_of(line: str, name: str) -> int:
+def _dim_of(line: str, path: str) -> int:
     """Width of the vector on the first line of a file without a header."""
     dim = len(line.split()) - 1
     if not 1 <= dim <= MAX_DIM:
         raise ValueError(
-            f"{name}, line 1: expected a word and 1 to {MAX_DIM:,} numbers, separated by spaces: {first_token(line)}"
+            f"{path}, line 1: expected a word and 1 to {MAX_DIM:,} numbers, separated by spaces: {first_token(line)}"
         )
     return dim
 
@@ -158,7 +155,7 @@ def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
 
 
 def _binary_vectors(
-    path: str | os.PathLike[str], name: str, header: _Header, wanted: Collection[str], first: int
+    path: str, header: _Header, wanted: Collection[str], first: int
 ) -> Iterator[tuple[str, Float32[np.ndarray, " D"]]]:
     """Vectors in word2vec's binary format: after the header, each word, a space and D little-endian float32 numbers.
 
@@ -172,11 +169,11 @@ def _binary_vectors(
         while (space := buffer.find(b" ", at)) < 0 or len(buffer) < space + 1 + size:
             if (len(buffer) if space < 0 else space) - at > MAX_WORD_BYTES:
                 raise ValueError(
-                    f"{name}: word {number:,} has more than {MAX_WORD_BYTES:,} bytes; is it a word2vec file?"
+                    f"{path}: word {number:,} has more than {MAX_WORD_BYTES:,} bytes; is it a word2vec file?"
                 )
             more = next(chunks, b"")
             if not more:
-                raise ValueError(f"{name} ends in word {number:,}; its first line promises {header.num_words:,} words")
+                raise ValueError(f"{path} ends in word {number:,}; its first line promises {header.num_words:,} words")
             buffer = buffer[at:] + more
             at = 0
         word = buffer[at:space].lstrip(b"\n").decode("utf-8", "replace")
@@ -184,5 +181,5 @@ def _binary_vectors(
         if number <= first or word in wanted:
             vector = np.frombuffer(buffer, "<f4", header.dim, offset=space + 1).astype(np.float32)
             if not np.isfinite(vector).all():
-                raise ValueError(f"{name}: the vector of word {number:,} ({first_token(word)}) is not finite")
+                raise ValueError(f"{path}: the vector of word {number:,} ({first_token(word)}) is not finite")
             yield word, vector
