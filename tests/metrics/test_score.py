@@ -5,8 +5,7 @@ import statistics
 
 import pytest
 
-from elmokit.metrics.labels import score_labels
-from elmokit.metrics.score import Accuracy, Score
+from elmokit.metrics.score import Accuracy, Score, score_labels
 from elmokit.metrics.statistics import Statistic, paired_t
 
 

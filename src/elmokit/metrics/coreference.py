@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add
 from statistics import fmean
 from typing import TypeVar
 
@@ -30,12 +31,7 @@ class CoreferenceScore:
         return fmean([self.muc.f1, self.b_cubed.f1, self.ceaf_e.f1])
 
     def __add__(self, other: CoreferenceScore) -> CoreferenceScore:
-        return CoreferenceScore(
-            mentions=self.mentions + other.mentions,
-            muc=self.muc + other.muc,
-            b_cubed=self.b_cubed + other.b_cubed,
-            ceaf_e=self.ceaf_e + other.ceaf_e,
-        )
+        return CoreferenceScore(*map(add, vars(self).values(), vars(other).values()))
 
 
 def score_coreference(*, gold: Iterable[Iterable[M]], predicted: Iterable[Iterable[M]]) -> CoreferenceScore:

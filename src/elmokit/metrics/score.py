@@ -1,11 +1,13 @@
-"""The counts that scores are computed from: sums that add up over batches, read as percentages."""
+"""The counts that scores are computed from: sums that add up over batches, read as percentages; scores of labels."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from operator import add
+from statistics import fmean
+from typing import Generic, TypeVar
 
 L = TypeVar("L", bound="Hashable")
 
@@ -42,12 +44,7 @@ class Score:
         return 2 * self.precision * self.recall / total if total else 0.0
 
     def __add__(self, other: Score) -> Score:
-        return Score(
-            correct=self.correct + other.correct,
-            predicted=self.predicted + other.predicted,
-            recalled=self.recalled + other.recalled,
-            gold=self.gold + other.gold,
-        )
+        return Score(*map(add, vars(self).values(), vars(other).values()))
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Accuracy:
         return percentage(self.correct, self.total)
 
     def __add__(self, other: Accuracy) -> Accuracy:
-        return Accuracy(correct=self.correct + other.correct, total=self.total + other.total)
+        return Accuracy(self.correct + other.correct, self.total + other.total)
 
 
 def percentage(numerator: float, denominator: float) -> float:
@@ -76,3 +73,38 @@ def scores_by_label(*, correct: Counter[L], predicted: Counter[L], gold: Counter
         label: Score.of_matches(correct=correct[label], predicted=predicted[label], gold=gold[label])
         for label in sorted({*gold, *predicted}, key=str)
     }
+
+
+@dataclass(frozen=True)
+class LabelScore(Generic[L]):
+    """Scores of labels."""
+
+    by_label: dict[L, Score] = field(default_factory=dict[L, Score])
+    """Score of every label that is gold or predicted at least once."""
+
+    @property
+    def accuracy(self) -> Accuracy:
+        return Accuracy(correct=int(self.micro.correct), total=int(self.micro.gold))
+
+    @property
+    def micro(self) -> Score:
+        """Sum over the labels. With one label per instance, its precision, recall and F1 equal the accuracy."""
+        return sum(self.by_label.values(), Score())
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean F1 of the labels, in percent; 0 without labels."""
+        return fmean(score.f1 for score in self.by_label.values()) if self.by_label else 0.0
+
+
+def score_labels(*, gold: Sequence[L], predicted: Sequence[L]) -> LabelScore[L]:
+    """Compare the predicted label of each instance with its gold label.
+
+    Raises ValueError when the numbers of gold and predicted labels differ.
+    """
+    if len(gold) != len(predicted):
+        raise ValueError(
+            f"{len(gold)} gold labels but {len(predicted)} predicted ones; expected one of each per instance"
+        )
+    correct = Counter(label for label, guess in zip(gold, predicted, strict=True) if label == guess)
+    return LabelScore(by_label=scores_by_label(correct=correct, predicted=Counter(predicted), gold=Counter(gold)))

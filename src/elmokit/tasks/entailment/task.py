@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
-from elmokit.metrics.labels import score_labels
+from elmokit.metrics.score import score_labels
 from elmokit.system.messages import first_token
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES, EntailmentConfig
