@@ -207,7 +207,6 @@ def test_numbers_that_are_not_finite_are_null(folder: Path, monkeypatch: pytest.
 
 
 def test_bad_input_is_one_line_and_leaves_the_old_file(folder: Path, capsys: pytest.CaptureFixture[str]):
-    (folder / "empty.txt").write_text("\n \n")
     output = folder / "out.json"
     output.write_text("old")
     not_utf8 = folder / os.fsdecode(b"caf\xe9")
@@ -215,10 +214,8 @@ def test_bad_input_is_one_line_and_leaves_the_old_file(folder: Path, capsys: pyt
     before = sorted(os.listdir(folder))
     news = folder / "news.txt"
     for arguments, message in (
-        ([news, folder / "empty.txt"], "the shards contain no sentence"),
         ([news, not_utf8], r"caf\udce9: its name is not UTF-8"),
         ([news, folder / "missing.txt"], "missing.txt: there is no such file"),
-        ([news, "--top", 0], "the number of worst words is 0; expected at least 1"),
         ([news, "--top", 2, "--top-min-count", 0], "the minimum count of the worst words is 0; expected at least 1"),
         ([news, "--carry-state"], "at least 256 tokens"),
     ):
@@ -235,7 +232,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(folder: Path):
     for files, num_words, message in (
         ([], None, "no files were given"),
         ([folder / "news.txt", folder / "empty.txt"], None, "contain no sentence"),
-        ([folder / "news.txt"], 0, "at least 1"),
+        ([folder / "news.txt"], 0, "the number of worst words is 0; expected at least 1"),
     ):
         with pytest.raises(ValueError, match=message):
             measure_files("a model that is not even looked for", files, num_words=num_words)

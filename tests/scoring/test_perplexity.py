@@ -74,9 +74,7 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
     assert measured.num_sentences is None
 
 
-def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large_and_needs_enough_text(
-    text: Path,
-) -> None:
+def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large_and_needs_enough(text: Path) -> None:
     bilm, softmax = toy_parts()
     with pytest.raises(ValueError, match=r"at least 256 tokens \(elmokit surprisal --carry-state reads fewer"):
         bilm_perplexity(bilm, softmax, VOCABULARY, [text], carry_state=True)

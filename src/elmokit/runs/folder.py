@@ -44,7 +44,10 @@ def new_run(
     one of the files.
     """
     run_dir.parent.mkdir(parents=True, exist_ok=True)
-    _check_can_be_written(run_dir)
+    if os.path.lexists(run_dir) and not run_dir.is_dir():
+        raise NotADirectoryError(f"{run_dir} is not a folder; expected a new folder for the run")
+    with temporary_folder(run_dir / CONFIG_NAME if run_dir.is_dir() else run_dir, named=run_dir):
+        pass  # it can be written
     with lock(run_dir):
         files = tuple(files)
         resume_with = resume_with or f"--resume {quote(str(run_dir))}"
@@ -78,13 +81,6 @@ def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[Non
     with lock(run_dir):
         remove_leftovers(run_dir)
         yield
-
-
-def _check_can_be_written(run_dir: Path) -> None:
-    if os.path.lexists(run_dir) and not run_dir.is_dir():
-        raise NotADirectoryError(f"{run_dir} is not a folder; expected a new folder for the run")
-    with temporary_folder(run_dir / CONFIG_NAME if run_dir.is_dir() else run_dir, named=run_dir):
-        pass
 
 
 def _check_is_free(run_dir: Path, *, remains: Iterable[Path], files: Iterable[str], resume_with: str) -> None:

@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
-from elmokit.runs.metrics_log import read_log
-
-if TYPE_CHECKING:
-    from elmokit.runs.metrics_log import Record
+from elmokit.runs.metrics_log import Record, read_log
 
 RUNS_NAME = "runs.jsonl"
 

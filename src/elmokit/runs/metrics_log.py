@@ -8,14 +8,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.system.messages import FormatError
 
-if TYPE_CHECKING:
-    Record = dict[str, Any]
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True)

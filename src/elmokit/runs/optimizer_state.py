@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from elmokit.system.messages import FormatError
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 OPTIMIZER_PREFIX = "optimizer."
 SLOTS = {
@@ -29,15 +27,10 @@ class DivergenceError(ValueError):
 
 
 class HasState(Protocol):
-    """An optimiser, or several that act as one."""
+    """An optimiser, or several that act as one: `state` is its slots by the number of the parameter."""
 
-    def state_dict(self) -> dict[str, Any]:
-        """The optimiser's `state` (its slots by the number of the parameter) and its `param_groups`."""
-        ...
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> object:
-        """Restore what `state_dict` returned for an optimiser of the same parameters."""
-        ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: dict[str, Any]) -> object: ...
 
 
 def optimizer_tensors(optimizer: HasState) -> dict[str, Tensor]:

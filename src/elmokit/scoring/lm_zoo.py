@@ -11,20 +11,15 @@ import json
 from collections.abc import Iterator
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from elmokit.elmo.surprisal import SurprisalSettings
+from elmokit.elmo.surprisal import SurprisalModel, SurprisalSettings
 from elmokit.files.lines import read_lines, shown_name
 from elmokit.scoring.surprisal_table import first_sizes
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import PLAIN_MARKS, tokenize
-from elmokit.text.vocabulary import UNKNOWN
+from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 from elmokit.version import __version__
-
-if TYPE_CHECKING:
-    from elmokit.elmo.surprisal import SurprisalModel
-    from elmokit.text.vocabulary import Vocabulary
 
 
 def get_surprisals(model: SurprisalModel, path: Path | str) -> Iterator[str]:

@@ -12,17 +12,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat, tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from elmokit.elmo.surprisal import Likeliest, SurprisalSettings
+from elmokit.elmo.surprisal import (
+    ConditionalSurprisal,
+    Likeliest,
+    SentenceSurprisal,
+    SurprisalModel,
+    SurprisalSettings,
+    Unit,
+)
 from elmokit.files.lines import is_read_once, is_terminal, shown_name, split_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from elmokit.elmo.surprisal import ConditionalSurprisal, SentenceSurprisal, SurprisalModel, Unit
 
 RowsOf = Literal["tokens", "words", "sentences"]
 Row = list[str]
