@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
@@ -38,14 +37,9 @@ def truncate(name: str) -> Damage:
     return lambda checkpoint: os.truncate(checkpoint / name, (checkpoint / name).stat().st_size - 5)
 
 
-def remove(name: str) -> Damage:
-    return lambda checkpoint: (checkpoint / name).unlink()
-
-
-def tensors(name: str, change: Callable[[dict[str, torch.Tensor]], object]) -> Damage:
+def without_checksum(name: str) -> Damage:
     def edit(checkpoint: Path) -> None:
         found = load_file(checkpoint / name)
-        change(found)
         (checkpoint / name).unlink()  # the run's model is the same file
         save_file(found, checkpoint / name)
 
@@ -78,7 +72,10 @@ FILES = ("model.safetensors", "training.safetensors", "training.json")
 WEIGHTS, STATE, PROGRESS = FILES
 DAMAGE: dict[str, tuple[Damage, str]] = {
     **{f"{name} cut short": (truncate(name), name) for name in FILES},
-    **{f"{name} removed": (remove(name), "there is no such file") for name in FILES},
+    **{
+        f"{name} removed": (lambda checkpoint, name=name: (checkpoint / name).unlink(), "there is no such file")
+        for name in FILES
+    },
     **{f"a bit of {name}": (flip_a_bit(name), f"{name}: does not have the checksum") for name in FILES},
     "a field removed": (progress(lambda record: record.pop("packers")), "field packers: is missing"),
 }
@@ -117,7 +114,7 @@ def test_a_disk_that_cannot_be_read_is_not_damage_and_no_checkpoint_is_lost(
 
 
 def test_a_checkpoint_of_an_earlier_version_has_no_checksums_and_no_best_perplexity_and_is_read(run: Path) -> None:
-    for damage in (tensors(WEIGHTS, dict), tensors(STATE, dict), progress(lambda record: record.pop("best"))):
+    for damage in (without_checksum(WEIGHTS), without_checksum(STATE), progress(lambda record: record.pop("best"))):
         damage(run / "checkpoints" / "step-00000007")
     resume_pretraining(run)  # warnings are errors
     assert sorted(os.listdir(run / "checkpoints")) == ["step-00000006", "step-00000007"]
@@ -148,18 +145,16 @@ def test_a_run_without_a_readable_checkpoint_is_left_as_it_is(
     assert contents_of_run(run) == contents_of_run(whole)
 
 
-def test_weights_whose_checkpoints_are_gone_are_not_overwritten(run: Path) -> None:
-    shutil.rmtree(run / "checkpoints")
-    before = (run / "model.safetensors").read_bytes()
-    with pytest.raises(ValueError, match="has no checkpoint that can be read: there is none. Nothing was changed"):
-        resume_pretraining(run)
-    assert (run / "model.safetensors").read_bytes() == before
-
-
-def test_a_checkpoint_that_can_be_read_is_not_thrown_away(run: Path, whole: Path) -> None:
+def test_checkpoints_that_can_be_read_and_weights_whose_checkpoints_are_gone_are_not_overwritten(
+    run: Path, whole: Path
+) -> None:
     with pytest.raises(ValueError, match="step-00000007 can be read: leave out --from-start, or from_start=True, to c"):
         resume_pretraining(run, from_start=True)
     assert contents_of_run(run) == contents_of_run(whole)
+    shutil.rmtree(run / "checkpoints")
+    with pytest.raises(ValueError, match="has no checkpoint that can be read: there is none. Nothing was changed"):
+        resume_pretraining(run)
+    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
 def test_a_model_that_cannot_be_published_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Runs: learning by heart, resuming to the same bits, refusing what cannot be; and their log."""
 
 import functools
-import hashlib
 import json
 import math
 import os
@@ -69,12 +68,8 @@ def interrupt_at(step: int) -> Callable[[Run], None]:
     return interrupt
 
 
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def test_learns_four_sentences_by_heart(shard: Path, tmp_path: Path) -> None:
-    run = pretrain_toy(tmp_path / "run", "num_steps=150", "lstm_dim=128", "checkpoint_every=150")
+    run = pretrain_toy(tmp_path / "run", "num_steps=90", "lstm_dim=64", "checkpoint_every=90")
     learnt = perplexity(str(run), [shard])
     best = 4 ** (4 / 37)  # which of the four sentences it is cannot be known; every other of 37 predictions can
     assert learnt.backward is not None
@@ -83,11 +78,7 @@ def test_learns_four_sentences_by_heart(shard: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "kind"),
-    [
-        *(("adagrad", "sampled"), ("adam", "full"), ("adamw", "sampled")),
-        *(("muon", "full"), ("muon muon_for=all", "sampled")),
-    ],
+    ("optimizer", "kind"), [("adagrad", "sampled"), ("adamw", "full"), ("muon muon_for=all", "sampled")]
 )
 def test_a_resumed_run_gives_the_same_bits(tmp_path: Path, optimizer: str, kind: str) -> None:
     changes = [*f"optimizer={optimizer}".split(), f"softmax={kind}", "num_negatives=6", "dropout_rate=0.1"]
@@ -103,8 +94,8 @@ def test_a_resumed_run_gives_the_same_bits(tmp_path: Path, optimizer: str, kind:
 
     for name in ("model.safetensors", "training.safetensors"):
         one, other = (run / "checkpoints" / "step-00000012" / name for run in (whole, halted))
-        assert sha256(one) == sha256(other)
-    assert sha256(whole / "model.safetensors") == sha256(halted / "model.safetensors")
+        assert one.read_bytes() == other.read_bytes()
+    assert (whole / "model.safetensors").read_bytes() == (halted / "model.safetensors").read_bytes()
     assert _losses(whole) == _losses(halted)
 
 
@@ -128,7 +119,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(whole: Path, tmp_path: Path, t
     assert caught.value.filename == str(run / "checkpoints" / "step-00000010")
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
     resume_pretraining(run)
-    assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
+    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -150,7 +141,7 @@ def test_a_loss_that_shows_divergence_stops_the_run_and_is_named(tmp_path: Path,
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005", "step-00000006"]
 
 
-@pytest.mark.parametrize("poison", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("poison", [-math.inf, math.nan])
 def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: Path, poison: float) -> None:
     def poison_and_save(run: Run) -> None:
         torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), poison)
@@ -166,12 +157,11 @@ def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: 
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-@pytest.mark.parametrize("perplexity", [math.inf, math.nan])
 def test_a_held_out_perplexity_that_is_not_finite_stops_the_run(
-    shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perplexity: float
+    shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    diverged = SimpleNamespace(mean=perplexity)
+    diverged = SimpleNamespace(mean=math.inf)
     with monkeypatch.context() as patch, pytest.raises(DivergenceError, match="step 12: the held-out perplexity is"):
         patch.setattr(train_file, "bilm_perplexity", lambda *_: diverged)
         pretrain_toy(run, held_out=[shard])
@@ -207,12 +197,6 @@ def test_held_out_text_that_is_gone_is_missed(shard: Path, tmp_path: Path) -> No
     resume_pretraining(run, ["num_steps=4"])
 
 
-def test_text_without_a_sentence_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="the shards contain no sentence: "):
-        pretrain_toy(tmp_path / "run", text="\n\n")
-    assert not (tmp_path / "run" / "config.json").exists()
-
-
 def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> None:
     run = pretrain_toy(tmp_path / "run", "num_steps=15", "keep_checkpoints=2")
     (run / "checkpoints" / "step-00000015" / "training.safetensors").write_bytes(b"x")
@@ -223,13 +207,13 @@ def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> Non
 
 def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(whole: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(whole, tmp_path / "run"))
-    expected = sha256(run / "model.safetensors")
+    expected = (run / "model.safetensors").read_bytes()
     older = run / "checkpoints" / "step-00000010" / "model.safetensors"
     (run / "model.safetensors").unlink()
     os.link(older, run / "model.safetensors")
-    assert sha256(run / "model.safetensors") != expected
+    assert (run / "model.safetensors").read_bytes() != expected
     resume_pretraining(run)
-    assert sha256(run / "model.safetensors") == expected
+    assert (run / "model.safetensors").read_bytes() == expected
     assert not list(run.glob(".*"))
 
 
@@ -238,7 +222,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(whole: Path, tmp_
     with pytest.raises(KeyboardInterrupt):
         pretrain_toy(run, on_step=interrupt_at(1))
     resume_pretraining(run)
-    assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
+    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
 def test_a_second_process_is_refused_until_the_first_is_dead(
@@ -304,7 +288,7 @@ def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
     assert signal.getsignal(number) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
     resume_pretraining(run)
-    assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
+    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert _losses(run) == _losses(whole)
 
 
@@ -335,14 +319,6 @@ def test_the_command_says_what_continues_an_interrupted_run(
     assert advice.format(f"elmokit pretrain --resume '{run}'") in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_run_removes_no_checkpoints_of_another_tool(tmp_path: Path) -> None:
-    theirs = tmp_path / "run" / "checkpoints" / "epoch=3.ckpt"
-    theirs.parent.mkdir(parents=True)
-    theirs.write_bytes(b"theirs")
-    pretrain_toy(tmp_path / "run", "num_steps=1")
-    assert theirs.read_bytes() == b"theirs"
-
-
 def test_a_run_is_resumed_however_long_the_sentences_of_its_streams_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,22 +329,26 @@ def test_a_run_is_resumed_however_long_the_sentences_of_its_streams_are(
     assert (run / "checkpoints" / "step-00000002").is_dir()
 
 
-def test_a_vocabulary_smaller_than_the_negatives_gets_the_full_softmax(tmp_path: Path) -> None:
+def test_a_run_leaves_checkpoints_of_other_tools_and_the_callers_random_numbers_and_gets_the_softmax_that_it_can(
+    tmp_path: Path,
+) -> None:
+    theirs = tmp_path / "run" / "checkpoints" / "epoch=3.ckpt"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(b"theirs")
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
     with pytest.warns(UserWarning, match="training with the full softmax") as given:
         run = pretrain_toy(tmp_path / "run", "softmax=sampled", "num_negatives=4096", "num_steps=1")
     assert given[0].filename == toy_run.__file__
     assert json.loads((run / "config.json").read_text())["pretraining"]["softmax"] == "full"
-
-
-def test_a_run_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    pretrain_toy(tmp_path / "run", "num_steps=1")
     assert torch.equal(torch.rand(3), expected)
+    assert theirs.read_bytes() == b"theirs"
 
 
-def test_a_log_file_gets_whole_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_file_gets_whole_lines_and_at_least_one_a_minute(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pretrain_toy(tmp_path / "run", "num_steps=2")
     start, first, last = capsys.readouterr().err.splitlines()
     read = "2 steps of 40 tokens, which read the 33 tokens of text 2.2 times"  # and 4 ends of sentences
@@ -376,16 +356,10 @@ def test_a_log_file_gets_whole_lines(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert first.startswith("step 1/2: loss ")
     assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", last)
     assert "It reads the 33 tokens of text 2.2 times." in (tmp_path / "run" / "README.md").read_text()
-
-
-def test_a_minute_without_a_line_is_too_long(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(logging, "LINE_EVERY", 0)
-    pretrain_toy(tmp_path / "run", "num_steps=3", "log_every=100")
-    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()[1:]] == [
-        f"step {step}/3" for step in (1, 2, 3)
-    ]
+    pretrain_toy(tmp_path / "other", "num_steps=3", "log_every=100")
+    lines = capsys.readouterr().err.splitlines()[1:]
+    assert [line.partition(":")[0] for line in lines] == ["step 1/3", "step 2/3", "step 3/3"]
 
 
 @pytest.mark.parametrize(
@@ -396,7 +370,10 @@ def test_a_minute_without_a_line_is_too_long(
         (["num_steps=9", "warmup_steps=90", "learning_rate=1"], "warm-up, so the learning rate ends at 0.1; a tenth"),
     ],
 )
-def test_settings_that_rarely_make_a_good_model_are_warned_of(tmp_path: Path, changes: list[str], message: str) -> None:
+def test_settings_that_rarely_make_a_good_model_are_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: list[str], message: str
+) -> None:
+    monkeypatch.setattr(Run, "train", lambda self, on_step: None)
     begun = ["num_steps=1", "warmup_steps=0"]
     run = pretrain_toy(tmp_path / "run", *begun)
     with pytest.warns(UserWarning, match=message):
@@ -406,18 +383,19 @@ def test_settings_that_rarely_make_a_good_model_are_warned_of(tmp_path: Path, ch
 
 
 def test_settings_with_which_others_train_are_not_warned_of(
-    vocabulary: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder
+    vocabulary: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Run, "train", lambda self, on_step: None)
     pretrain_toy(tmp_path / "run", "num_steps=9", "warmup_steps=3")
     pretrain_toy(tmp_path / "held", "num_steps=11", "warmup_steps=3", held_out=[vocabulary])
     assert not recwarn.list
 
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    record = run_folder.RunRecord(
-        toy_config("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3"), [shard]
+    config = toy_config("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3")
+    run = Run(
+        tmp_path, run_folder.RunRecord(config, [shard]), Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu"))
     )
-    run = Run(tmp_path, record, Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
     source = packed_batches(run.packers, spelling=run.bilm.spelling)
     group = [next(source) for _ in range(3)]
     losses, _ = run.gradients.fill(group, None, step=0)
@@ -510,12 +488,9 @@ def test_nothing_is_written_for_more_shards_than_a_config_can_list(
     shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_folder, "MAX_BYTES", 20_000)
-    arguments = {"vocabulary_path": vocabulary, "run_dir": tmp_path / "run", "config": toy_config("num_steps=1")}
     with pytest.raises(ValueError, match=r"names of 1,000 shards .*run/config\.json larger than .*concatenate them"):
-        pretrain([shard] * 1000, **arguments)
+        pretrain([shard] * 1000, vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=toy_config())
     assert not (tmp_path / "run").exists()
-    run = pretrain([shard], **arguments)
-    assert (run / "config.json").stat().st_size < 20_000
 
 
 @pytest.mark.parametrize(
@@ -567,20 +542,17 @@ def test_the_schedule_rises_stays_and_falls() -> None:
 
 
 def test_the_automatic_precision_is_bfloat16_where_it_is_multiplied_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    for has_it, seconds in ((True, 0.5), (False, 0.9)):
-        times = {torch.float32: 1.0, torch.bfloat16: seconds}
+    def precision_on(device: str) -> str:
+        return resolved(recipe("tiny"), num_tokens=10**6, device=torch.device(device)).precision
+
+    for has_it, expected in ((True, "bfloat16"), (False, "float32")):
+        times = {torch.float32: 1.0, torch.bfloat16: 0.5 if has_it else 0.9}
         monkeypatch.setattr(before_training, "_product_seconds", times.__getitem__)
-        found = resolved(recipe("tiny"), num_tokens=10**6, device=torch.device("cpu"))
-        assert found.precision == ("bfloat16" if has_it else "float32")
-    for has_it in (True, False):
-
-        def is_supported(including_emulation: bool = True, *, has_it: bool = has_it) -> bool:
-            return has_it or including_emulation
-
-        monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
-        found = resolved(recipe("tiny"), num_tokens=10**6, device=torch.device("cuda"))
-        assert found.precision == ("bfloat16" if has_it else "float32")
-    assert resolved(recipe("tiny"), num_tokens=10**6, device=torch.device("mps")).precision == "float32"
+        monkeypatch.setattr(
+            torch.cuda, "is_bf16_supported", lambda *, including_emulation, it=has_it: it or including_emulation
+        )
+        assert precision_on("cpu") == precision_on("cuda") == expected
+    assert precision_on("mps") == "float32"
 
 
 CONFIG = PretrainingConfig(num_steps=100, batch_size=4, bptt_steps=5, learning_rate=0.5)
@@ -595,7 +567,7 @@ def after_a_step() -> PretrainingProgress:
     return RESUMED.after((1.0, 3.0), num_tokens=20, seconds=10.0, packers=RESUMED.packers)
 
 
-def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since(
+def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since_and_names_its_perplexities(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with RunLog(tmp_path, CONFIG, step=9) as log:
@@ -603,6 +575,11 @@ def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since(
         log.log_losses(after_a_step())
     expected = "step 10/100: sampled loss 2.000, 2 tokens/s, 0:15:00 left\n"  # 90 steps of 10 seconds
     assert capsys.readouterr().err == expected
+    (tmp_path / "full").mkdir()
+    with RunLog(tmp_path / "full", replace(CONFIG, softmax="full"), step=9) as log:
+        log.log_losses(after_a_step().evaluated(110.0))
+    expected = "step 10/100: loss 2.000, training perplexity 7.4, best held-out perplexity 110.0, "
+    assert capsys.readouterr().err.startswith(expected)
     (line,) = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
     assert line == {
         "step": 10,
@@ -622,12 +599,3 @@ def test_only_the_first_process_speaks(tmp_path: Path, capsys: pytest.CaptureFix
         log.log_perplexity(RESUMED, MEASURED)
     assert capsys.readouterr().err == ""
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_log_line_says_which_perplexity_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    measured = after_a_step().evaluated(110.0)
-    with RunLog(tmp_path, replace(CONFIG, softmax="full"), step=9) as log:
-        log.log_losses(measured)
-    assert (
-        "step 10/100: loss 2.000, training perplexity 7.4, best held-out perplexity 110.0, " in capsys.readouterr().err
-    )

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,16 +17,14 @@ from elmokit.files.json_fields import Fields
 from elmokit.files.lines import is_read_once
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
+from elmokit.pretraining.position import PretrainingProgress
+from elmokit.pretraining.run_folder import RunRecord, TextSize
 from elmokit.pretraining.shards import read_text
 from elmokit.runs.folder import HELD_OUT_NAME
 from elmokit.system.messages import plural
 from elmokit.system.python import warn_caller
 from elmokit.text.indexer import ByteSpelling
-
-if TYPE_CHECKING:
-    from elmokit.pretraining.position import PretrainingProgress
-    from elmokit.pretraining.run_folder import RunRecord, TextSize
-    from elmokit.text.vocabulary import Vocabulary
+from elmokit.text.vocabulary import Vocabulary
 
 KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
 """Settings that a resumed run keeps, next to the model."""

@@ -6,14 +6,12 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.formats.config_json import config_of
 from elmokit.model.config import BiLMConfig
 from elmokit.runs.settings import change_settings
-
-if TYPE_CHECKING:
-    from elmokit.files.json_fields import Fields
 
 CHOICES = {
     "softmax": ("sampled", "full"),

@@ -14,7 +14,6 @@ from elmokit.formats.read import from_stored
 from elmokit.formats.recognise import read_stored
 from elmokit.layers.devices import seeded
 from elmokit.layers.sampled_softmax import Softmax
-from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import Start, begin, new_softmax
@@ -45,7 +44,14 @@ def finetune(
     shards, held_out = as_paths(shards), as_paths(held_out)
     found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
-    bilm, softmax, vocabulary = _read(found, weights, needs_softmax=new_vocabulary is None)
+    stored = read_stored(found, weights, with_softmax=None)
+    if new_vocabulary is None and (stored.vocabulary is None or not stored.has_softmax):
+        missing = "vocabulary" if stored.vocabulary is None else "softmax"
+        raise ValueError(
+            f"{found} has no {missing}, so there is no softmax to continue; give --vocabulary FILE, or "
+            "vocabulary_path=FILE, to train a new one (elmokit vocabulary writes it from the shards)"
+        )
+    bilm, softmax, vocabulary = from_stored(stored)
     recipe = finetuning(bilm.config)
     config = with_settings(recipe if held_out else replace(recipe, patience=0), settings)
     if config.bilm != bilm.config:
@@ -80,16 +86,3 @@ def adapted_softmax(
         adapted.weight[known] = softmax.weight[rows]
         adapted.bias[known] = softmax.bias[rows]
     return adapted
-
-
-def _read(
-    model: str, weights: str | Path | None, *, needs_softmax: bool
-) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
-    stored = read_stored(model, weights, with_softmax=None)
-    if needs_softmax and (stored.vocabulary is None or not stored.has_softmax):
-        missing = "vocabulary" if stored.vocabulary is None else "softmax"
-        raise ValueError(
-            f"{model} has no {missing}, so there is no softmax to continue; give --vocabulary FILE, or "
-            "vocabulary_path=FILE, to train a new one (elmokit vocabulary writes it from the shards)"
-        )
-    return from_stored(stored)

@@ -10,8 +10,8 @@ CPU the iterations are those of its eigenvalues.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, cast, overload
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
@@ -36,14 +36,8 @@ class Muon(Optimizer):
     def __init__(self, weights: Iterable[nn.Parameter], *, lr: float, weight_decay: float = 0.0) -> None:
         super().__init__(weights, {"lr": lr, "weight_decay": weight_decay})
 
-    @overload
-    def step(self, closure: None = None) -> None: ...
-    @overload
-    def step(self, closure: Callable[[], float]) -> float: ...
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        if closure is not None:
-            raise ValueError("Muon does not evaluate a closure; call backward() first, then step()")
+    def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         for group in self.param_groups:
             weights = [weight for weight in group["params"] if weight.grad is not None]
             matrices = [weight.view(len(weight), -1) for weight in weights]
@@ -55,7 +49,6 @@ class Muon(Optimizer):
                 rate = group["lr"]
                 kept = 1 - rate * group["weight_decay"]
                 matrix.addmm_(*factors, beta=kept, alpha=-rate * 0.2 * max(matrix.shape) ** 0.5)
-        return None
 
     def _nesterov(self, weight: Tensor, gradient: Tensor) -> Tensor:
         """The momentum after the next step, if the gradient stayed as it is (Nesterov)."""

@@ -33,39 +33,31 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
 
 
 class CombinedOptimizer:
-    """Two optimisers with their own parameters, which act as one: groups, step and state."""
+    """Two optimisers that act as one; the parameters of the second are numbered after those of the first."""
 
     def __init__(self, first: Optimizer, second: Optimizer) -> None:
         self.parts = (first, second)
+        self._num_first = sum(len(group["params"]) for group in first.param_groups)
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
-        """The groups of the first optimiser, then those of the second."""
         return [group for part in self.parts for group in part.param_groups]
 
     def step(self) -> None:
-        """Make one step of both optimisers."""
         for part in self.parts:
             part.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of both; the second optimiser's parameters are numbered after those of the first."""
-        first, second = (part.state_dict() for part in self.parts)
-        offset = self._num_first()
-        numbered = {index + offset: slots for index, slots in second["state"].items()}
-        return {"state": first["state"] | numbered, "param_groups": self.param_groups}
+        first, second = (part.state_dict()["state"] for part in self.parts)
+        numbered = {index + self._num_first: slots for index, slots in second.items()}
+        return {"state": first | numbered, "param_groups": self.param_groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
-        offset = self._num_first()
-        states: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
-        for index, slots in state_dict["state"].items():
-            states[index >= offset][index - offset if index >= offset else index] = slots
-        for part, state in zip(self.parts, states, strict=True):
-            part.load_state_dict({"state": state, "param_groups": part.state_dict()["param_groups"]})
-
-    def _num_first(self) -> int:
-        return sum(len(group["params"]) for group in self.parts[0].param_groups)
+        state, num_first = state_dict["state"], self._num_first
+        first = {index: slots for index, slots in state.items() if index < num_first}
+        second = {index - num_first: slots for index, slots in state.items() if index >= num_first}
+        for part, own in zip(self.parts, (first, second), strict=True):
+            part.load_state_dict({"state": own, "param_groups": part.state_dict()["param_groups"]})
 
 
 def _has_fused_adagrad(device: torch.device) -> bool:

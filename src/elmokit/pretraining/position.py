@@ -23,17 +23,14 @@ class LossWindow:
     """Seconds of the timed steps."""
 
     def after(self, losses: tuple[float, ...], *, seconds: float) -> LossWindow:
-        """The window with one more step."""
         return LossWindow((*self.step_losses, losses), self.num_timed_steps + 1, self.seconds + seconds)
 
     @property
     def losses(self) -> list[float]:
-        """Mean loss of each direction."""
         return [sum(column) / len(column) for column in zip(*self.step_losses, strict=True)]
 
     @property
     def loss(self) -> float:
-        """Mean loss of the directions."""
         return sum(self.losses) / len(self.losses)
 
 
@@ -45,7 +42,6 @@ class BestSoFar:
     num_evaluations_since: int = 0
 
     def after(self, perplexity: float) -> BestSoFar:
-        """The best after one more evaluation."""
         if self.perplexity is None or perplexity < self.perplexity:
             return BestSoFar(perplexity)
         return replace(self, num_evaluations_since=self.num_evaluations_since + 1)
@@ -71,7 +67,6 @@ class PretrainingProgress:
     def after(
         self, losses: tuple[float, ...], *, num_tokens: int, seconds: float, packers: Sequence[PackerState]
     ) -> PretrainingProgress:
-        """The progress after one more step, on `num_tokens` tokens of the corpus."""
         return replace(
             self,
             step=self.step + 1,
@@ -86,7 +81,6 @@ class PretrainingProgress:
         return replace(self, window=LossWindow())
 
     def evaluated(self, perplexity: float) -> PretrainingProgress:
-        """The progress after an evaluation."""
         return replace(self, best=self.best.after(perplexity))
 
     def finished(self, config: PretrainingConfig) -> bool:

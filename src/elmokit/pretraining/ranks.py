@@ -135,7 +135,5 @@ def join_ranks(device: torch.device) -> Generator[Ranks]:
 
 
 def _map_state(state: BiLMState, change: Callable[[Tensor], Tensor]) -> BiLMState:
-    def layers(side: tuple[LSTMState, ...]) -> tuple[LSTMState, ...]:
-        return tuple(LSTMState(change(layer.cell), change(layer.output)) for layer in side)
-
-    return BiLMState(layers(state.forward), layers(state.backward))
+    sides = (state.forward, state.backward)
+    return BiLMState(*(tuple(LSTMState(change(one.cell), change(one.output)) for one in side) for side in sides))

@@ -158,10 +158,8 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
     if "pretraining" not in both or "shards" not in (run := both.fields("pretraining")):
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
     shards = run.texts("shards")
-    kinds = {
-        name: kind for name, kind in types_of(RunRecord).items() if name in run and name not in ("config", "shards")
-    }
-    read = {name: run.read(name, kind, complete=True) for name, kind in kinds.items()}
+    kinds = {name: kind for name, kind in types_of(RunRecord).items() if name not in ("config", "shards")}
+    read = {name: run.read(name, kind, complete=True) for name, kind in kinds.items() if name in run}
     for name in ("shard_bytes", "shard_sha256"):
         if name in read and len(read[name]) != len(shards):
             raise run.error(name, f"has {len(read[name])} entries; expected {len(shards)}, one for each shard")

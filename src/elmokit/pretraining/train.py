@@ -8,8 +8,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -218,17 +218,13 @@ class Run:
             self.softmax = new_softmax(len(vocabulary), config)
         for module in (self.bilm, self.softmax):
             module.to(ranks.device, torch.float64 if config.precision == "float64" else torch.float32)
+        self.parameters = [*self.bilm.parameters(), *self.softmax.parameters()]
         self.optimizer = new_optimizer(config, self.bilm, self.softmax)
         self.gradients = LossAndGradients(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
         self.state: BiLMState | None = None
         start = PackerState(CorpusPosition(), (list[str](),) * config.batch_size)
         self.progress = PretrainingProgress((start,) * config.bilm.num_directions)
         self.packers = self._new_packers()
-
-    @property
-    def parameters(self) -> list[torch.nn.Parameter]:
-        """The parameters of the biLM, then those of the softmax."""
-        return [*self.bilm.parameters(), *self.softmax.parameters()]
 
     def load_newest(self, *, from_start: bool) -> None:
         """Continue from the newest checkpoint, or stay at the start. Raises as `checkpoint_to_resume` does."""
@@ -267,7 +263,7 @@ class Run:
             keep_records(log_path, lambda record: record.integer("step") <= last_step and not is_measured_first)
         source = packed_batches(self.packers, spelling=self.bilm.spelling)
         log = RunLog(self.run_dir, config, step=last_step, silent=not first)
-        with log, _StopSignals() as signals:
+        with log, _stop_signals() as signals:
             if is_measured_first:
                 log.log_perplexity(self.progress, self._evaluate())
             while not self.progress.finished(config):
@@ -280,13 +276,13 @@ class Run:
                     self.progress = self.progress.logged()
                 if measured is not None:
                     log.log_perplexity(self.progress, measured)
-                stopped = self.ranks.any(signals.received is not None)
+                stopped = self.ranks.any(bool(signals))
                 if finished or stopped or self.progress.step % config.checkpoint_every == 0:
                     self.save()
                 if on_step is not None:
                     on_step(self)
                 if stopped and not finished:
-                    self._stop(signals.received)
+                    self._stop(signals)
         if first and (summary := held_out_summary(self.run_dir, read_log(log_path).records)):
             print(summary, file=sys.stderr, flush=True)
 
@@ -304,15 +300,13 @@ class Run:
             progress=self.progress,
         )
         if (name := checkpoint.not_finite()) is not None:  # in all processes, because they have the same weights
-            raise DivergenceError(
-                f"step {self.progress.step}: {name} has a number that is not finite, so training has diverged; "
-                f"{self._how_to_continue()}"
-            )
+            raise self._diverged(f"{name} has a number that is not finite")
         if self.ranks.first:
             save_checkpoint(checkpoint, self.config)
 
-    def _stop(self, received: int | None) -> NoReturn:
-        if received == signal.SIGINT:
+    def _stop(self, signals: list[int]) -> NoReturn:
+        """End all processes as the first signal, if it came to this one, would have ended it."""
+        if signals[:1] == [signal.SIGINT]:
             raise KeyboardInterrupt
         if self.ranks.first:
             step = self.progress.step
@@ -339,15 +333,10 @@ class Run:
         losses = self.ranks.mean(losses)
         together = self.ranks.device.type != "mps"  # which has no operators on lists of tensors
         norm = torch.nn.utils.get_total_norm(gradients, foreach=together)
-        what = None
         if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
-            what = f"{self.gradients.not_finite(losses)} is not finite"
-        elif max(losses) > WORSE_THAN_GUESSING + (guessing := math.log(len(self.vocabulary))):
-            what = f"a loss is {max(losses):.1f} nats, where guessing has {guessing:.1f}"
-        if what is not None:
-            raise DivergenceError(
-                f"step {self.progress.step}: {what}, so training has diverged; {self._how_to_continue()}"
-            )
+            raise self._diverged(f"{self.gradients.not_finite(losses)} is not finite")
+        if max(losses) > WORSE_THAN_GUESSING + (guessing := math.log(len(self.vocabulary))):
+            raise self._diverged(f"a loss is {max(losses):.1f} nats, where guessing has {guessing:.1f}")
         if norm > config.clip_norm:
             torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=together)
         for settings in self.optimizer.param_groups:
@@ -355,10 +344,12 @@ class Run:
         self.optimizer.step()
         return losses
 
-    def _how_to_continue(self) -> str:
+    def _diverged(self, what: str) -> DivergenceError:
         if checkpoints(self.run_dir):
-            return f"the last checkpoint in {self.run_dir} is intact: resume it with a lower learning_rate"
-        return f"{self.run_dir} has no checkpoint yet: resume it with a lower learning_rate, from the first step"
+            advice = f"the last checkpoint in {self.run_dir} is intact: resume it with a lower learning_rate"
+        else:
+            advice = f"{self.run_dir} has no checkpoint yet: resume it with a lower learning_rate, from the first step"
+        return DivergenceError(f"step {self.progress.step}: {what}, so training has diverged; {advice}")
 
     def _evaluation_is_due(self) -> bool:
         every = self.config.evaluate_every
@@ -407,27 +398,25 @@ def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
     return softmax
 
 
-class _StopSignals:
-    """Records SIGTERM, which schedulers send before they kill, and the first Ctrl-C, instead of ending the process."""
+@contextmanager
+def _stop_signals() -> Generator[list[int]]:
+    """Collects SIGTERM, which schedulers send before they kill, and the first Ctrl-C, instead of ending the process."""
+    received: list[int] = []
+    before: dict[int, Any] = {}
 
-    def __init__(self) -> None:
-        self.received: int | None = None
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> _StopSignals:
-        if threading.current_thread() is threading.main_thread():  # Python delivers signals to no other thread
-            self._before[signal.SIGTERM] = signal.signal(signal.SIGTERM, self._receive)
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, or somebody's own
-                self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._receive)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _receive(self, number: int, frame: object) -> None:
-        self.received = self.received or number
+    def receive(number: int, frame: object) -> None:
+        received.append(number)
         if number == signal.SIGINT:
-            signal.signal(signal.SIGINT, self._before[signal.SIGINT])
+            signal.signal(signal.SIGINT, before[signal.SIGINT])
             with suppress(OSError, RuntimeError):  # it may have come while something was being printed
                 print("\nfinishing this step and saving; Ctrl-C again ends at once", file=sys.stderr, flush=True)
+
+    if threading.current_thread() is threading.main_thread():  # Python delivers signals to no other thread
+        before[signal.SIGTERM] = signal.signal(signal.SIGTERM, receive)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, or somebody's own
+            before[signal.SIGINT] = signal.signal(signal.SIGINT, receive)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
