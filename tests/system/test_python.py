@@ -1,4 +1,3 @@
-import json
 import re
 import sys
 from pathlib import Path
@@ -8,10 +7,6 @@ import pytest
 from torch import nn
 
 from elmokit.system.python import require, warn_caller
-
-
-def test_a_module_that_is_there_is_imported():
-    assert require("json.decoder", extra="x", purpose="a test").JSONDecoder is json.JSONDecoder
 
 
 @pytest.mark.parametrize(("package", "named"), [(None, "no_such_package"), ("no-such-package", "no-such-package")])

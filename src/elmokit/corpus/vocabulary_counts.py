@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 from pathlib import Path
 
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
@@ -78,11 +78,11 @@ def write_vocabulary(
     with atomic_write(path) as unfinished, temporary_folder(path) as folder:
         counted = _Counted(shards, folder, memory_bytes=memory_bytes)
         num_kept = num_known_tokens = rarest_count = 0
+        tokens = islice(counted.most_frequent(), None if max_size is None else max_size - len(SPECIALS))
         with unfinished.open("wb") as file:
-            for special in SPECIALS:
-                file.write(special.encode("utf-8") + b"\n")
-            for token, count in counted.most_frequent(min_count=min_count, max_size=max_size):
-                file.write(token.encode("utf-8") + b"\n")
+            file.writelines(f"{special}\n".encode() for special in SPECIALS)
+            for token, count in takewhile(lambda entry: entry[1] >= min_count, tokens):
+                file.write(f"{token}\n".encode())
                 num_kept += 1
                 num_known_tokens += count
                 rarest_count = count
@@ -112,14 +112,10 @@ class _Counted:
         for token, count in self._types(ExternalSort(folder), memory_bytes=memory_bytes // 2):
             self._add(token, count)
 
-    def most_frequent(self, *, min_count: int, max_size: int | None) -> Iterator[tuple[str, int]]:
-        """Tokens, without the specials, and their counts. This works only once."""
-        num_wanted = None if max_size is None else max_size - len(SPECIALS)
-        for record in islice(self._by_count, num_wanted):
-            count = _LARGEST - _COUNT.unpack_from(record)[0]
-            if count < min_count:
-                return
-            yield record[_COUNT.size :].decode("utf-8"), count
+    def most_frequent(self) -> Iterator[tuple[str, int]]:
+        """Tokens, without the specials, and their counts, most frequent first. This works only once."""
+        for record in self._by_count:
+            yield record[_COUNT.size :].decode("utf-8"), _LARGEST - _COUNT.unpack_from(record)[0]
 
     def _add(self, token: str, count: int) -> None:
         self.num_tokens += count
