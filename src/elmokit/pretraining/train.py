@@ -383,8 +383,10 @@ class Run:
         own, packers = self.ranks.share(config.batch_size), list[Packer]()
         for purpose, state in zip(("forward", "backward"), self.progress.packers, strict=False):
             stream = SentenceStream(shards, seed=config.seed, purpose=purpose, position=state.position)
-            given = {"rows": state.rows, "bptt_steps": config.bptt_steps, "backward": purpose == "backward", "own": own}
-            packers.append(Packer(stream, self.vocabulary, **given))
+            steps, backward = config.bptt_steps, purpose == "backward"
+            packers.append(
+                Packer(stream, self.vocabulary, rows=state.rows, bptt_steps=steps, backward=backward, own=own)
+            )
         return packers
 
 
