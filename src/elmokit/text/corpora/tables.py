@@ -31,8 +31,8 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     column of a file named `.csv` may have quotes around its cells. Upper case in names does not matter. Blank lines
     are skipped.
     Raises ValueError, naming `name` and the line, for a header that lacks one of the columns (UnlabelledError if that
-    is only the last one, of the labels) or has it twice, for a row with a different number of cells than the header, and for cells that
-    are not CSV where quotes mean something.
+    is only the last one, of the labels) or has it twice, for a row with a different number of cells than the header,
+    and for cells that are not CSV where quotes mean something.
     """
     rest = iter(lines)
     number, first = next(((number, line) for number, line in enumerate(rest, start=1) if line.strip(" ")), (0, ""))
