@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # The same examples on every run, and no failure because the machine was busy.
-settings.register_profile("elmokit", deadline=None, derandomize=True)
+settings.register_profile("elmokit", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("elmokit")
 
 # Runs commands and scripts in forks of a process that has imported torch and computed nothing.
