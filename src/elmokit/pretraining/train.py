@@ -345,10 +345,12 @@ class Run:
         return losses
 
     def _diverged(self, what: str) -> DivergenceError:
+        decays = self.config.optimizer != "muon" or self.config.weight_decay
+        settings = "a lower learning_rate" if decays else "a lower learning_rate or weight_decay=0.1"
         if checkpoints(self.run_dir):
-            advice = f"the last checkpoint in {self.run_dir} is intact: resume it with a lower learning_rate"
+            advice = f"the last checkpoint in {self.run_dir} is intact: resume it with {settings}"
         else:
-            advice = f"{self.run_dir} has no checkpoint yet: resume it with a lower learning_rate, from the first step"
+            advice = f"{self.run_dir} has no checkpoint yet: resume it with {settings}, from the first step"
         return DivergenceError(f"step {self.progress.step}: {what}, so training has diverged; {advice}")
 
     def _evaluation_is_due(self) -> bool:
