@@ -1,6 +1,6 @@
 """Pooled vectors with logistic regression on SST's sentences, positive or negative, next to TF-IDF.
 
-python experiments/2026-11-22-analyses/pooled.py .data/tasks/sst/sst > experiments/2026-11-22-analyses/pooled.jsonl
+python experiments/2026-11-22-analyses/pooled.py .data/tasks/sst > experiments/2026-11-22-analyses/pooled.jsonl
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
     words = TfidfVectorizer(analyzer=lambda tokens: [token.lower() for token in tokens], sublinear_tf=True)
     fitted = words.fit_transform(texts["train"])
     report("TF-IDF", {"train": fitted, **{part: words.transform(texts[part]) for part in ("dev", "test")}}, labels)
-    for name in sys.argv[2:] or ["mini-en"]:
+    for name in sys.argv[2:] or ["small-en"]:
         elmo = Elmo.from_pretrained(name)
         for pooling in ("mean", "max"):
             pooled = {part: elmo.encode(texts[part], layers="all", pooling=pooling).swapaxes(0, 1) for part in texts}

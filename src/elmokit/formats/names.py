@@ -28,11 +28,12 @@ ENTRY_POINTS = "elmokit.models"
 
 
 def bundled_models() -> dict[str, Path]:
-    """Name and folder of every model in `elmokit/bundled`."""
+    """Name and folder of every model in `elmokit/bundled`, the default first."""
     root = Path(str(files("elmokit") / "bundled"))
     if not root.is_dir():
         return {}
-    return {folder.name: folder for folder in sorted(root.iterdir()) if (folder / "config.json").is_file()}
+    folders = sorted(root.iterdir(), key=lambda folder: (folder.name != DEFAULT_MODEL, folder.name))
+    return {folder.name: folder for folder in folders if (folder / "config.json").is_file()}
 
 
 def packaged_models() -> dict[str, Path]:
