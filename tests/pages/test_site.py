@@ -56,7 +56,7 @@ def test_every_picture_of_a_page_is_on_the_site():
         for page, path in pages.items()
         for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", PAGES.with_links(path.read_text(), page, repo_url=None))
     ]
-    assert docs / "explorer-mini-en-contexts.png" in found
+    assert docs / "explorer-small-en-contexts.png" in found
     assert [path for path in found if not path.is_file()] == []
 
 
