@@ -584,7 +584,7 @@ def test_a_word_without_other_contexts_is_said_to_have_none(english: Page):
         ("ko", "말뭉치에 “zyzzyva”의 다른 쓰임이 없습니다."),
     ):
         english.open(f"#t=zyzzyva&v=contexts&l={language}")
-        assert english.page.inner_text("#panel").startswith(message)
+        english.page.wait_for_selector(f"#panel:has-text('{message}')")  # the language changes after the state
         assert english.page.locator("#panel table").count() == 0
 
 
