@@ -44,6 +44,7 @@ def main() -> None:
         decay_share=given["fall"],
         dropout_rate=given["dropout"],
         adam_betas=(0.9, given["beta2"]),
+        weight_decay=given["decay"],
     )
     settings = {name: value for name, value in asdict(recipe).items() if name != "bilm"}
     settings |= {"shards": sys.argv[6:]}

@@ -1,4 +1,4 @@
-"""The systems whose vectors stand next to ELMo's, by name, the trainings of those that are trained here, and verbs."""
+"""The systems whose vectors stand next to ELMo's, the trainings of those that are trained here, and their commands."""
 
 from __future__ import annotations
 

@@ -5,12 +5,13 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from attacks.limited_disk import failing
 from elmokit.files.atomic import (
     as_paths,
     atomic_write,
@@ -41,13 +42,6 @@ def process_that_writes(path: Path) -> Iterator["subprocess.Popen[str]"]:
         assert writer.stdout.readline() == "half\n"
         yield writer
         writer.send_signal(signal.SIGKILL)
-
-
-def failing(number: int) -> Callable[..., None]:
-    def fail(*_: object) -> None:
-        raise OSError(number, os.strerror(number))
-
-    return fail
 
 
 def test_the_file_is_there_once_it_is_whole_and_a_link_is_followed(tmp_path: Path):

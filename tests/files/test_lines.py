@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks.limited_child import Call, run_limited
@@ -127,7 +127,6 @@ def test_what_is_read_as_a_whole_is_as_large_as_its_file_can_hold(path: Path, co
 
 
 @given(st.lists(LINE))
-@settings(max_examples=50)
 def test_gives_the_lines_that_were_written(tmp_path_factory: pytest.TempPathFactory, lines: list[str]):
     path = tmp_path_factory.getbasetemp() / "lines.txt"
     path.write_bytes("".join(f"{line}\n" for line in lines).encode())

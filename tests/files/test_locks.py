@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from attacks.limited_disk import failing
 from elmokit.files.locks import InUseError, lock, remove_stale_lock
 
 NOBODY = 65534
@@ -52,13 +52,6 @@ def holder(target: Path) -> subprocess.Popen[str]:
 def kill(process: subprocess.Popen[str]) -> None:
     with process:
         process.send_signal(signal.SIGKILL)
-
-
-def failing(number: int) -> Callable[..., None]:
-    def fail(*_: object) -> None:
-        raise OSError(number, os.strerror(number))
-
-    return fail
 
 
 def assert_refused(target: Path) -> None:

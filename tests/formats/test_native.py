@@ -70,6 +70,10 @@ def test_refuses_a_config(folder: Path, change: Change, message: str):
         (lambda h: h.update({EMBEDDING: 7}), f"field {EMBEDDING}: is a number; expected an object"),
         (lambda h: h.update(other=h.pop(EMBEDDING)), f"{EMBEDDING}: is missing; expected shape"),
         (lambda h: h.update(other={"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}), "other: is not a weight"),
+        (
+            lambda h: h.update(other={"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}),
+            "byte 0; expected 4",
+        ),
     ],
 )
 def test_refuses_a_header(folder: Path, change: Change, message: str):

@@ -129,6 +129,18 @@ def test_held_out_text_is_measured_at_least_once_per_pass(
     assert json.loads((run / "config.json").read_text())["pretraining"]["evaluate_every"] == every
 
 
+def test_a_loss_worse_than_guessing_does_not_end_it(tune: Tune, shards: tuple[Path, Path], monkeypatch: Any) -> None:
+    monkeypatch.setattr(train, "WORSE_THAN_GUESSING", -100)
+    assert (tune(*UNCHANGED) / "model.safetensors").exists()
+    with pytest.raises(train.DivergenceError, match="step 0: a loss is .* nats"):  # a new run would end
+        pretrain(
+            [shards[1]],
+            vocabulary_path=shards[0].with_name("vocabulary.txt"),
+            run_dir=shards[0].with_name("new"),
+            config=toy_config(),
+        )
+
+
 def test_the_verb_that_resumes_a_fine_tuned_run_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["finetune", "--resume", "run"])

@@ -141,6 +141,16 @@ def test_a_loss_that_shows_divergence_stops_the_run_and_is_named(tmp_path: Path,
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005", "step-00000006"]
 
 
+def test_a_checkpoint_that_has_diverged_is_named_as_such(tmp_path: Path) -> None:
+    def explode_and_save(run: Run) -> None:
+        if run.progress.step == 4:
+            torch.nn.init.constant_(run.softmax.bias[:1], 1e4)
+            run.save()
+
+    with pytest.raises(DivergenceError, match="step 4: .*step-00000004 has diverged too: move it away"):
+        pretrain_toy(tmp_path / "run", on_step=explode_and_save)
+
+
 @pytest.mark.parametrize("poison", [-math.inf, math.nan])
 def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: Path, poison: float) -> None:
     def poison_and_save(run: Run) -> None:
@@ -195,6 +205,12 @@ def test_held_out_text_that_is_gone_is_missed(shard: Path, tmp_path: Path) -> No
         resume_pretraining(run, ["num_steps=4"])
     kept.rename(run / "heldout.txt")
     resume_pretraining(run, ["num_steps=4"])
+
+
+def test_text_without_a_sentence_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the shards contain no sentence: "):
+        pretrain_toy(tmp_path / "run", text="\n\n")
+    assert not (tmp_path / "run" / "config.json").exists()
 
 
 def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> None:

@@ -118,6 +118,8 @@ def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sen
     assert bank.shown == [0, 1, 2, 8, 9, 10]
     assert bank.labels == ["river 1", "river 2", "river 3", "money 1", "money 2", "money 3"]
     assert [len(nearest.same_word) for nearest in bank.nearest] == [3, 3]
+    assert {near.token for nearest in bank.nearest for near in nearest.same_word} == {"bank"}
+    assert "bank" not in {near.token for nearest in bank.nearest for near in nearest.other_words}
     assert "bank" not in [word.token for word in bank.static]
 
 

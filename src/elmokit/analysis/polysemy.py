@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.system.messages import first_token
 
 if TYPE_CHECKING:
     from elmokit.analysis.polysemes import Occurrence
@@ -91,7 +93,17 @@ def measure_senses(
     encoded: one array (L,T,E) for the sentence of each occurrence, as `Elmo.encode(..., layers="all")` returns them.
     num_known: if given, the occurrences after the first `num_known` are judged, and compared only with those;
         otherwise every occurrence is judged, and compared with all others.
+    Raises ValueError if those lack a sense that is judged, or have no other sense of its word.
     """
+    if num_known is not None:
+        known = {(one.word, one.sense) for one in occurrences[:num_known]}
+        senses = Counter(word for word, _ in known)
+        for one in occurrences[num_known:]:
+            if (one.word, one.sense) not in known or senses[one.word] < 2:
+                raise ValueError(
+                    f"{first_token(one.word)} is judged in the sense {first_token(one.sense)}, but the first "
+                    f"{num_known} occurrences do not have it in that sense and in another one"
+                )
     layers = occurrence_vectors(encoded, occurrences)
     kinds = {
         "static vector": layers[0],

@@ -1,4 +1,4 @@
-"""Untrusted HDF5 files of float32 weights: everything in them is checked before anything is allocated. And a writer.
+"""HDF5 files of float32 arrays: those that are read are checked before anything is allocated; new ones appear whole.
 
 HDF5 can follow links into other files, keep a dataset in any other file on the disk, and declare terabytes in a
 kilobyte. Files of weights or vectors need none of it, so all of it is refused.
@@ -70,9 +70,9 @@ def open_hdf5(path: Path) -> Generator[HDF5File]:
 def write_datasets(
     path: Path, datasets: Iterable[tuple[str, object]], *, about: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Write arrays by name, neither chunked nor compressed, as bilm-tf does, and texts about them, whole or not at all.
+    """Write arrays by name, neither chunked nor compressed, as bilm-tf does; `about` becomes attributes of the file.
 
-    Stops at the first failure of the disk. Raises OSError if the disk is full.
+    The file appears complete or not at all. Stops at the first failure of the disk. Raises OSError if the disk is full.
     """
     with atomic_write(path) as unfinished, _FailsafeFile(unfinished, "w+") as disk:
         try:

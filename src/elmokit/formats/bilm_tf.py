@@ -464,7 +464,8 @@ def write_bilm_tf(folder: Path, stored: StoredBiLM, settings: WriteSettings | No
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
     The datasets are those of `dump_weights`, with the names that bilm-tf and AllenNLP read, without a softmax. Returns
-    notes for the user: what was left out, and which tools refuse the model.
+    notes for the user: what was left out, and which tools refuse the model. `settings` are not used: this format has no
+    choices. Raises FormatError for a model that reads words of a dictionary, or that could not be read back.
     """
     config = stored.config
     if config.lookup is not None:

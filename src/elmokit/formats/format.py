@@ -148,7 +148,7 @@ class Inspection:
         return "\n".join(printable(line, most=None) for line in lines)
 
 
-class _NotingRefusals:  # a class, from whose `__exit__` type checkers know that it may end an error
+class _NotingRefusals:  # not @contextmanager: its `__exit__` tells type checkers that errors may end here
     def __init__(self, refusals: list[str]) -> None:
         self.refusals = refusals
 

@@ -57,7 +57,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
     """The folder of a model by its name, or else the path itself; a folder of such a name is written `./small-en`.
 
     A bundled model, and one that a package brings, comes before a path of that name, a published one after it. In any
-    other case (`Mini-EN`) all come after it. A model on the Hugging Face Hub is `hf://user/model`, or
+    other case (`Small-EN`) all come after it. A model on the Hugging Face Hub is `hf://user/model`, or
     `hf://user/model@revision`. Published models and those of the Hub are downloaded into a cache. A TensorFlow
     checkpoint may be named as TensorFlow does, `model.ckpt-5`, or by its data; the path is then that of its index.
 

@@ -47,7 +47,7 @@ def _recognise(files: ModelFiles) -> bool:
 
 
 def _nearby(files: ModelFiles) -> dict[Path, FileKind]:
-    """The kinds of all files, of which one may be the vocabulary."""
+    """All files and their kinds; one of them may be the vocabulary."""
     return files.in_folder | files.given
 
 

@@ -1,8 +1,8 @@
 """The biLM as AllenNLP runs it: boundaries are added, words cached, and the LSTM state carried if that is asked for.
 
 Its state dict has AllenNLP's names and layout, so that weights of trained AllenNLP models load, and ours load there. A
-round trip changes a forget bias by the rounding of adding 1 (6e-8); all else is the same bit for bit. Models of which
-AllenNLP has no counterpart, without a projection or a backward direction, keep the names of elmokit.
+round trip changes a forget bias by the rounding of adding 1 (6e-8); all else is the same bit for bit. Models
+without a counterpart in AllenNLP (no projection, or no backward direction) keep the names of elmokit.
 """
 
 from __future__ import annotations

@@ -96,8 +96,8 @@ def pretrain(
     train one model together. `on_step` is called with the `Run` after each step; an exception from it ends the run,
     which can be resumed. All text is read once before the first step. Raises ValueError if the folder already holds a
     run, for text that cannot be read, for names that are not UTF-8 and for more shards than config.json can list;
-    `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite, or a loss
-    is 20 nats above that of guessing.
+    `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite, or if a
+    loss is 20 nats above that of guessing, except when fine-tuning.
     """
     shards, held_out, vocabulary = as_paths(shards), as_paths(held_out), Vocabulary.read(vocabulary_path)
     return begin(shards, vocabulary, run_dir, config=config, held_out=held_out, device=device, on_step=on_step)
@@ -335,7 +335,9 @@ class Run:
         norm = torch.nn.utils.get_total_norm(gradients, foreach=together)
         if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
             raise self._diverged(f"{self.gradients.not_finite(losses)} is not finite")
-        if max(losses) > WORSE_THAN_GUESSING + (guessing := math.log(len(self.vocabulary))):
+        guessing = math.log(len(self.vocabulary))
+        is_new = self.record.started_from is None  # a fine-tuned model may be surprised by its new text
+        if is_new and max(losses) > WORSE_THAN_GUESSING + guessing:
             raise self._diverged(f"a loss is {max(losses):.1f} nats, where guessing has {guessing:.1f}")
         if norm > config.clip_norm:
             torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=together)
@@ -345,13 +347,19 @@ class Run:
         return losses
 
     def _diverged(self, what: str) -> DivergenceError:
-        decays = self.config.optimizer != "muon" or self.config.weight_decay
-        settings = "a lower learning_rate" if decays else "a lower learning_rate or weight_decay=0.1"
-        if checkpoints(self.run_dir):
-            advice = f"the last checkpoint in {self.run_dir} is intact: resume it with {settings}"
+        newest = next(iter(checkpoints(self.run_dir)), None)
+        if newest is None:
+            advice = f"{self.run_dir} has no checkpoint yet: resume it with {self._remedy()}, from the first step"
+        elif newest.name == f"step-{self.progress.step:08d}":  # the weights that gave this loss
+            advice = f"{newest} has diverged too: move it away and resume the one before with {self._remedy()}"
         else:
-            advice = f"{self.run_dir} has no checkpoint yet: resume it with {settings}, from the first step"
+            advice = f"the last checkpoint in {self.run_dir} is intact: resume it with {self._remedy()}"
         return DivergenceError(f"step {self.progress.step}: {what}, so training has diverged; {advice}")
+
+    def _remedy(self) -> str:
+        lower = "a lower learning_rate"
+        has_decay = self.config.optimizer != "muon" or self.config.weight_decay > 0
+        return lower if has_decay else f"{lower} or weight_decay=0.1"
 
     def _evaluation_is_due(self) -> bool:
         every = self.config.evaluate_every
@@ -367,8 +375,8 @@ class Run:
         if not math.isfinite(measured.mean):
             raise DivergenceError(
                 f"step {self.progress.step}: the held-out perplexity is not finite, so training has diverged; start "
-                f"again with a lower learning_rate, or resume {self.run_dir} with one, from a checkpoint before its "
-                "loss rose"
+                f"again with {self._remedy()}, or resume {self.run_dir} in that way from a checkpoint before its loss "
+                "rose"
             )
         self.progress = self.progress.evaluated(measured.mean)
         if self.ranks.first and self.progress.best.num_evaluations_since == 0:

@@ -23,7 +23,7 @@ SLOTS = {
 
 
 class DivergenceError(ValueError):
-    """A loss, a gradient, a weight or a held-out perplexity became NaN or infinite; nothing of that step was kept."""
+    """Something became NaN or infinite, or a loss far worse than guessing; nothing of that step was kept."""
 
 
 class HasState(Protocol):

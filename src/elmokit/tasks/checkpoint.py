@@ -59,7 +59,7 @@ class TaskProgress:
     """CPU seconds of the same, of all threads; they exclude other programs."""
 
     def after(self, score: float, *, config: TrainingConfig, step: int, began: tuple[float, float]) -> TaskProgress:
-        """The progress after one more epoch, which began at those `clocks` and reached that score."""
+        """The progress after one more epoch, which reached that score; `began` is what `clocks()` said before it."""
         seconds, processor_seconds = (now - before for now, before in zip(clocks(), began, strict=True))
         done = replace(
             self,
@@ -106,7 +106,9 @@ def write_checkpoint(
 def load_checkpoint(
     run_dir: Path, model: TaskModel, optimizer: torch.optim.Optimizer, average: Sequence[Tensor]
 ) -> TaskProgress | None:
-    """Restore all of it, after all is checked; None of a run that was stopped in its first epoch.
+    """Load a checkpoint into the model, the optimiser and the average, once all of it has been checked.
+
+    Returns the progress, or None for a run that was stopped in its first epoch.
 
     model, optimizer, average: those of the run at its start.
     FormatError, a ValueError, and OSError name the file that is damaged or gone.

@@ -1,7 +1,7 @@
 """Flat vectors as one file, `.npz` or `.safetensors`: `vectors` (N,E) or (N,L,E), `offsets`, model and settings.
 
-The latter are JSON, `about` of the archive, or the metadata of safetensors. The archive is not compressed, so that the
-vectors in it can be mapped.
+Model and settings are JSON: in `about` of an archive, in the metadata of a safetensors file. The archive is not
+compressed, so that the vectors in it can be mapped.
 """
 
 from __future__ import annotations

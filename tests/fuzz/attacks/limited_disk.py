@@ -1,7 +1,8 @@
-"""A disk that is full: files that may have so many bytes and no more."""
+"""Disks that fail: one that is full, and calls that end in an error of the system."""
 
+import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -14,3 +15,12 @@ def files_of_at_most(num_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def failing(number: int) -> Callable[..., None]:
+    """A function for the place of one of the system's, which raises the OSError of that number."""
+
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail

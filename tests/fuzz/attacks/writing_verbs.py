@@ -97,7 +97,7 @@ _OTHERS = [
     _resumed(_job("embed --fasta", "embed @proteins.fasta -o v.npz --fasta --model @bilm", "v.npz", "v.names.txt")),
 ]
 JOBS = (
-    *(PRETRAIN, _OTHERS[0], _EMBED[0], TRAIN, _OTHERS[1], _EMBED[3], FINETUNE),  # a little of everything comes first
+    *(PRETRAIN, _EMBED[3], _EMBED[0], TRAIN, FINETUNE, _OTHERS[0], _OTHERS[1]),  # a little of everything comes first
     *(_EMBED[1], _EMBED[2], *_EMBED[4:], *_OTHERS[2:]),
 )
 

@@ -83,6 +83,16 @@ def test_a_masked_softmax_computed_by_hand():
         masked_softmax(scores, mask.float())
 
 
+def test_soft_alignment_computed_by_hand():
+    premise = torch.tensor([[[1.0], [0.0]]])
+    hypothesis = torch.tensor([[3.0, 1.0, 5.0]]).log()[..., None]
+    masks = {"premise_mask": torch.tensor([[True, True]]), "hypothesis_mask": torch.tensor([[True, True, False]])}
+    for_premise, for_hypothesis = soft_align(premise, hypothesis, **masks)
+    log3 = torch.tensor(3.0).log()  # weights of e^0 and e^log 3: 1 and 3
+    torch.testing.assert_close(for_premise.flatten(), torch.stack([0.75 * log3, 0.5 * log3]))
+    torch.testing.assert_close(for_hypothesis.flatten(), torch.tensor([0.75, 0.5, 0.0]))
+
+
 def test_biattention_computed_by_hand():
     sequence = torch.eye(2)[None] * torch.tensor(3.0).log().sqrt()  # scores log 3 with itself, 0 with the other
     expected = sequence * 0.75 + sequence.flip(1) * 0.25

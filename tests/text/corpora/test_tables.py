@@ -63,7 +63,8 @@ def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
         (["text\tlabel", "a\tb\tc"], "line 2: 3 tab-separated columns, but 2 in the header: 'a' ..."),
         (["text,label", "a,b,c"], "line 2: 3 comma-separated columns, but 2 in the header: 'a,b,c'"),
         (["text,label", '"a,b'], "the row of line 1 after the header is not CSV: unexpected end of data"),
-        (["document\tlabel\tLabel", "a\t1\t2"], "line 1: the header has two columns label; expected one"),
+        (["document\tlabel\tlabel", "a\t1\t2"], "line 1: the header has two columns label; expected one"),
+        (["document\tLABEL\tLabel", "a\t1\t2"], "line 1: the header has two columns label; expected one"),
         (["review_text,stars", "a,1"], "line 1: the header has no column text or document: 'review_text,stars'"),
     ],
 )

@@ -18,10 +18,10 @@ _ELMO = ElmoInput(
 
 @dataclass(frozen=True)
 class SemanticRolesConfig:
-    """Sizes of the parser, and its longest training sentence; the defaults are those of He et al. (2017), section 4."""
+    """Sizes of the parser, and its longest training sentence; the defaults are those of He et al. (2017)."""
 
     flag_dim: int = 100
-    """Width of the embedding of the flag that marks the predicate."""
+    """Width of the embedding of the flag that marks the predicate; He's code, all others section 4."""
     hidden_dim: int = 300
     """Width of each LSTM layer."""
     num_layers: int = 8

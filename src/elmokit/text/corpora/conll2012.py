@@ -15,7 +15,8 @@ BEGIN = "#begin document"
 _END = "#end document"
 _HEAD = re.compile(r"#begin document \((?P<name>.*)\);?(?: part (?P<part>\d{1,9}))?\s*")
 SPEAKER, COREFERENCE = 9, -1
-"""Columns: the speaker of each token, `-` where there is none; the mentions that begin or end at it."""
+"""Indices of columns: the speaker of each token (`-` if there is none), and the coreference mentions that begin or end
+at it."""
 _WORD, _LEMMA, _FRAMESET, _FIRST_ROLE = 3, 6, 7, 11
 _NONE = "-"
 _WITHOUT_WORD = "[WORD]"

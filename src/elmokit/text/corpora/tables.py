@@ -120,10 +120,10 @@ def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: st
             kind = UnlabelledError if positions and len(positions) == len(columns) - 1 else ValueError
             wanted = " or ".join(dict.fromkeys(names))
             raise kind(f"{where}: the header has no column {wanted}: {first_token(chr(9).join(header))}")
-        position = found[0] % len(header)
-        if spelt[len(header) :].count(header[position].lower()) > 1:
-            raise ValueError(f"{where}: the header has two columns {header[position]}; expected one, rename the other")
-        positions.append(position)
+        alike = header if found[0] < len(header) else spelt[len(header) :]
+        if alike.count(spelt[found[0]]) > 1:
+            raise ValueError(f"{where}: the header has two columns {spelt[found[0]]}; expected one, rename the other")
+        positions.append(found[0] % len(header))
     return positions
 
 

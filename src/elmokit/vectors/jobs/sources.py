@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,8 @@ class SentenceSource:
     """The sentences of a file, in order. Reading them raises ValueError, with the place, for what is not a sentence."""
 
     path: str | os.PathLike[str]
-    sentences: Iterable[Sentence]
+    sentences: Iterator[Sentence]
+    """They can be read once."""
     column: str | None = None
     is_text: bool = False
     """Whether the sentences are the lines of the file."""
@@ -140,7 +141,7 @@ class ColumnSource:
         return cls(groups, name, raw_text, is_list)
 
     def sentences(self) -> Iterator[Sentence]:
-        """Those of all groups of rows."""
+        """The sentences of all groups of rows."""
         return (sentence for group in range(len(self.groups.sizes)) for sentence in self.of_group(group))
 
     def of_group(self, group: int) -> Iterator[Sentence]:

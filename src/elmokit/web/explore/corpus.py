@@ -36,7 +36,7 @@ BLOCK_SENTENCES = 1024
 """Sentences whose vectors are in memory at once."""
 LABELLED = re.compile(r"\.tsv(\.gz|\.xz)?$")
 MAX_RATED_OCCURRENCES = 300
-"""Of a word in the rates: the first of each sense, as many of each as there can be."""
+"""Most occurrences of one word in the rates, shared evenly among its senses."""
 MAX_RATED = 3000
 """Occurrences of all words in them: inner products of 10 MB at most."""
 _LARGEST = 127
@@ -62,7 +62,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class RatedWord:
-    """A word whose occurrences have known senses, of which one is there twice and another one at all."""
+    """A word whose occurrences have known senses: at least two, and one of them at least twice."""
 
     word: str
     """In lower case."""
