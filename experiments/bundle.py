@@ -207,6 +207,7 @@ def _card(name: str, results: dict[str, Any], model: Path, results_folder: str) 
         "schedule": settings["schedule"],
         "decay": f"{settings['decay_steps'] or round(settings['decay_share'] * settings['num_steps']):,}",
         "precision": settings["precision"],
+        "weight_decay": str(settings["weight_decay"]),
         "dropout": str(settings["dropout_rate"]),
         "results": f"experiments/{results_folder}/",
         "perplexities": _perplexity_table(name, results["perplexity"]),

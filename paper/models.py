@@ -66,7 +66,8 @@ def weights_of(name: str, folder: Path) -> Path:
         return resolve_model(name)
     found, (commit, _) = folder / name, EARLIER[name]
     if not (found / CONFIG_NAME).is_file():
-        command = ["git", "archive", f"--prefix={name}/", f"{commit}:src/elmokit/bundled/mini-en"]
+        bundled = "-".join(name.split("-")[:2])
+        command = ["git", "archive", f"--prefix={name}/", f"{commit}:src/elmokit/bundled/{bundled}"]
         archive = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
         if archive.returncode:
             raise ValueError(

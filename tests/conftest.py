@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import settings
 
 import shape_checks
@@ -130,6 +131,14 @@ class Forks:
         self._server.stdin.write(json.dumps(job) + "\n")
         self._server.stdin.flush()
         return int(self._server.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def on_cpu() -> Iterator[None]:
+    """For tests of the same bits, which GPUs do not promise: nothing computes on one until the module ends."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.cuda, "is_available", lambda: False)
+        yield
 
 
 @pytest.fixture(scope="session")

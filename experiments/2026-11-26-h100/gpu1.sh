@@ -5,7 +5,7 @@ export PYTHONPATH=/tmp/w/src:/tmp/w/2026-11-26-h100
 nvidia-smi | sed -n 3,15p; nproc; python3 -c "import torch; print(torch.__version__, torch.cuda.get_device_name())"
 cat > en.sh <<'END'
 cd /tmp/w/2026-11-26-h100
-A="en /tmp/w/en /tmp/w/vocab-en.txt /tmp/w/en.pt --streams 256 --dropout ${DROPOUT:-0.1} --rate ${RATE:-0.004} --fall ${FALL:-0.75} --decay ${DECAY:-0.1}"
+A="en /tmp/w/en /tmp/w/vocab-en.txt /tmp/w/en.pt --streams 256 --dropout ${DROPOUT:-0.05} --rate ${RATE:-0.004} --fall ${FALL:-0.75} --decay ${DECAY:-0.1}"
 python3 -u train.py $A --seconds ${EN_SECONDS:-430} || NO_TRITON=1 python3 -u train.py $A --seconds 360 || python3 -u train.py $A --no-graph --seconds 320
 touch /tmp/w/en.done
 python3 finish.py /tmp/w/en.pt /tmp/w/vocab-en.txt /tmp/w/en /tmp/w/en

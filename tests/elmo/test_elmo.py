@@ -196,6 +196,7 @@ def test_a_saved_model_is_opened_by_its_path_has_its_vocabulary_and_may_be_of_ha
     assert half < 0.6 * whole
 
 
+@pytest.mark.usefixtures("on_cpu")
 def test_the_repr_says_what_it_is_and_a_clip_is_one_whether_or_not_it_is_whole():
     elmo = Elmo("Small-EN")
     assert repr(elmo) == "<Elmo 'Small-EN': 10.1 M parameters, 3 layers of 512, float32 on cpu>"

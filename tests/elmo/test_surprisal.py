@@ -111,6 +111,7 @@ def test_directions_that_are_not_asked_for_or_not_there_are_left_out() -> None:
         elmo.surprisal([["a"]], direction="backward")
 
 
+@pytest.mark.usefixtures("on_cpu")
 def test_a_stored_model_reads_its_softmax_when_it_is_needed_and_refuses_that_of_other_weights(tmp_path: Path) -> None:
     folder = write_toy(tmp_path / "model")
     in_use, pickled = Elmo.from_pretrained(folder), pickle.dumps(Elmo.from_pretrained(folder))

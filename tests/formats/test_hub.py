@@ -16,6 +16,7 @@ from toy_bilm import random_bilm
 from toy_hub import Repository, ToyHub, serving_hub
 from toy_language_model import write_toy
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
 pytest.importorskip("huggingface_hub", reason="needs the extra: pip install 'elmokit[hub]'")
 
 # huggingface_hub hands a file to httpx as it did when httpx did not mind.

@@ -10,6 +10,7 @@ from toy_language_model import toy_elmo
 SENTENCES = [["the", "cat"], ["밥"]]
 
 
+@pytest.mark.usefixtures("on_cpu")
 def test_the_bytes_of_a_model_are_the_model():
     elmo = toy_elmo()
     same = elmo_of(bytes_of(elmo))

@@ -17,6 +17,7 @@ from elmokit.pretraining.train import resume_pretraining
 from run_contents import contents_of_run
 from toy_run import pretrain_toy
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
 SETTINGS = ("num_steps=7", "checkpoint_every=3", "batch_size=2")
 
 Damage = Callable[[Path], object]

@@ -12,6 +12,7 @@ from elmokit.pretraining.run_folder import read_record
 from elmokit.pretraining.train import pretrain, resume_pretraining
 from toy_run import toy_config, write_text
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
 TEXTS = ("the boat lay by the bank of the river\n", "she put the money in the bank\n")
 
 

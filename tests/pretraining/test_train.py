@@ -77,6 +77,7 @@ def test_learns_four_sentences_by_heart(shard: Path, tmp_path: Path) -> None:
     assert best * 0.99 < learnt.backward.perplexity < 1.25
 
 
+@pytest.mark.usefixtures("on_cpu")
 @pytest.mark.parametrize(
     ("optimizer", "kind"), [("adagrad", "sampled"), ("adamw", "full"), ("muon muon_for=all", "sampled")]
 )
@@ -104,6 +105,7 @@ def _losses(run: Path) -> list[tuple[int, float]]:
     return [(entry["step"], entry["loss"]) for entry in map(json.loads, lines)]
 
 
+@pytest.mark.usefixtures("on_cpu")
 @pytest.mark.parametrize("torn", ["model.safetensors", "training.safetensors"])
 def test_a_full_disk_leaves_the_checkpoint_before(whole: Path, tmp_path: Path, torn: str) -> None:
     with ExitStack() as full_disk:

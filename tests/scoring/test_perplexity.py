@@ -82,6 +82,7 @@ def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large_a
     assert bilm_perplexity(bilm, softmax, VOCABULARY, [text]).mean == pytest.approx(6.0, rel=1e-6)
 
 
+@pytest.mark.usefixtures("on_cpu")
 def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, tmp_path: Path) -> None:
     bilm, softmax = toy_parts()
     stored = to_stored(bilm, softmax, VOCABULARY)

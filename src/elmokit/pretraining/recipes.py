@@ -69,11 +69,12 @@ def small_en() -> PretrainingConfig:
     return replace(
         mini(),
         bilm=replace(mini().bilm, projection_dim=256),
-        num_steps=10_000,
+        num_steps=33_000,
         batch_size=256,
         num_negatives=8192,
         learning_rate=4e-3,
         adam_betas=(0.9, 0.99),
+        weight_decay=0.1,
         schedule="linear",
         warmup_steps=200,
         decay_share=0.75,

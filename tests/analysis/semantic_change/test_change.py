@@ -67,6 +67,7 @@ def test_each_layer_is_measured_if_all_are_asked_for_and_layer_0_knows_no_contex
     assert found[2].distances.prt.estimate == pytest.approx(top.distances.prt.estimate, abs=1e-6)
 
 
+@pytest.mark.usefixtures("on_cpu")
 def test_the_same_call_gives_the_same_result_and_groups_of_words_change_nothing(
     tmp_path: Path, elmo: Elmo, monkeypatch: pytest.MonkeyPatch
 ):

@@ -269,7 +269,9 @@ class BlockedInt8:
     def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
         self.levels = levels or _levels(BlockedInt8)
         self.bias = bias
-        whole, self.scales = _whole_numbers(weight)
+        whole, scales = _whole_numbers(weight)
+        self.scales = scales / self.levels
+        self.ones = torch.ones_like(scales)
         self.zeros = torch.zeros(len(weight), dtype=torch.long, device=weight.device)
         self.weight = _onednn_int8.qlinear_prepack(whole, None)
 
@@ -277,11 +279,10 @@ class BlockedInt8:
         largest = _largest(inputs)
         zero = self.levels + 1
         steps = (inputs * (self.levels / largest)).round_().add_(zero).to(torch.uint8)
-        weight = (self.weight, self.scales, self.zeros, None)
-        product = _onednn_int8.qlinear_pointwise(
-            steps, 1 / self.levels, zero, *weight, 1.0, 0, torch.float32, "none", [], ""
-        )
-        return _sum(product.mul_(largest), self.bias, total)
+        # Of oneDNN, whole numbers: how it rounds others depends on the batch, with AMX.
+        weight = (self.weight, self.ones, self.zeros, None)
+        product = _onednn_int8.qlinear_pointwise(steps, 1.0, zero, *weight, 1.0, 0, torch.float32, "none", [], "")
+        return _sum(product.mul_(self.scales).mul_(largest), self.bias, total)
 
 
 def _whole_numbers(weight: Tensor) -> tuple[Tensor, Tensor]:
