@@ -1,6 +1,6 @@
 """Pooled vectors with logistic regression on SST's sentences, positive or negative, next to TF-IDF.
 
-python experiments/2026-11-22-analyses/pooled.py .data/tasks/sst > experiments/2026-11-26-small-en/pooled.jsonl
+python experiments/2026-11-22-analyses/pooled.py .data/tasks/sst/sst > experiments/2026-11-26-small-en-2/pooled.jsonl
 """
 
 from __future__ import annotations
