@@ -1,13 +1,19 @@
-"""Speed of training and embedding for one size on one device, with random weights and random text; no data needed."""
+"""Speed of training and embedding on one device, with random weights and random text; no data needed.
+
+python benchmarks/device_speed.py [--sizes original mini small medium] [--device cuda] [--output FILE]
+"""
 
 from __future__ import annotations
 
+import argparse
 import itertools
+import json
 import random
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +22,7 @@ import torch
 from elmokit import Elmo
 from elmokit.corpus.batches import Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
-from elmokit.layers.devices import find_device
+from elmokit.layers.devices import describe_machine, find_device
 from elmokit.layers.packed.linear import Precision
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.before_training import resolved
@@ -50,6 +56,26 @@ class Speed:
     tokens_per_second: float
     peak_megabytes: int
     """Memory on the device; 0 on a CPU."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sizes", nargs="+", default=list(SIZES), metavar="RECIPE")
+    parser.add_argument("--device", help="as in elmokit (default: the GPU if there is one)")
+    parser.add_argument("--tokens", type=int, default=200_000, help="tokens of the text (default: 200,000)")
+    parser.add_argument("--output", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    rows: list[Speed] = []
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "text"
+        write_random_text(text, num_tokens=arguments.tokens)
+        for size in arguments.sizes:
+            for measure in (training_speed, embedding_speed):
+                rows += measure(size, text, device=arguments.device)
+                print(rows[-1], flush=True)
+    if arguments.output:
+        record = {"machine": describe_machine(find_device(arguments.device)), "rows": [asdict(row) for row in rows]}
+        arguments.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def write_random_text(folder: Path, *, num_tokens: int, seed: int = 0) -> None:
@@ -174,3 +200,7 @@ def _forget_peak(device: torch.device) -> None:
 
 def _peak_megabytes(device: torch.device) -> int:
     return torch.cuda.max_memory_allocated(device) // 1_000_000 if device.type == "cuda" else 0
+
+
+if __name__ == "__main__":
+    main()
