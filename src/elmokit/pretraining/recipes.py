@@ -27,7 +27,7 @@ def small() -> PretrainingConfig:
 def mini() -> PretrainingConfig:
     """`small` with 512 filters, the sizes of the bundled `mini-ko`, trained in hours on two cores.
 
-    Source: ours, found by short runs (experiments/LOG.md, 2026-11-20 to 2026-11-22).
+    Source: ours, found by short runs (experiments/LOG.md, 2026-11-20 to 2026-11-26).
     """
     return replace(
         original(),
@@ -46,6 +46,7 @@ def mini() -> PretrainingConfig:
         optimizer="muon",
         muon_for="all",
         learning_rate=6e-3,
+        weight_decay=0.1,
         schedule="cosine",
         warmup_steps=100,
         dropout_rate=0.0,
@@ -74,7 +75,6 @@ def small_en() -> PretrainingConfig:
         num_negatives=8192,
         learning_rate=4e-3,
         adam_betas=(0.9, 0.99),
-        weight_decay=0.1,
         schedule="linear",
         warmup_steps=200,
         decay_share=0.75,
@@ -99,6 +99,7 @@ def tiny() -> PretrainingConfig:
         softmax="full",
         muon_for="lstm",
         learning_rate=2e-2,
+        weight_decay=0.0,
         warmup_steps=10,
         checkpoint_every=100,
         log_every=10,
@@ -113,6 +114,7 @@ def finetuning(bilm: BiLMConfig) -> PretrainingConfig:
         num_steps=2_000,
         muon_for="lstm",
         learning_rate=1e-3,
+        weight_decay=0.0,
         dropout_rate=0.1,
         evaluate_every=200,
         patience=3,
