@@ -57,7 +57,7 @@ def mini() -> PretrainingConfig:
 def mini_flat() -> PretrainingConfig:
     """`mini` at a constant rate that falls to 0 over the last fifth, so that a run can be made longer before the fall.
 
-    Source: ours, rate, schedule and optimiser of bundled models before today's (experiments/LOG.md 2026-11-21, 2026-11-22).
+    Source: ours, rate, schedule and optimiser of former bundled models (experiments/LOG.md, 2026-11-21, 2026-11-22).
     """
     return replace(mini(), muon_for="lstm", learning_rate=3e-3, schedule="linear", decay_share=0.2, keep_every=2_000)
 
