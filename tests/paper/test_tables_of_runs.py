@@ -183,7 +183,7 @@ def write_curve(folder: Path, task: str, model: str, scores: tuple[float, float]
 
 def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     write_arm(tmp_path, NER, BASELINE, (80, 81))
-    *older, newest = ARMS
+    *older, _, newest = ARMS
     for number, model in enumerate(older):
         write_curve(tmp_path, NER, model, (81 + number, 82.2 + number))
         append_result(tmp_path, CURVE_RESULTS, {"model": model, "mean": 140.0 - number})
