@@ -385,7 +385,10 @@ find("tabs").addEventListener("keydown", (event) => {
   find(`tab-${state.tab}`).focus();
 });
 find("panel").addEventListener("unfolded", showSaving);
-find("python").addEventListener("toggle", () => find("python").open && showPython());
+find("python").addEventListener("toggle", () => {
+  find("python").querySelector("code").textContent = ""; // that of another view, until its own is there
+  if (find("python").open) showPython();
+});
 addEventListener("hashchange", async () => {
   const next = readState(location.hash, DEFAULTS);
   await fetchWords(next.language);
