@@ -102,7 +102,7 @@ def test_presets_are_the_mixes_that_were_learnt_for_a_model_and_of_no_other(
     assert presets(Elmo(model)) == presets(Elmo("small-en")) == []  # no task has been trained with small-en yet
     assert '"presets": []' in (site / "index.html").read_text(encoding="utf-8")
     korean = presets(Elmo("mini-ko"))
-    assert {mix["data"] for mix in korean} == {"ner_klue"}
+    assert {mix["data"] for mix in korean} == {"ner_klue", "nsmc"}
     monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {"mini-en": model})  # with other weights
     former = presets(Elmo("mini-en"))
     assert {mix["task"] for mix in former} == set(TASKS) and all(mix["isFormer"] for mix in former)
