@@ -66,7 +66,7 @@ def weights_of(name: str, folder: Path) -> Path:
         return resolve_model(name)
     found, (commit, _) = folder / name, EARLIER[name]
     if not (found / CONFIG_NAME).is_file():
-        bundled = "-".join(name.split("-")[:2])
+        bundled = "-".join(name.split("-")[:2])  # mini-en, of mini-en-138
         command = ["git", "archive", f"--prefix={name}/", f"{commit}:src/elmokit/bundled/{bundled}"]
         archive = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
         if archive.returncode:

@@ -1,4 +1,4 @@
-# What made small-en, in one call: .gpu/en has the shards and, as vocab-en.txt.xz, the vocabulary.
+# What made the small-en before (small-en-86 in paper/plan.py), in one call: .gpu/en has the shards and, as vocab-en.txt.xz, the vocabulary.
 mkdir -p /tmp/w && cp -r src experiments/2026-11-26-h100 .gpu/en /tmp/w/ && cd /tmp/w
 python3 -c "import lzma; open('vocab-en.txt','wb').write(lzma.open('en/vocab-en.txt.xz').read())"; rm en/vocab*
 export PYTHONPATH=/tmp/w/src:/tmp/w/2026-11-26-h100; cd 2026-11-26-h100

@@ -462,9 +462,9 @@ def test_nearest_words_and_cells_choose_their_words_and_characters_of_unseen_wor
     english.page.locator("#panel svg.heat rect").nth(3).click()
     english.settle()
     assert english.page.locator("#tokens [aria-pressed=true]").inner_text() == "We"
-    english.type("unkindness")
+    english.type("cheeriness")
     text = english.show("characters")
-    assert "^" in text and "$" in text
+    assert "^" in text and "ness$" in text.replace("\t", " ")
     assert english.page.locator("#panel table").first.locator("tbody tr").count() == 20
 
 

@@ -279,8 +279,7 @@ class BlockedInt8:
         largest = _largest(inputs)
         zero = self.levels + 1
         steps = (inputs * (self.levels / largest)).round_().add_(zero).to(torch.uint8)
-        # Of oneDNN, whole numbers: how it rounds others depends on the batch, with AMX.
-        weight = (self.weight, self.ones, self.zeros, None)
+        weight = (self.weight, self.ones, self.zeros, None)  # no scales: AMX rounds them as the batch is
         product = _onednn_int8.qlinear_pointwise(steps, 1.0, zero, *weight, 1.0, 0, torch.float32, "none", [], "")
         return _sum(product.mul_(self.scales).mul_(largest), self.bias, total)
 
