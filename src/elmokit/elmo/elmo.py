@@ -314,15 +314,25 @@ class Elmo:
         convert_to_tensor: whether to return torch tensors on the model's device in place of arrays.
         show_progress_bar: whether to show a bar on stderr; by default on a terminal and in a notebook, after two
             seconds, and in a log file as a line each minute.
-
         Raises ValueError for an unknown layer or pooling, and for sentences that are not strings or lists of strings.
         """
         if pooling not in (None, "mean", "max"):
             raise ValueError(f"pooling is {pooling!r}; expected None, 'mean' or 'max'")
+        size = as_int(batch_size)
+        if size is None or size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
         tokens = tokens_of_each([sentences] if isinstance(sentences, str) else sentences)
         layers = as_layers(layers, top=self.config.num_layers)
         self._warnings.check(tokens)
-        vectors = self._vectors(tokens, layers, pooling, batch_size=batch_size, show_progress_bar=show_progress_bar)
+        packed = self._loaded.packed()
+        vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
+        with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
+            for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=size):
+                group = [tokens[index] for index in batch]
+                activations, _ = packed.read(group, depth=self._depth(layers))
+                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
+                    vectors[index] = array.copy() if pooling is None else pool(array, pooling)
+                bar.update(len(batch))
         if normalize_embeddings:
             vectors = [unit_vectors(array) for array in vectors]
         if isinstance(sentences, str) or pooling is None:
@@ -375,7 +385,6 @@ class Elmo:
         number: how many there are at most; at least 1.
         among: "any word", the "same word" or "other words", as they are spelt.
         layers: as in `encode`, but not "all".
-
         Raises ValueError for a word that the sentence does not have, and as `encode` does.
         """
         if isinstance(layers, str) and layers == "all":
@@ -421,7 +430,6 @@ class Elmo:
         direction: "forward", given the tokens before it; "backward", given those after it; or "both".
         details: ranks, entropies and likeliest tokens that are computed as well.
         carry_state: read the sentences as one story, each after the one before it; an empty one starts a new story.
-
         Raises ValueError for a model without a softmax or a vocabulary.
         """
         tokens = tokens_of_each(sentences)
@@ -447,7 +455,6 @@ class Elmo:
             empty.
         direction: "forward", the continuation given the prefix; "backward", the prefix given the continuation, which
             this direction reads first; or "both".
-
         Raises ValueError for another number of continuations than of prefixes, for a continuation without tokens, and
         as `surprisal` does.
         """
@@ -480,29 +487,6 @@ class Elmo:
 
     def _stored(self) -> StoredBiLM:
         return to_stored(self._loaded.module(), vocabulary=self.vocabulary)
-
-    def _vectors(
-        self,
-        sentences: list[list[str]],
-        layers: Layers,
-        pooling: Pooling | None,
-        *,
-        batch_size: int,
-        show_progress_bar: bool | None,
-    ) -> list[Array]:
-        size = as_int(batch_size)
-        if size is None or size < 1:
-            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
-        packed = self._loaded.packed()
-        vectors: list[Array] = [np.empty(0, np.float32)] * len(sentences)
-        with progress_bar(unit="sentence", total=len(sentences), show=show_progress_bar) as bar:
-            for batch in batches_by_length([len(sentence) for sentence in sentences], batch_size=size):
-                group = [sentences[index] for index in batch]
-                activations, _ = packed.read(group, depth=self._depth(layers))
-                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
-                    vectors[index] = array.copy() if pooling is None else pool(array, pooling)
-                bar.update(len(batch))
-        return vectors
 
     def _depth(self, layers: Layers) -> int:
         """Number of the highest layer that is needed."""

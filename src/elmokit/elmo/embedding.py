@@ -124,10 +124,7 @@ class ElmoEmbedding(nn.Module):
         penalty_factor: float = 1.0,
         requires_grad: bool = False,
     ) -> ElmoEmbedding:
-        """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor.
-
-        A token that occurs several times in a batch is encoded once (`encode_distinct`).
-        """
+        """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor."""
         bilm, _, _ = read_bilm(name_or_path, weights)
         return cls(
             bilm,
@@ -213,7 +210,11 @@ class ElmoEmbedding(nn.Module):
     def _activations(
         self, bilm: BiLM, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "L B T E"]:
-        bounded = self._with_boundaries(ids, mask)
+        assert self.boundaries is not None
+        lengths = sentence_lengths(mask)
+        bounded = functional.pad(ids.long(), (0, 0, 1, 1))
+        bounded[:, 0] = self.boundaries[0]
+        bounded[torch.arange(len(ids), device=ids.device), lengths + 1] = self.boundaries[1]
         real = (bounded > 0).any(dim=2)
         if self.encode_distinct:
             distinct, which = cast("tuple[Tensor, Tensor]", bounded[real].unique(dim=0, return_inverse=True))
@@ -224,14 +225,6 @@ class ElmoEmbedding(nn.Module):
         tokens[real] = encoded
         layers = bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
         return layers[:, :, 1:-1] * mask[:, :, None]  # the end boundaries of shorter sentences are at padding
-
-    def _with_boundaries(self, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B U C"]:
-        lengths = sentence_lengths(mask)
-        assert self.boundaries is not None
-        bounded = functional.pad(ids.long(), (0, 0, 1, 1))
-        bounded[:, 0] = self.boundaries[0]
-        bounded[torch.arange(len(ids), device=ids.device), lengths + 1] = self.boundaries[1]
-        return bounded
 
 
 class _Shared:

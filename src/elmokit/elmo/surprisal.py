@@ -37,7 +37,6 @@ Direction = Literal["forward", "backward", "both"]
 Unit = Literal["bits", "nats"]
 Likeliest = list[tuple[str, float]]
 """Tokens with their probabilities, the likeliest first."""
-DIRECTIONS = ("forward", "backward")
 
 SENTENCES_AT_ONCE = 4096  # sentences whose contexts are compared with each other
 TOKENS_AT_ONCE = 65_536  # tokens of these sentences: 67 MB of hidden states for the released `original` model
@@ -55,7 +54,7 @@ class SurprisalSettings:
     """Whether a sentence is read after the one before it, as the next of a story; an empty one starts a new story."""
 
     def __post_init__(self) -> None:
-        if self.direction not in (*DIRECTIONS, "both"):
+        if self.direction not in ("forward", "backward", "both"):
             raise ValueError(f"direction is {self.direction!r}; expected forward, backward or both")
 
 
@@ -209,11 +208,7 @@ class SurprisalModel:
         *,
         first_sizes: Iterable[int] = (),
     ) -> Iterator[tuple[list[Sequence[str]], dict[int, Predictions]]]:
-        """Consecutive sentences, some thousands at a time, with the predictions of each direction (0 is forward).
-
-        first_sizes: as in `read`.
-        Raises ValueError for the backward direction of a model that has none.
-        """
+        """Consecutive sentences, some thousands at a time, with the predictions of each direction (0 is forward)."""
         settings = settings or SurprisalSettings()
         directions = self._directions(settings.direction)
         state: State | None = None
@@ -253,10 +248,7 @@ class SurprisalModel:
     def _read_in_order(
         self, sentences: list[Sequence[str]], state: State | None, directions: list[int]
     ) -> tuple[dict[int, _Contexts], State]:
-        """Hidden states of the contexts of successive sentences, and the state after them.
-
-        As in training, the forward direction never reads `</S>`, nor the backward one `<S>`.
-        """
+        """The same of successive sentences, and the state after them; `</S>` is never read, nor `<S>` backwards."""
         hidden: dict[int, list[Tensor]] = {way: [] for way in directions}
         state = state or self.packed.zero_state(1)
         for sentence in sentences:

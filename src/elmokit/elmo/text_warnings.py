@@ -7,7 +7,6 @@ nothing, or words with spaces.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -30,8 +29,8 @@ NUM_TOKENS_LOOKED_AT = 1000
 MIN_SHARE = 0.05
 """A script with a smaller share of the letters of the frequent tokens counts as unread: mini-ko has read few Latin
 words."""
-BUNDLED_SCRIPTS = {"small-en": "LATIN", "mini-ko": "HANGUL"}
-"""The script that each bundled model has read most."""
+BUNDLED_SCRIPTS = {"LATIN": "small-en", "HANGUL": "mini-ko"}
+"""The bundled models, by the script that they have read most."""
 
 _MAX_SHOWN = 40
 _NAMES = {"CJK": "Chinese characters"}
@@ -75,9 +74,10 @@ class TextWarnings:
         if script is None:
             return None
         shown = _NAMES.get(script, script.title())
-        return (
-            f"most of this text is written in {shown}, of which {self.name} has read almost nothing; {advice(script)}"
-        )
+        advice = "train a model on such text (docs/pretraining.md)"
+        if script in BUNDLED_SCRIPTS:
+            advice = f"use {BUNDLED_SCRIPTS[script]}, which was trained on it"
+        return f"most of this text is written in {shown}, of which {self.name} has read almost nothing; {advice}"
 
     def _decomposed_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
         """`tokenize` gives NFC; macOS and some corpora have NFD, whose bytes are those of other words."""
@@ -138,13 +138,4 @@ def unread_script(vocabulary: Vocabulary | None, sentences: Iterable[Sequence[st
     return script if is_most and read[script] < MIN_SHARE * read.total() else None
 
 
-@lru_cache(maxsize=16)
-def _letters_of(tokens: tuple[str, ...]) -> Counter[str]:
-    """Their scripts, which take longer to count than a sentence takes to encode."""
-    return script_counts(tokens)
-
-
-def advice(script: str) -> str:
-    """What to do about a script that a model has not read."""
-    better = [name for name, most_read in BUNDLED_SCRIPTS.items() if most_read == script]
-    return f"use {better[0]}, which was trained on it" if better else "train a model on such text (docs/pretraining.md)"
+_letters_of = lru_cache(maxsize=16)(script_counts)  # which takes longer than to encode a sentence

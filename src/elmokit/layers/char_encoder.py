@@ -100,9 +100,6 @@ class Highway(nn.Module):
         super().__init__()
         self.transform = nn.Linear(dim, dim)
         self.gate = nn.Linear(dim, dim)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
         for linear, bias in ((self.transform, 0.0), (self.gate, -2.0)):  # -2: mostly carries x at first (bilm-tf)
             nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
             nn.init.constant_(linear.bias, bias)

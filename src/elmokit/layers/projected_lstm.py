@@ -117,15 +117,10 @@ class ProjectedLSTMLayer(nn.Module):
         self.projection_weight: nn.Parameter | None = None
         if lstm_dim != projection_dim:
             self.projection_weight = nn.Parameter(torch.empty(projection_dim, lstm_dim))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Initialise as TensorFlow does: Glorot-uniform, with input and recurrent weight counted as one matrix."""
-        rows, columns = self.input_weight.shape
-        limit = (6.0 / (2 * columns + rows)) ** 0.5
+        # as TensorFlow does: Glorot-uniform, with input and recurrent weight counted as one matrix
+        limit = (6.0 / (2 * projection_dim + 4 * lstm_dim)) ** 0.5
         nn.init.uniform_(self.input_weight, -limit, limit)
         nn.init.uniform_(self.recurrent_weight, -limit, limit)
-        nn.init.zeros_(self.bias)
         if self.projection_weight is not None:
             nn.init.xavier_uniform_(self.projection_weight)
 
@@ -213,7 +208,9 @@ class _Recurrence(torch.autograd.Function):
         num_steps, (batch_size, dim) = len(settings.batch_sizes), output.shape
         lstm_dim = cell.shape[1]
         low_inputs = inputs.to(dtype).reshape(-1, dim)
-        from_inputs = functional.linear(low_inputs, input_weight.to(dtype), _running_bias(bias).to(dtype))
+        running_bias = bias.clone()
+        running_bias[lstm_dim : 2 * lstm_dim] += FORGET_BIAS
+        from_inputs = functional.linear(low_inputs, input_weight.to(dtype), running_bias.to(dtype))
         if index is not None:
             from_inputs = functional.embedding(index, from_inputs)
         from_inputs = from_inputs.view(num_steps, batch_size, 4 * lstm_dim)
@@ -320,7 +317,8 @@ class _Recurrence(torch.autograd.Function):
             None,
             to_cell,
             to_output,
-            *(_columns(transposed).to(input_weight.dtype) for transposed in to_weights),
+            # fused optimisers read the memory as it lies, whatever the strides say
+            *(transposed.t().contiguous().to(input_weight.dtype) for transposed in to_weights),
             to_bias.squeeze(0).to(input_weight.dtype),
             to_projection,
             None,
@@ -332,18 +330,6 @@ def _autocast_dtype(inputs: Tensor) -> torch.dtype | None:
     device = inputs.device.type
     changes = torch.is_autocast_enabled(device) and inputs.dtype != torch.float64
     return torch.get_autocast_dtype(device) if changes else None
-
-
-def _running_bias(bias: Float[Tensor, " G"]) -> Float[Tensor, " G"]:
-    lstm_dim = len(bias) // 4
-    running = bias.clone()
-    running[lstm_dim : 2 * lstm_dim] += FORGET_BIAS
-    return running
-
-
-def _columns(rows: Float[Tensor, "D G"]) -> Float[Tensor, "G D"]:
-    """The transposed matrix, and its memory too: fused optimisers read that as it lies, whatever the strides say."""
-    return rows.t().contiguous()
 
 
 def _forget_where_masked(carry_mask: Tensor | None, step: int, cell: Tensor, output: Tensor) -> None:

@@ -26,11 +26,7 @@ class Softmax(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(num_tokens, dim))
         self.bias = nn.Parameter(torch.zeros(num_tokens))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        nn.init.normal_(self.weight, std=self.weight.shape[1] ** -0.5)
-        nn.init.zeros_(self.bias)
+        nn.init.normal_(self.weight, std=dim**-0.5)
 
     def forward(self, hidden: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:
         return torch.addmm(self.bias, hidden, self.weight.t())
@@ -50,10 +46,7 @@ def log_uniform_probability(ids: Int[Tensor, " N"], *, num_tokens: int) -> Float
 
 
 def draw_negatives(num_negatives: int, *, num_tokens: int, generator: torch.Generator) -> Negatives:
-    """Draw from the log-uniform distribution until there are `num_negatives` distinct ids, kept in drawing order.
-
-    They are on the device of the generator.
-    """
+    """Draw log-uniformly, on the device of the generator, until there are that many distinct ids, in their order."""
     if not 0 < num_negatives < num_tokens:
         raise ValueError(f"cannot draw {num_negatives} distinct negatives from a vocabulary of {num_tokens}")
     draws = torch.empty(0, dtype=torch.long, device=generator.device)
@@ -95,16 +88,11 @@ def sampled_softmax_loss(
     counts = {"num_draws": negatives.num_draws, "num_tokens": num_tokens}
     true_logits = (hidden * weight).sum(dim=1) + bias - log_expected_count(targets, **counts).to(hidden)
     offsets = negative_rows[1] - log_expected_count(negatives.ids, **counts).to(hidden)
-    hits = _accidental_hits(targets, negatives.ids, num_tokens=num_tokens)
+    columns = torch.full((num_tokens,), -1, dtype=torch.long, device=targets.device)
+    columns[negatives.ids] = torch.arange(len(negatives.ids), device=targets.device)
+    hits = columns[targets]  # of each position: the column of the negative that equals its target, or -1
     apply = cast("Callable[..., Tensor]", _LossOverClasses.apply)
     return apply(hidden, true_logits, negative_rows[0], offsets, hits, product_dtype or hidden.dtype)
-
-
-def _accidental_hits(targets: Int[Tensor, " N"], negatives: Int[Tensor, " S"], *, num_tokens: int) -> Int[Tensor, " N"]:
-    """For each position, the column of the negative that equals its target, or -1 if there is none."""
-    columns = torch.full((num_tokens,), -1, dtype=torch.long, device=targets.device)
-    columns[negatives] = torch.arange(len(negatives), device=targets.device)
-    return columns[targets]
 
 
 class _LossOverClasses(torch.autograd.Function):

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from jaxtyping import Int
 
 LAST_RANKS = (100, 1_000, 10_000, 100_000)  # last rank of each frequency band; a further band has the rest
-BOUNDARY = f"{BEGIN_SENTENCE} {END_SENTENCE}"
-ALL_FILES = "all"
 
 
 @dataclass(frozen=True)
@@ -109,8 +107,7 @@ def measure_files(
 
     num_words: number of worst words to list; None for none.
     min_count: smallest number of predictions of a word that is listed.
-    raw_text, column, carry_state: as in `perplexity`, with a separate stream for each file.
-    device: by default the GPU if there is one.
+    raw_text, column, carry_state, weights, device: as in `perplexity`, with a separate stream for each file.
 
     The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
     below 1, the model has no softmax or no vocabulary, or the device is not there.
@@ -156,22 +153,20 @@ def measure_files(
     assert whole is not None  # there is a file
     return PerplexityTable(
         files=tuple(texts),
-        whole=measured(ALL_FILES, whole),
+        whole=measured("all", whole),
         ids_are_ranks=not vocabulary.is_out_of_order(whole.directions[0].counts),
     )
 
 
 def frequency_bands(vocabulary: Vocabulary) -> dict[str, Int[np.ndarray, " N"]]:
-    """Token ids of each band: by rank among the tokens without the specials, then the sentence boundary and UNK.
-
-    Bands without tokens are left out.
-    """
+    """Token ids of each band that has some: by rank without the specials, then the sentence boundary and UNK."""
     boundary = np.array([vocabulary.begin_id, vocabulary.end_id])
     unknown = np.array([vocabulary.unknown_id])
     words = np.delete(np.arange(len(vocabulary)), [*boundary, *unknown])
     edges = [0, *LAST_RANKS]
     bands = {f"{first + 1:,} to {last:,}": words[first:last] for first, last in zip(edges, LAST_RANKS, strict=False)}
-    bands |= {f"above {LAST_RANKS[-1]:,}": words[LAST_RANKS[-1] :], BOUNDARY: boundary, UNKNOWN: unknown}
+    bands[f"above {LAST_RANKS[-1]:,}"] = words[LAST_RANKS[-1] :]
+    bands |= {f"{BEGIN_SENTENCE} {END_SENTENCE}": boundary, UNKNOWN: unknown}
     return {name: ids for name, ids in bands.items() if len(ids)}
 
 

@@ -53,10 +53,7 @@ def unkified(vocabulary: Vocabulary, path: Path | str) -> Iterator[str]:
 
 
 def spec(vocabulary: Vocabulary, *, name: str, built: str) -> str:
-    """The description of a model as JSON.
-
-    built: when the container was built, as in ISO 8601.
-    """
+    """The description of a model as JSON. `built` says when the container was built, as in ISO 8601."""
     features = {"tokenize": True, "unkify": True, "get_surprisals": True}
     marks = [chr(mark) for mark, plain in PLAIN_MARKS.items() if plain.strip() in vocabulary]
     described = {

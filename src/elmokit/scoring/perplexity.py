@@ -147,11 +147,8 @@ def perplexity(
 def read_scorer(
     model: str | Path, *, weights: str | Path | None = None, device: str | torch.device | None = None
 ) -> SurprisalModel:
-    """A stored biLM with its softmax and vocabulary. Raises ValueError when it lacks one of the latter.
-
-    device: by default the GPU if there is one. Raises ValueError, before the model is read, for one that is not there.
-    """
-    on_device = find_device(device)
+    """A stored biLM with its softmax and vocabulary. Raises ValueError when it lacks one of the latter."""
+    on_device = find_device(device)  # before the model is read
     bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
     assert softmax is not None  # or it could not have been read
     if vocabulary is None:

@@ -82,15 +82,12 @@ def sentence_lines(
         lines = column_texts(path, column, raw_text=raw_text)
     sample: list[str] = []
     num_tokens = 0
-    for line in lines:
+    while num_tokens < SAMPLE_TOKENS and (line := next(lines, None)) is not None:
         yield line
-        if num_tokens < SAMPLE_TOKENS:
-            sample.append(line)
-            num_tokens += len(split_tokens(line))
-            if num_tokens >= SAMPLE_TOKENS:
-                _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard)
-    if num_tokens < SAMPLE_TOKENS:
-        _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard)
+        sample.append(line)
+        num_tokens += len(split_tokens(line))
+    _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard)
+    yield from lines
 
 
 def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, is_shard: bool = False) -> Iterator[str]:

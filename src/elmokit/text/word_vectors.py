@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ class WordVectors:
     matrix: Float32[np.ndarray, "N D"]
 
 
-@dataclass(frozen=True)
-class _Header:
+class _Header(NamedTuple):
     """The first line of word2vec and fastText files."""
 
     num_words: int
@@ -157,10 +156,7 @@ def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
 def _binary_vectors(
     path: str, header: _Header, wanted: Collection[str], first: int
 ) -> Iterator[tuple[str, Float32[np.ndarray, " D"]]]:
-    """Vectors in word2vec's binary format: after the header, each word, a space and D little-endian float32 numbers.
-
-    Some programs also write a line end after each vector.
-    """
+    """Vectors in word2vec's binary format: after the header, each word, a space and D little-endian float32 numbers."""
     chunks = read_chunks(path)
     buffer = next(chunks, b"")
     at = buffer.index(b"\n") + 1
@@ -176,7 +172,7 @@ def _binary_vectors(
                 raise ValueError(f"{path} ends in word {number:,}; its first line promises {header.num_words:,} words")
             buffer = buffer[at:] + more
             at = 0
-        word = buffer[at:space].lstrip(b"\n").decode("utf-8", "replace")
+        word = buffer[at:space].lstrip(b"\n").decode("utf-8", "replace")  # some programs end vectors with a line end
         at = space + 1 + size
         if number <= first or word in wanted:
             vector = np.frombuffer(buffer, "<f4", header.dim, offset=space + 1).astype(np.float32)

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from elmokit.files.json_fields import Fields, parse_json_object
 
-MOST_DIGITS = 9
-
 TREEBANK_MARKS = {
     "-LRB-": "(",
     "-RRB-": ")",
@@ -31,7 +29,7 @@ def whole_number(text: str) -> int | None:
 
     `int` refuses one of 5,000 digits with an error that names no file.
     """
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+    return int(text) if text.isdecimal() and len(text) <= 9 else None
 
 
 def numbers_between_commas(text: str) -> list[float] | None:

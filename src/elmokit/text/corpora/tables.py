@@ -25,11 +25,9 @@ _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
     """File and line, for messages, and the requested cells of each row of a table, in the order of the request.
 
-    For each column, `columns` lists its possible names in the header.
-
-    The header decides the separator: a tab, or else the comma, semicolon or bar next to a requested column; the only
-    column of a file named `.csv` may have quotes around its cells. Upper case in names does not matter. Blank lines
-    are skipped.
+    For each column, `columns` lists its possible names in the header; upper case does not matter. The header decides
+    the separator: a tab, or else the comma, semicolon or bar next to a requested column; the only column of a file
+    named `.csv` may have quotes around its cells. Blank lines are skipped.
     Raises ValueError, naming `name` and the line, for a header that lacks one of the columns (UnlabelledError if that
     is only the last one, of the labels) or has it twice, for a row with a different number of cells than the header,
     and for cells that are not CSV where quotes mean something.
