@@ -109,8 +109,7 @@ def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
         fingerprint,
         *(f"{fingerprint}-{precision}" for precision in ("auto", "bfloat16", "int8")),
     ]
-    (model, *_) = cached_models(cached_pieces(tmp_path))
-    assert model.fingerprint == fingerprint
+    assert next(iter(cached_models(cached_pieces(tmp_path)))) == fingerprint
     assert clear_cache(tmp_path, model=fingerprint) > 0 and cached_pieces(tmp_path) == []
 
 
@@ -231,7 +230,9 @@ def test_a_cache_that_cannot_be_written_and_what_float16_cannot_hold_are_errors(
         CachedActivations(elmo, folder=None).add([["밥"]])
 
 
-def test_the_pieces_that_were_used_longest_ago_make_room_and_those_in_use_stay(elmo: Elmo, tmp_path: Path):
+def test_the_pieces_that_were_used_longest_ago_make_room_and_those_in_use_stay(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     for number, sentence in enumerate(["a", "b", "c"]):
         CachedActivations(elmo, folder=tmp_path).add([[sentence] * 20])
         for path in tmp_path.rglob("*.npy"):
@@ -242,8 +243,10 @@ def test_the_pieces_that_were_used_longest_ago_make_room_and_those_in_use_stay(e
     reads_the_oldest.add([["a"] * 20])
     before = reads_the_oldest([["a"] * 20, ["b"] * 20])
     os.utime(cached_pieces(tmp_path)[-1].keys_path, (1, 1))  # which is the one in use, whatever its date
-    CachedActivations(elmo, folder=tmp_path, max_bytes=3 * size).add([["d"] * 20])
+    monkeypatch.setenv("ELMOKIT_CACHE_GB", str((3 * size + 1) / 1e9))
+    CachedActivations(elmo, folder=tmp_path).add([["d"] * 20])
     assert len(cached_pieces(tmp_path)) == 3
     assert torch.equal(reads_the_oldest([["a"] * 20, ["b"] * 20]), before)  # though b was removed
-    CachedActivations(elmo, folder=tmp_path, max_bytes=0).add([["e"] * 20])
+    monkeypatch.setenv("ELMOKIT_CACHE_GB", "0")
+    CachedActivations(elmo, folder=tmp_path).add([["e"] * 20])
     assert len(cached_pieces(tmp_path)) == 2  # a, which is still read, and e

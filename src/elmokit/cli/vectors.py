@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
-    from elmokit.vectors.cache_folder import CachedModel
+    from elmokit.vectors.cache_folder import CachedPiece
     from elmokit.vectors.jobs.embed_file import EmbeddedFile
 
 
@@ -238,18 +238,18 @@ def _cache(arguments: argparse.Namespace) -> None:
         _show_cache(folder, cached_models(cached_pieces(folder), model=arguments.model))
 
 
-def _show_cache(folder: Path, models: Sequence[CachedModel]) -> None:
+def _show_cache(folder: Path, models: Mapping[str, Sequence[CachedPiece]]) -> None:
     from datetime import datetime
 
     from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit
 
-    size = sum(model.num_bytes for model in models) / 1e6
+    sizes = {model: sum(piece.num_bytes for piece in pieces) for model, pieces in models.items()}
     limit = cache_limit() / 1e6
-    print(f"{folder}: {size:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
-    for model in models:
-        first, last = (datetime.fromtimestamp(time) for time in (model.first_used, model.last_used))
+    print(f"{folder}: {sum(sizes.values()) / 1e6:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
+    for model, pieces in models.items():
+        first, last = (datetime.fromtimestamp(piece.last_used) for piece in (pieces[0], pieces[-1]))
         print(
-            f"{model.fingerprint}  {model.num_bytes / 1e6:,.1f} MB in {plural(model.num_pieces, 'piece')}, "
+            f"{model}  {sizes[model] / 1e6:,.1f} MB in {plural(len(pieces), 'piece')}, "
             f"last used {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
         )
 

@@ -81,10 +81,7 @@ def fits_float16(array: Float[np.ndarray, "..."]) -> bool:
 
 
 def map_npy(path: Path) -> Shaped[np.ndarray, "..."]:
-    """Map the array of a `.npy` file read-only.
-
-    Raises FileNotFoundError if there is no such file, and `FormatError` if it is something else.
-    """
+    """Map the array of a `.npy` file read-only. Raises FileNotFoundError, or `FormatError` for anything else."""
     if not path.is_file():  # opening a pipe would block
         raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as file:

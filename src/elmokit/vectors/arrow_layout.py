@@ -56,10 +56,7 @@ def write_arrow(path: Path, stored: FlatVectors) -> None:
 
 
 class TableVectors:
-    """The arrays of a Parquet or Arrow file; the group of rows that was asked for last is in memory.
-
-    Raises `FormatError` if the file is damaged or has no column `vectors`.
-    """
+    """The arrays of a Parquet or Arrow file; the group of rows that was asked for last is in memory."""
 
     def __init__(self, path: Path) -> None:
         self._groups = groups = open_groups(path)
@@ -102,7 +99,8 @@ class TableVectors:
         rows = self._groups.read(group, "vectors")
         where = f"{self._groups.kind} {group}"
         if rows.null_count:
-            raise FormatError(self._groups.path, f"has no vectors in row {_first_null(rows)}", part=where)
+            missing = np.flatnonzero(rows.is_null().to_numpy(zero_copy_only=False))
+            raise FormatError(self._groups.path, f"has no vectors in row {missing[0]}", part=where)
         numbers: Any = rows.flatten()
         shape = (-1, self.dim) if self.num_layers is None else (-1, self.num_layers, self.dim)
         lengths = rows.value_lengths().to_numpy(zero_copy_only=False)
@@ -136,7 +134,9 @@ def record_batches(stored: FlatVectors, schema: Any) -> Iterator[Any]:
     texts = None if stored.texts is None else iter(stored.texts.sentences)
     start = 0
     while start < len(stored):
-        end = _end_of_group(stored.offsets, start)
+        starts = stored.offsets[start : start + GROUP_ROWS]
+        enough = int(np.count_nonzero(starts < starts[0] + GROUP_TOKENS))
+        end = min(start + enough, len(stored))
         columns: dict[str, Any] = {"vectors": _vectors(arrow, stored, start, end)}
         if texts is not None:
             rows = list(islice(texts, end - start))
@@ -146,11 +146,6 @@ def record_batches(stored: FlatVectors, schema: Any) -> Iterator[Any]:
                 columns["offsets"] = [token_offsets(text, tokens) for text, tokens in rows]
         yield arrow.record_batch([arrow.array(columns[field.name], field.type) for field in schema], schema=schema)
         start = end
-
-
-def _end_of_group(offsets: Int64[np.ndarray, " M"], start: int) -> int:
-    enough = int(np.count_nonzero(offsets[start : start + GROUP_ROWS] < offsets[start] + GROUP_TOKENS))
-    return min(start + enough, len(offsets) - 1)
 
 
 def _vectors(arrow: Any, stored: FlatVectors, start: int, end: int) -> Any:
@@ -178,8 +173,3 @@ def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
             part="column vectors",
         )
     return (sizes[0] if len(sizes) == 2 else None), sizes[-1]
-
-
-def _first_null(array: Any) -> int:
-    missing: np.ndarray = array.is_null().to_numpy(zero_copy_only=False)
-    return int(np.flatnonzero(missing)[0])

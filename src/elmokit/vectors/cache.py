@@ -59,18 +59,17 @@ class CachedActivations:
     """Sentences of tokens -> layer activations (L,B,T,2D) of a frozen biLM, rounded to float16.
 
     folder: the cache, for any number of models, data sets and processes; None uses a temporary one, with the same
-        results.
-    max_bytes: largest size of the whole cache; None is `cache_limit()`. Pieces that this process uses always stay.
+        results. The whole cache has at most `cache_limit()` bytes, but pieces that this process uses always stay.
 
     A sentence's activations are those of the batch in which it was first encoded. Another batch would change nothing if
     `Elmo.same_in_any_batch`, and otherwise only the rounding.
     """
 
-    def __init__(self, elmo: Elmo, *, folder: Path | None, max_bytes: int | None = None) -> None:
+    def __init__(self, elmo: Elmo, *, folder: Path | None) -> None:
         self.elmo = elmo
         self.num_layers = elmo.num_layers
         self.dim = elmo.dim
-        self.max_bytes = cache_limit() if max_bytes is None else max_bytes
+        self._max_bytes = cache_limit()
         self._given_folder = folder
         if folder is None:
             held = ExitStack()
@@ -86,7 +85,7 @@ class CachedActivations:
 
     def __reduce__(self) -> tuple[Callable[..., CachedActivations], tuple[object, ...]]:
         """A copy opens the cache anew; a temporary one starts empty."""
-        return partial(CachedActivations, folder=self._given_folder, max_bytes=self.max_bytes), (self.elmo,)
+        return partial(CachedActivations, folder=self._given_folder), (self.elmo,)
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
         """Encode the sentences that the cache lacks, and add them to it as one piece."""
@@ -147,7 +146,7 @@ class CachedActivations:
         lengths = [len(sentence) for sentence in new.values()]
         num_bytes = np.dtype(np.float16).itemsize * sum(lengths) * self.num_layers * self.dim
         in_use = set[Path]().union(*(activations._used for activations in _ACTIVATIONS))
-        make_room(self.folder.parents[1], num_bytes=num_bytes, limit=self.max_bytes, in_use=in_use)
+        make_room(self.folder.parents[1], num_bytes=num_bytes, limit=self._max_bytes, in_use=in_use)
         label = f"activations ({num_bytes / 1e6:,.0f} MB)"
         with progress_bar(unit="sentence", total=len(lengths), label=label) as bar:
             write_sentences(path, self._encode_all(new.values(), bar.update), lengths=lengths)

@@ -47,19 +47,6 @@ class CachedPiece:
         return freed
 
 
-@dataclass(frozen=True)
-class CachedModel:
-    """All pieces of a model."""
-
-    fingerprint: str
-    num_pieces: int
-    num_bytes: int
-    first_used: float
-    """Last use of its least recently used piece, in seconds since 1970."""
-    last_used: float
-    """Last use of its most recently used piece."""
-
-
 def cache_limit() -> int:
     """Bytes that the cache may have: 20 GB, or what ELMOKIT_CACHE_GB says. ValueError if that is not a number."""
     text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_GB)
@@ -88,22 +75,13 @@ def cached_pieces(folder: Path) -> list[CachedPiece]:
     return sorted(pieces, key=lambda piece: (piece.last_used, piece.keys_path))
 
 
-def cached_models(pieces: Iterable[CachedPiece], *, model: str = "") -> list[CachedModel]:
-    """The models whose fingerprint starts with `model`, sorted by fingerprint."""
+def cached_models(pieces: Iterable[CachedPiece], *, model: str = "") -> dict[str, list[CachedPiece]]:
+    """The pieces of each model whose fingerprint starts with `model`, in their order; sorted by fingerprint."""
     of_model: dict[str, list[CachedPiece]] = defaultdict(list)
     for piece in pieces:
         if piece.model.startswith(model):
             of_model[piece.model].append(piece)
-    return [
-        CachedModel(
-            fingerprint,
-            len(found),
-            sum(piece.num_bytes for piece in found),
-            min(piece.last_used for piece in found),
-            max(piece.last_used for piece in found),
-        )
-        for fingerprint, found in sorted(of_model.items())
-    ]
+    return dict(sorted(of_model.items()))
 
 
 def clear_cache(folder: Path, *, model: str = "", unused_since: float = math.inf) -> int:

@@ -60,7 +60,6 @@ def save_vectors(
     The files `NAME.npy`, `NAME.offsets.npy` and `NAME.txt` are written atomically.
 
     layers: the vectors of each sentence in turn, (T,E) or (L,T,E); they are rounded to float16.
-
     Raises ValueError for a path that does not end in `.npy`, a token that is empty or that a line of tokens cannot hold
     (one with a space, for instance), more or fewer arrays than sentences, vectors whose shape does not fit their
     sentence, and numbers that float16 cannot hold; OSError if the disk is full, and InUseError, an OSError, if another

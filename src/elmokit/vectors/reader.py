@@ -29,7 +29,6 @@ class SentenceArrays(Protocol):
     @property
     def num_layers(self) -> int | None:
         """None if the arrays have no axis of layers."""
-        ...
 
     @property
     def dim(self) -> int: ...
@@ -44,7 +43,6 @@ class SentenceArrays(Protocol):
 
     def sentences(self) -> list[list[str]] | None:
         """Tokens of each sentence, if they are in the file."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -163,10 +161,7 @@ class StoredVectors:
     @overload
     def __getitem__(self, sentence: slice) -> list[Float[np.ndarray, "*L T E"]]: ...
     def __getitem__(self, sentence: int | slice) -> Any:
-        """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision. Raises IndexError if there is none.
-
-        A slice gives a list of them.
-        """
+        """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision; of a slice, a list. Raises IndexError."""
         if isinstance(sentence, slice):
             return [self._arrays[number] for number in range(*sentence.indices(len(self)))]
         number = sentence + len(self) if sentence < 0 else sentence
@@ -213,10 +208,7 @@ def checked_flat_vectors(
     about: Mapping[str, str],
     offsets_path: Path | None = None,
 ) -> FlatVectors:
-    """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, if they are something else.
-
-    offsets_path: the file of the offsets, if it is a different one.
-    """
+    """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, for anything else."""
     if vectors.ndim not in (2, 3) or vectors.dtype.str not in ("<f2", "<f4") or 0 in vectors.shape[1:]:
         raise FormatError(
             path,

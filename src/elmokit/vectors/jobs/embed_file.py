@@ -94,9 +94,10 @@ def embed_file(
     raw_text = raw_text or split_sentences
     source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
     layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
-    needs_tokens = not layout.holds_text and (raw_text or _has_other_text(output, input_path, is_text=source.is_text))
+    neighbour, given = output.with_suffix(".txt"), Path(input_path)  # readers would take the former for the sentences
+    is_other = neighbour.is_file() and not (source.is_text and given.is_file() and neighbour.samefile(given))
     beside: dict[Path, Callable[[Sentence], str]] = {}
-    if needs_tokens:
+    if not layout.holds_text and (raw_text or is_other):
         beside[tokens_path(output)] = lambda sentence: " ".join(sentence[1])
     if split_sentences:
         beside[sentences_path(output)] = lambda sentence: sentence[0]
@@ -151,19 +152,21 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
     with lock(output), _naming(output), read_once(job.source, folder=output.parent, unit=job.unit) as sentences:
-        if not len(sentences):
+        if not sentences.num_sentences:
             raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected {job.expected}")
-        num_vectors = len(sentences) if job.one_per_sentence else sentences.num_tokens
+        num_vectors = sentences.num_sentences if job.one_per_sentence else sentences.num_tokens
         check_space(output, num_bytes=2 * FLOAT.itemsize * num_vectors * math.prod(shape))
         folder = output.with_name(f"{output.name}.partial")
         partial = PartialVectors(folder, job={**record, **job.settings}, shape=shape, resume=resume)
-        with _removed_on_failure(partial, keep=resume):
+        try:
             _embed(job, sentences, partial)
-            texts = None if job.raw_text is None or not layout.holds_text else Texts(sentences, job.raw_text)
-            with _written_beside(job, sentences):
-                layout.write(output, replace(partial.stored(), texts=texts))
+            _write(job, sentences, partial)
+        except (ValueError, OSError):
+            if not resume:
+                partial.remove()
+            raise
         partial.remove()
-        return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
+        return EmbeddedFile(num_lines=partial.end.lines, num_tokens=partial.end.tokens)
 
 
 def check_space(output: Path, *, num_bytes: int) -> None:
@@ -177,10 +180,7 @@ def check_space(output: Path, *, num_bytes: int) -> None:
 
 
 def _embed(job: Job, sentences: Sentences, partial: PartialVectors) -> None:
-    """Embed the sentences that are not finished.
-
-    A block is written while the next block is encoded and the one after that is read.
-    """
+    """Embed what is not finished: a block is written while the next is encoded and the one after that is read."""
     rest = iter(sentences)
     done = partial.pass_over_finished(rest, source=shown_name(job.source.path), unit=job.unit)
     with (
@@ -230,31 +230,15 @@ def _naming(output: Path) -> Generator[None]:
         raise OSError(error.errno, error.strerror, str(output)) from error
 
 
-@contextmanager
-def _removed_on_failure(partial: PartialVectors, *, keep: bool) -> Generator[None]:
-    """Remove `partial` on any failure, unless it is to be kept."""
-    try:
-        yield
-    except (ValueError, OSError):
-        if not keep:
-            partial.remove()
-        raise
-
-
-@contextmanager
-def _written_beside(job: Job, sentences: Iterable[Sentence]) -> Generator[None]:
-    """Writes the files next to the output, and removes at the end the tokens and sentences of an earlier job."""
+def _write(job: Job, sentences: Iterable[Sentence], partial: PartialVectors) -> None:
+    """Write the output and the files next to it, and remove the tokens and sentences of an earlier job."""
+    layout = format_to_write(job.output)
+    texts = None if job.raw_text is None or not layout.holds_text else Texts(sentences, job.raw_text)
     with ExitStack() as stack:
         for path, line in job.beside.items():
             with stack.enter_context(atomic_write(path)).open("w", encoding="utf-8", newline="") as file:
                 file.writelines(f"{line(sentence)}\n" for sentence in sentences)
-        yield
+        layout.write(job.output, replace(partial.stored(), texts=texts))
     for path in (tokens_path(job.output), sentences_path(job.output)):
         if path not in job.beside:
             path.unlink(missing_ok=True)
-
-
-def _has_other_text(output: Path, input_path: str | Path, *, is_text: bool) -> bool:
-    """Whether there is a `NAME.txt` that readers of the output would take for its sentences, and is not this text."""
-    neighbour, given = output.with_suffix(".txt"), Path(input_path)
-    return neighbour.is_file() and not (is_text and given.is_file() and neighbour.samefile(given))

@@ -50,8 +50,6 @@ class PieceSettings:
     """Of texts, or of lists of tokens; None takes `tokens`, or else `text`."""
     raw_text: bool = False
     """Whether texts are to be tokenised; otherwise tokens are separated by spaces."""
-    batch_size: int = 128
-    """Sentences encoded at once."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
     num_sentences = num_tokens = 0
     with atomic_write(piece.output) as unfinished:
         writer = None
-        encode = partial(elmo.encode, layers=layers, batch_size=settings.batch_size, show_progress_bar=False)
+        encode = partial(elmo.encode, layers=layers, show_progress_bar=False)
         for block, arrays in encoded(elmo, encode, sentence_blocks(source.of_group(piece.row_group))):
             vectors = _flat(arrays, about, Texts(block, settings.raw_text))
             for batch in record_batches(vectors, table_schema(vectors)):
@@ -116,8 +114,7 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
                 writer.write_table(table)
                 num_sentences += batch.num_rows
             num_tokens += len(vectors.vectors)
-        if writer is None:
-            raise ValueError(f"{piece.input}: row group {piece.row_group} has no rows")
+        assert writer is not None, "a piece has rows"
         writer.close()
     return EmbeddedPiece(num_sentences, num_tokens, was_there=False)
 
@@ -148,8 +145,7 @@ def _joined(others: Any, batch: Any) -> Any:
 def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
     vectors = TableVectors(piece.output)
     for name, value in about.items():
-        before = vectors.about.get(name)
-        if before != value:
+        if (before := vectors.about.get(name)) != value:
             raise ValueError(
                 f"{piece.output} was made with a different {name} ({first_token(str(before))}, now "
                 f"{first_token(value)}); choose another folder, or delete the file"

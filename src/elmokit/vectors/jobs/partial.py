@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,7 @@ class End:
     lines: int = 0
     """Up to the end of the block."""
     tokens: int = 0
+    """Rows of vectors."""
     digest: str = ""
     """Of the text of all lines up to there."""
 
@@ -47,7 +49,7 @@ class End:
 class PartialVectors:
     """The folder of a job, new or resumed. `job` has everything that the vectors depend on; a different one is refused.
 
-    `num_lines` and `num_tokens` (rows of vectors) say what is finished; `pass_over_finished` comes before `append`.
+    `end` says what is finished; `pass_over_finished` comes before `append`.
     """
 
     def __init__(self, folder: Path, *, job: Mapping[str, object], shape: tuple[int, ...], resume: bool) -> None:
@@ -56,38 +58,27 @@ class PartialVectors:
         self.shape = shape
         """Shape of one token's vectors: (2D), or (L,2D) with all layers."""
         self._journal, self._vectors, self._offsets = (folder / name for name in _NAMES)
-        self._end = End()
+        self.end = End()
         self._text = hashlib.blake2b(digest_size=16)
         if not (self._journal.exists() and self._continue(resume=resume)):
             self._start()
 
-    @property
-    def num_lines(self) -> int:
-        return self._end.lines
-
-    @property
-    def num_tokens(self) -> int:
-        return self._end.tokens
-
     def pass_over_finished(self, sentences: Iterable[Sentence], *, source: str, unit: str) -> int:
-        """Take the finished sentences, and return their number of tokens.
-
-        Raises ValueError, naming the source and the unit that it is counted in, if they are not what was embedded.
-        """
+        """Take the finished sentences, and return their number of tokens. Raises ValueError if the text is another."""
         num_tokens = 0
-        for text, tokens in islice(sentences, self.num_lines):
+        for text, tokens in islice(sentences, self.end.lines):
             self._text.update(f"{text}\n".encode())
             num_tokens += len(tokens)
-        if self.num_lines and self._text.hexdigest() != self._end.digest:
+        if self.end.lines and self._text.hexdigest() != self.end.digest:
             raise ValueError(
-                f"{source}: the first {self.num_lines:,} {unit} are not those that the interrupted job embedded; "
+                f"{source}: the first {self.end.lines:,} {unit} are not those that the interrupted job embedded; "
                 f"give the same text, or delete the folder {self.folder} to start over"
             )
         return num_tokens
 
     def append(self, block: Block, arrays: Sequence[Float32[np.ndarray, "*L T E"]]) -> None:
         """Append the vectors of the next sentences, all or none."""
-        ends = self.num_tokens + np.cumsum([array.shape[-2] for array in arrays], dtype=OFFSET)
+        ends = self.end.tokens + np.cumsum([array.shape[-2] for array in arrays], dtype=OFFSET)
         with self._vectors.open("ab") as file:
             for array in arrays:
                 file.write((array if array.ndim == 2 else array.swapaxes(0, 1)).astype(FLOAT).tobytes())
@@ -96,15 +87,15 @@ class PartialVectors:
             file.write(ends.tobytes())
             _to_disk(file)
         self._text.update("".join(f"{text}\n" for text, _ in block).encode())
-        self._end = End(self.num_lines + len(arrays), int(ends[-1]), self._text.hexdigest())
-        self._write_line(asdict(self._end))
+        self.end = End(self.end.lines + len(arrays), int(ends[-1]), self._text.hexdigest())
+        self._write_line(asdict(self.end))
 
     def stored(self) -> FlatVectors:
         """All vectors so far, memory-mapped. Raises FormatError if the offsets are damaged."""
         vectors = np.empty((0, *self.shape), FLOAT)
-        if self.num_tokens:
-            vectors = np.memmap(self._vectors, FLOAT, "r", shape=(self.num_tokens, *self.shape))
-        about = {name: str(self.job[name]) for name in ("model", "precision", "layers") if name in self.job}
+        if self.end.tokens:
+            vectors = np.memmap(self._vectors, FLOAT, "r", shape=(self.end.tokens, *self.shape))
+        about = {name: str(self.job[name]) for name in ("model", "precision", "layers")}
         offsets = np.memmap(self._offsets, OFFSET, "r")
         return checked_flat_vectors(self._vectors, vectors, offsets, about=about, offsets_path=self._offsets)
 
@@ -141,34 +132,30 @@ class PartialVectors:
             return False
         where = f"{self._journal}, line {len(lines)}"
         end = Fields(where, parse_json_object(lines[-1], where=where))
-        self._end = End(end.integer("lines"), end.integer("tokens"), end.text("digest"))
+        self.end = End(end.integer("lines"), end.integer("tokens"), end.text("digest"))
         if not resume:
             raise ValueError(
-                f"{self.folder} holds {self.num_lines:,} lines of an interrupted job; "
+                f"{self.folder} holds {self.end.lines:,} lines of an interrupted job; "
                 "add --resume, or resume=True, to continue it, or delete the folder to start over"
             )
-        self._check_job(lines[0])
-        token_bytes = FLOAT.itemsize * int(np.prod(self.shape))
+        record = Fields(self._journal, parse_json_object(lines[0], where=f"{self._journal}, line 1"))
+        interrupted = record.object("job")
+        for name, value in self.job.items():
+            if (before := interrupted.get(name)) != value:
+                raise ValueError(
+                    f"{self.folder}: the interrupted job had a different {name} ({first_token(str(before))}, now "
+                    f"{first_token(str(value))}); resume it as it was started, or delete the folder to start over"
+                )
+        token_bytes = FLOAT.itemsize * math.prod(self.shape)
         for path, num_bytes in (
-            (self._vectors, self.num_tokens * token_bytes),
-            (self._offsets, (self.num_lines + 1) * OFFSET.itemsize),
+            (self._vectors, self.end.tokens * token_bytes),
+            (self._offsets, (self.end.lines + 1) * OFFSET.itemsize),
             (self._journal, sum(len(line) + 1 for line in lines)),
         ):
             if path.stat().st_size < num_bytes:
                 raise FormatError(path, f"is cut short; delete the folder {self.folder} to start over")
             os.truncate(path, num_bytes)
         return True
-
-    def _check_job(self, line: bytes) -> None:
-        record = Fields(self._journal, parse_json_object(line, where=f"{self._journal}, line 1"))
-        job = record.object("job")
-        for name, value in self.job.items():
-            before = job.get(name)
-            if before != value:
-                raise ValueError(
-                    f"{self.folder}: the interrupted job had a different {name} ({first_token(str(before))}, now "
-                    f"{first_token(str(value))}); resume it as it was started, or delete the folder to start over"
-                )
 
     def _write_line(self, record: Mapping[str, object]) -> None:
         with self._journal.open("ab") as file:

@@ -65,11 +65,6 @@ def protein_vectors(elmo: Elmo, path: str | os.PathLike[str]) -> Iterator[Protei
             yield ProteinVectors(_name(protein), "".join(protein[1]), layers)
 
 
-def names_path(path: Path) -> Path:
-    """Where the names of the proteins are: `OUTPUT.names.txt`, one per line, in the order of the vectors."""
-    return path.with_name(f"{path.name}.names.txt")
-
-
 def embed_fasta(
     elmo: Elmo,
     input_path: str | Path,
@@ -82,7 +77,7 @@ def embed_fasta(
     """Embed every sequence of a FASTA file (plain, gzip or xz; `-` is stdin); `load_vectors` reads the output.
 
     The ending of the output's name decides its layout, as for `embed_file`. Vectors i are those of the i-th protein,
-    (residues, width), or (1, width) of the protein as a whole; `OUTPUT.names.txt` has its name.
+    (residues, width), or (1, width) of the protein as a whole; line i of `OUTPUT.names.txt` is its name.
 
     layers: as in `Elmo.encode`; None is the sum of all layers, which is SeqVec's default.
     per_protein: whether to write the mean over the residues of each protein in place of a vector for each residue.
@@ -101,7 +96,7 @@ def embed_fasta(
         settings={"per_protein": per_protein},
         encode=functools.partial(_encode, elmo, chosen, per_protein),
         blocks=_protein_blocks,
-        beside={names_path(output): _name},
+        beside={output.with_name(f"{output.name}.names.txt"): _name},
         one_per_sentence=per_protein,
         unit="proteins",
         part="residue",
@@ -142,51 +137,46 @@ def _proteins(path: str | os.PathLike[str]) -> Iterator[Sentence]:
 def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     """Name and sequence of each record of a FASTA file (Pearson and Lipman, 1988), plain, gzip or xz.
 
-    Sequences are in upper case, without white space.
-
     The name is the second field of a header that begins with the code of a database (`>sp|P12345|...` is P12345, as
-    SeqVec has it), and otherwise the first word of the header. A `*` at the end of a sequence, for the stop, is left
-    out. Raises ValueError, naming file and line, for a sequence without a header, for a header without a name or a
-    sequence, and for residues that are not letters from A to Z.
+    SeqVec has it), and otherwise the first word of the header. The sequence is in upper case, without white space and
+    without the stop, `*`, at its end. Raises ValueError, naming file and line, for a sequence without a header, for a
+    header without a name or a sequence, and for residues that are not letters from A to Z.
     """
     name: str | None = None
-    header_line = 0
+    header_at = ""
     residues: list[str] = []
     for number, line in enumerate(read_lines(path), start=1):
+        where = f"{shown_name(path)}, line {number}"
         if line.startswith(">"):
             if name is not None:
-                yield name, _sequence(path, header_line, residues)
-            name, residues, header_line = _header_name(path, number, line[1:]), [], number
+                yield name, _sequence(residues, where=header_at)
+            name, residues, header_at = _header_name(line[1:], where=where), [], where
         elif line.strip():
             if name is None:
-                raise ValueError(
-                    f"{shown_name(path)}, line {number}: a sequence without a header; expected '>NAME' first"
-                )
+                raise ValueError(f"{where}: a sequence without a header; expected '>NAME' first")
             residues.append("".join(line.split()).upper())
             if strange := _NO_RESIDUE.search(residues[-1]):
                 raise ValueError(
-                    f"{shown_name(path)}, line {number}: {strange[0]!r} in the sequence; expected residues, letters "
-                    "from A to Z (X for an unknown one), and perhaps a * at the end"
+                    f"{where}: {strange[0]!r} in the sequence; expected residues, letters from A to Z (X for an "
+                    "unknown one), and perhaps a * at the end"
                 )
     if name is not None:
-        yield name, _sequence(path, header_line, residues)
+        yield name, _sequence(residues, where=header_at)
 
 
-def _header_name(path: str | os.PathLike[str], number: int, header: str) -> str:
+def _header_name(header: str, *, where: str) -> str:
     fields = header.split("|")
     is_coded = len(fields) > 1 and fields[0].strip() in DATABASES
     name = fields[1].strip() if is_coded else next(iter(header.split()), "")
     if not name:
-        raise ValueError(
-            f"{shown_name(path)}, line {number}: the header has no name; expected '>NAME' or '>sp|NAME|...'"
-        )
+        raise ValueError(f"{where}: the header has no name; expected '>NAME' or '>sp|NAME|...'")
     return name
 
 
-def _sequence(path: str | os.PathLike[str], number: int, residues: list[str]) -> str:
+def _sequence(residues: list[str], *, where: str) -> str:
     sequence = "".join(residues).removesuffix("*")
     if not sequence:
-        raise ValueError(f"{shown_name(path)}, line {number}: the header is followed by no sequence")
+        raise ValueError(f"{where}: the header is followed by no sequence")
     if "*" in sequence:
-        raise ValueError(f"{shown_name(path)}, line {number}: the sequence has a stop, '*', before its end")
+        raise ValueError(f"{where}: the sequence has a stop, '*', before its end")
     return sequence

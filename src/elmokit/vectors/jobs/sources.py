@@ -10,6 +10,7 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -67,9 +68,6 @@ class Sentences:
     num_sentences: int
     num_tokens: int
 
-    def __len__(self) -> int:
-        return self.num_sentences
-
     def __iter__(self) -> Iterator[Sentence]:
         self.file.seek(0)
         for line in self.file:
@@ -94,22 +92,15 @@ def open_source(
                 f"{shown_name(path)}: only a text can be split into sentences, not a column; leave out "
                 "--split-sentences, or split_sentences=True"
             )
-        return SentenceSource(path, _sentences_of_book(path))
+        pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
+        return SentenceSource(path, (pair for pair in pairs if pair[1]))
     if is_table(Path(path)):
         of_column = ColumnSource.open(Path(path), raw_text=raw_text, column=column)
-        return SentenceSource(path, of_column.sentences(), of_column.column)
-    return SentenceSource(path, _sentence_lines(path, raw_text, column), column, is_text=column is None)
-
-
-def _sentence_lines(path: str | Path, raw_text: bool, column: str | None) -> Iterator[Sentence]:
+        groups = range(len(of_column.groups.sizes))
+        return SentenceSource(path, chain.from_iterable(map(of_column.of_group, groups)), of_column.column)
     split = tokenize if raw_text else split_tokens
-    for line in sentence_lines(path, raw_text=raw_text, column=column):
-        yield line, split(line)
-
-
-def _sentences_of_book(path: str | Path) -> Iterator[Sentence]:
-    pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
-    return (pair for pair in pairs if pair[1])
+    lines = sentence_lines(path, raw_text=raw_text, column=column)
+    return SentenceSource(path, ((line, split(line)) for line in lines), column, is_text=column is None)
 
 
 @dataclass(frozen=True)
@@ -140,10 +131,6 @@ class ColumnSource:
             )
         return cls(groups, name, raw_text, is_list)
 
-    def sentences(self) -> Iterator[Sentence]:
-        """The sentences of all groups of rows."""
-        return (sentence for group in range(len(self.groups.sizes)) for sentence in self.of_group(group))
-
     def of_group(self, group: int) -> Iterator[Sentence]:
         """The sentences of one group of rows."""
         split = tokenize if self.raw_text else split_tokens
@@ -151,10 +138,7 @@ class ColumnSource:
             yield text, value if self.holds_tokens else split(text)
 
     def texts(self, group: int) -> Iterator[tuple[str, Any]]:
-        """The text of each sentence of a group of rows (its tokens as lines if the column holds tokens), and the value.
-
-        The text is not split yet.
-        """
+        """The text of each row of a group (tokens as lines if the column holds tokens), not split, and its value."""
         for row, scalar in enumerate(self.groups.read(group, self.column)):
             value = scalar.as_py()  # one row at a time: many rows of a category may have the same long text
             if value is None or (self.holds_tokens and None in value):
