@@ -102,14 +102,6 @@ def test_whole_numbers_of_numpy_are_whole_numbers():
         assert_same(ELMO.encode(SENTENCES, batch_size=number), ELMO.encode(SENTENCES, batch_size=1))
 
 
-def test_very_long_and_very_many_sentences():
-    long = [f"word{number % 50}" for number in range(1000)]
-    many = ELMO.encode([long, *([["a"], [], ["b", "c"]] * 200)], pooling="mean")
-    assert many.shape == (601, 12)
-    np.testing.assert_allclose(many[0], ELMO.encode([long])[0].mean(axis=0), atol=1e-5)
-    assert np.ptp(many[1::3], axis=0).max() <= 2e-6
-
-
 def test_batches_hold_sentences_of_similar_length_within_the_budget():
     full = TOKENS_PER_SENTENCE
     lengths = [5, 3000, 0, full, full + 1, 1, full, full, full, 2]

@@ -78,11 +78,11 @@ def test_the_penalty_sums_over_the_mixes_and_is_multiplied_by_its_factor():
         embedding = new_embedding(num_mixes=2, penalty_factor=factor)
         with torch.no_grad():
             scalar_mix(embedding, 0).weights.fill_(1.0)
-            scalar_mix(embedding, 1).weights.fill_(2.0)
-        assert embedding.penalty().item() == factor * (3 * 1 + 3 * 4)
+            scalar_mix(embedding, 1).weights.copy_(torch.tensor([1.0, -2.0, 3.0]))
+        assert embedding.penalty().item() == factor * (3 * 1 + 14)
         embedding.penalty().backward()
-        assert gradient(scalar_mix(embedding, 1).weights).tolist() == [factor * 2 * 2.0] * 3
-    assert new_embedding(layers="top").penalty().item() == 0
+        assert gradient(scalar_mix(embedding, 1).weights).tolist() == [factor * 2, factor * -4, factor * 6]
+        assert scalar_mix(embedding, 1).gamma.grad is None
 
 
 def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
@@ -104,9 +104,7 @@ def test_refuses_padding_between_tokens_sentences_that_are_strings_and_no_mixes(
     with pytest.raises(ValueError, match="expected a list of tokens"):
         new_embedding()(["The cat sat."])
     for source in (random_bilm(BILM_CONFIG), Lengths()):
-        with pytest.raises(
-            ValueError, match="^got the string 'The cat sat'; expected a list of sentences, each a list"
-        ):
+        with pytest.raises(ValueError, match="^got the string 'The cat sat'; expected a list of sentences"):
             ElmoEmbedding(source)("The cat sat")
     with pytest.raises(ValueError, match="num_mixes is 0"):
         new_embedding(num_mixes=0)
@@ -233,10 +231,6 @@ def test_the_mixes_are_made_on_the_device_of_the_bilm_and_the_default_device_cha
 
 
 def test_refuses_layers_that_it_does_not_have():
-    for choice, message in (
-        (3, r"layers is 3; this model has layers 0 \(token representation\) to 2"),
-        ("best", "layers is 'best'; expected mix"),
-        ([0.5, 0.5], r"layers is \[0.5, 0.5\]; expected 3 finite weights"),
-    ):
+    for choice, message in ((3, "layers is 3; this model has layers 0"), ("best", "layers is 'best'; expected mix")):
         with pytest.raises(ValueError, match=message):
             new_embedding(layers=choice)  # type: ignore[arg-type]

@@ -59,8 +59,7 @@ def test_outputs_states_and_gradients_are_those_of_the_plain_loop(lstm_dim: int,
     wanted = [inputs, cell, output, *layer.parameters()]
     gradients = torch.autograd.grad(sum(((g * w).sum() for g, w in zip(got, weights, strict=True))), wanted)
     plainly = torch.autograd.grad(sum(((e * w).sum() for e, w in zip(expected, weights, strict=True))), wanted)
-    for one, other in zip((*got, *gradients), (*expected, *plainly), strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+    torch.testing.assert_close((*got, *gradients), (*expected, *plainly), rtol=0, atol=1e-12)
     with torch.no_grad():
         without, same = layer(inputs, LSTMState(cell, output), batch_sizes=BATCH_SIZES, carry_mask=carry_mask)
     assert torch.equal(without, outputs) and torch.equal(same.cell, state.cell)

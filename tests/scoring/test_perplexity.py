@@ -89,7 +89,6 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
     write_native(tmp_path / "model", stored)
     measured = perplexity(str(tmp_path / "model"), [text])
     assert measured == bilm_perplexity(bilm, softmax, VOCABULARY, [text])
-    assert (measured.num_predictions, measured.num_unknown) == (19, 2)
     write_native(tmp_path / "bare", stored.without_softmax())
     with pytest.raises(ValueError, match="has no softmax"):
         perplexity(str(tmp_path / "bare"), [text])

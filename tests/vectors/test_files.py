@@ -98,13 +98,6 @@ def test_a_dump_of_allennlp_is_read(tmp_path: Path):
     assert len(stored) == 12 and stored[11].shape == (3, 11, 4) and stored[11][0, 0, 0] == 11
 
 
-def test_sentences_are_those_of_the_text_next_to_the_file(tmp_path: Path):
-    stored = load_vectors(written(tmp_path, ".npz"))
-    assert stored.sentences() is None
-    stored.text_path.write_text("the cat\n\na b c\n")
-    assert stored.sentences() == [["the", "cat"], [], ["a", "b", "c"]]
-
-
 def test_only_vectors_are_recognised(tmp_path: Path, tiny_bilms: tuple[Path, Path]):
     for ending in (*ENDINGS, *TABLES):
         assert recognise(written(tmp_path, ending)) is format_to_write(Path(f"v{ending}"))
