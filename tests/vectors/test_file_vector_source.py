@@ -1,5 +1,4 @@
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -111,30 +110,20 @@ def test_a_task_is_trained_resumed_and_used_with_another_systems_vectors(tmp_pat
         load_task(run_dir, device="cpu")
 
 
-def text(content: str) -> Callable[[Path], object]:
-    return lambda path: path.with_suffix(".txt").write_text(content)
-
-
-def offsets(*numbers: float) -> Callable[[Path], object]:
-    return lambda path: np.save(path.with_suffix(".offsets.npy"), np.array(numbers))
-
-
-def cut_short(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-8])
-
-
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("content", "message"),
     [
-        (text("the cat sat\n밥 밥\nthe dog\n"), r"v.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥' \.\.\."),
-        (text("the cat sat\n"), r"v.txt: has 1 lines, but v.npy 3 sentences"),
-        (offsets(0, 3, 4, 7), r"v.offsets.npy: offsets: goes from 0 to 7; expected numbers that grow from 0 to 6"),
-        (offsets(0.0, 3.0, 4.0, 6.0), r"has float64 of shape \(4,\); expected a row of whole numbers"),
-        (cut_short, r"v.npy: is not a NumPy array"),
+        ("the cat sat\n밥 밥\nthe dog\n", r"v.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥' \.\.\."),
+        ("the cat sat\n", r"v.txt: has 1 lines, but v.npy 3 sentences"),
+        ([0, 3, 4, 7], r"v.offsets.npy: offsets: goes from 0 to 7; expected numbers that grow from 0 to 6"),
+        ([0.0, 3.0, 4.0, 6.0], r"has float64 of shape \(4,\); expected a row of whole numbers"),
     ],
 )
-def test_files_that_do_not_fit_together_are_refused(saved: Path, spoil: Callable[[Path], object], message: str):
-    spoil(saved)
+def test_files_that_do_not_fit_together_are_refused(saved: Path, content: str | list[float], message: str):
+    if isinstance(content, str):
+        saved.with_suffix(".txt").write_text(content)
+    else:
+        np.save(saved.with_suffix(".offsets.npy"), content)
     with pytest.raises(ValueError, match=message):
         FileVectorSource(saved)
 

@@ -142,10 +142,6 @@ def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
     assert not (tmp_path / f"out{ending}.partial").exists()
 
 
-def cut_short(path: Path) -> None:
-    os.truncate(path, 50)
-
-
 def flip_a_bit(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[43] ^= 1
@@ -160,7 +156,10 @@ def make_a_pipe(path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "spoil", "message"),
     [
-        *((file, cut_short, r"is cut short; delete the folder .*out\.npz\.partial to start") for file in PARTS[1:]),
+        *(
+            (file, lambda path: os.truncate(path, 50), r"is cut short; delete the folder .*out\.npz\.partial to start")
+            for file in PARTS[1:]
+        ),
         ("offsets", flip_a_bit, ".*expected numbers that grow from 0"),
         *((file, make_a_pipe, "there is no such file; delete the folder .* to start over") for file in PARTS),
     ],
