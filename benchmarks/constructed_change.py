@@ -7,6 +7,7 @@ ROC curve).
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ import numpy as np
 
 from elmokit.analysis.semantic_change.distances import measure_distances
 from elmokit.metrics.statistics import Statistic
-from rank_order import area_under_curve, spearman
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,6 +84,27 @@ def score_measures(
     return {
         name: MeasureScore(Statistic(tuple(correlations[name])), Statistic(tuple(areas[name]))) for name in measures
     }
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float:
+    """Spearman's correlation of two numbers of the same things, from -1 to 1; 0 if one is the same for all."""
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        return 0.0
+    return statistics.correlation(ranks(first), ranks(second))
+
+
+def area_under_curve(positives: Sequence[float], negatives: Sequence[float]) -> float:
+    """Share of pairs (positive, negative) in which the positive has the larger number; ties count half."""
+    num_positives = len(positives)
+    of_positives = ranks([*positives, *negatives])[:num_positives]
+    wins = sum(of_positives) - num_positives * (num_positives + 1) / 2  # less the pairs of two positives
+    return wins / (num_positives * len(negatives))
+
+
+def ranks(numbers: Sequence[float]) -> list[float]:
+    """The rank of each number, from 1 for the smallest; equal numbers share the mean of their ranks."""
+    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places].tolist()
 
 
 def _two_senses(occurrences: Sequence[Occurrence]) -> dict[str, list[list[int]]]:

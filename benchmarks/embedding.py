@@ -34,6 +34,7 @@ import torch
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import bundled_models
 from elmokit.integrations.onnx_export import export_onnx
+from elmokit.system.batches import batched
 from elmokit.text.characters import batch_character_ids
 from machine import CPU_INFO, peak_megabytes, processor_name, resident_megabytes
 from plain_bilm import PlainBiLM
@@ -128,7 +129,7 @@ def measure(size: str, folder: Path, sentences: list[list[str]], num_rounds: int
     torch.set_num_threads(1)
     plain = plain_encoder(folder)
     variants = {"plain": plain, SORTED: sorted_by_length(plain), **ours(folder)}
-    exact = in_float64(folder, sentences[:NUM_EXACT])
+    exact = plain_encoder(folder, dtype=torch.float64)(sentences[:NUM_EXACT])
     one = SENTENCE.split()
     share = PLAIN_BATCH * max(len(sentences) // 6 // PLAIN_BATCH, 1)  # these are slow, and their time grows evenly
     speeds: dict[str, list[float]] = {name: [] for name in variants}
@@ -164,11 +165,8 @@ def measure(size: str, folder: Path, sentences: list[list[str]], num_rounds: int
 
 
 def ours(folder: Path) -> dict[str, Encode]:
-    variants: dict[str, Encode] = {}
-    for precision in PRECISIONS:
-        variants[precision] = elmo_encoder(Elmo.from_pretrained(folder, precision=precision))
-    variants["onnx"] = onnx_encoder(folder)
-    return variants
+    variants = {name: elmo_encoder(Elmo.from_pretrained(folder, precision=name)) for name in PRECISIONS}
+    return {**variants, "onnx": onnx_encoder(folder)}
 
 
 def elmo_encoder(elmo: Elmo) -> Encode:
@@ -179,14 +177,9 @@ def elmo_encoder(elmo: Elmo) -> Encode:
     return encode
 
 
-def plain_encoder(folder: Path) -> Encode:
-    plain = PlainBiLM(folder, weights=weights_name(folder))
-
-    def encode(sentences: Sequence[list[str]]) -> list[np.ndarray]:
-        starts = range(0, len(sentences), PLAIN_BATCH)
-        return [array for start in starts for array in plain(sentences[start : start + PLAIN_BATCH])]
-
-    return encode
+def plain_encoder(folder: Path, *, dtype: torch.dtype = torch.float32) -> Encode:
+    plain = PlainBiLM(folder, weights=next(folder.glob("*.hdf5")).name, dtype=dtype)
+    return lambda sentences: [array for batch in batched(sentences, size=PLAIN_BATCH) for array in plain(batch)]
 
 
 def sorted_by_length(encode: Encode) -> Encode:
@@ -213,26 +206,14 @@ def onnx_encoder(folder: Path) -> Encode:
     limit = elmo.config.max_characters_per_token
 
     def encode(sentences: Sequence[list[str]]) -> list[np.ndarray]:
-        order = sorted(range(len(sentences)), key=lambda index: len(sentences[index]))
-        arrays: list[np.ndarray] = [np.empty(0)] * len(sentences)
-        for start in range(0, len(order), PLAIN_BATCH):
-            which = order[start : start + PLAIN_BATCH]
-            ids = batch_character_ids(
-                [sentences[index] for index in which], max_characters_per_token=limit, add_boundaries=True
-            )
+        arrays: list[np.ndarray] = []
+        for batch in batched(sentences, size=PLAIN_BATCH):
+            ids = batch_character_ids(batch, max_characters_per_token=limit, add_boundaries=True)
             layers = session.run(["layers"], {"character_ids": ids.astype(np.int64)})[0]
-            for row, index in enumerate(which):
-                arrays[index] = layers[:, row, 1 : 1 + len(sentences[index])]
+            arrays += [layers[:, row, 1 : 1 + len(tokens)] for row, tokens in enumerate(batch)]
         return arrays
 
-    return encode
-
-
-def in_float64(folder: Path, sentences: list[list[str]]) -> list[np.ndarray]:
-    """The plain biLM with all its weights in float64."""
-    plain = PlainBiLM(folder, weights=weights_name(folder), dtype=torch.float64)
-    starts = range(0, len(sentences), PLAIN_BATCH)
-    return [array for start in starts for array in plain(sentences[start : start + PLAIN_BATCH])]
+    return sorted_by_length(encode)
 
 
 def errors(vectors: list[np.ndarray], exact: list[np.ndarray]) -> tuple[float, float, float]:
@@ -287,10 +268,6 @@ def alone(folder: str, precision: str, sentences: list[list[str]]) -> dict[str, 
         "output_megabytes": round(output),
         "two_threads_times_one": round(min(wall[1]) / min(wall[2]), 2),
     }
-
-
-def weights_name(folder: Path) -> str:
-    return next(folder.glob("*.hdf5")).name
 
 
 def processor() -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from constructed_change import score_measures
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
 from elmokit.elmo.elmo import Elmo
+from elmokit.system.batches import batched
 from paper.probes.sense_corpora import read_sense_corpus
 
 SEMCOR_USES = 20
@@ -74,8 +75,7 @@ def semcor_words(folder: Path) -> list[Occurrence]:
 def layers_of(elmo: Elmo, occurrences: list[Occurrence]) -> np.ndarray:
     """Vectors (L,N,E) of the occurrences."""
     targets: list[np.ndarray] = []
-    for start in range(0, len(occurrences), 500):
-        part = occurrences[start : start + 500]
+    for part in batched(occurrences, size=500):
         encoded = elmo.encode([list(one.tokens) for one in part], layers="all")
         targets += [array[:, one.index] for array, one in zip(encoded, part, strict=True)]
     return np.stack(targets, axis=1)

@@ -65,18 +65,14 @@ def test_optional_packages_are_required_with_an_extra_that_installs_them():
             assert {ast.literal_eval(each.value) for each in call.keywords if each.arg == "extra"} <= extras, name
 
 
-@pytest.mark.parametrize("module", ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"])
-def test_what_must_start_fast_imports_nothing_slow(module: str):
-    assert CORE.isdisjoint(run_python("-c", f"import sys, {module}; print(*sys.modules)").split())
+FAST = ("elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config")
+LEAN = {"elmokit.formats.inspect": ("torch",), "elmokit.web.explore.site": ("paper", "elmokit.tasks")}
 
 
-def test_inspecting_a_model_needs_no_torch():
-    assert "torch" not in run_python("-c", "import sys, elmokit.formats.inspect; print(*sys.modules)").split()
-
-
-def test_the_explorer_needs_neither_the_paper_nor_the_tasks():
-    loaded = run_python("-c", "import sys, elmokit.web.explore.site; print(*sys.modules)").split()
-    assert not [name for name in loaded if name.startswith(("paper", "elmokit.tasks"))]
+@pytest.mark.parametrize(("module", "unneeded"), [*((module, tuple(CORE)) for module in FAST), *LEAN.items()])
+def test_what_must_start_fast_or_stay_lean_imports_nothing_else(module: str, unneeded: tuple[str, ...]):
+    loaded = run_python("-c", f"import sys, {module}; print(*sys.modules)").split()
+    assert [name for name in loaded if name.startswith(unneeded)] == []
 
 
 @pytest.mark.parametrize("arguments", [("-c", "import elmokit"), ("-m", "elmokit", "--help")], ids=["import", "help"])

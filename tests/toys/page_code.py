@@ -28,11 +28,10 @@ def promised(code: str) -> list[str]:
     return re.findall(r"^ *print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
 
 
-def run_page(name: str, names: dict[str, object] | None = None) -> dict[str, object]:
-    """Run the Python of a page from top to bottom; returns its names."""
-    names = {"__name__": "page"} if names is None else names
+def run_page(name: str) -> None:
+    """Run the Python of a page from top to bottom."""
+    names: dict[str, object] = {"__name__": "page"}
     code = blocks(read_page(name))
     assert code, name
     for block in code:
         exec(compile(block, f"<{name}>", "exec"), names)
-    return names
