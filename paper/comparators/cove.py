@@ -53,7 +53,13 @@ def read_encoder(path: Path) -> nn.LSTM:
     numbers that are not finite.
     """
     path = path / ENCODER_FILE if path.is_dir() else path
-    tensors = _tensors(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file; expected CoVe's encoder")
+    if looks_like_torch_file(path):
+        file = read_torch_file(path)
+        tensors = {name: torch.from_numpy(file.read(name)) for name in file.tensors}
+    else:
+        tensors = read_tensors(path).tensors
     name = "weight_ih_l0"
     if name not in tensors or tensors[name].ndim != 2 or len(tensors[name]) % 4 or 0 in tensors[name].shape:
         raise FormatError(path, f"has no {name} of shape (4H, D); expected the tensors of CoVe's encoder")
@@ -63,15 +69,6 @@ def read_encoder(path: Path) -> nn.LSTM:
     check_tensors(path, tensors, encoder.state_dict())
     encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
     return encoder.eval().requires_grad_(False)
-
-
-def _tensors(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file; expected CoVe's encoder")
-    if not looks_like_torch_file(path):
-        return read_tensors(path).tensors
-    file = read_torch_file(path)
-    return {name: torch.from_numpy(file.read(name)) for name in file.tensors}
 
 
 class _CoveEncoder:
