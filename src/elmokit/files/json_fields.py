@@ -186,7 +186,7 @@ class Fields:
         if kind is object:
             return value
         if kind == tuple[tuple[int, int], ...]:
-            return self._pairs(name, value, most_pairs=MAX_PAIRS, most=LARGEST_INTEGER)
+            return self._pairs(name, value, most=math.floor(min(most, LARGEST_INTEGER)))
         if origin in (tuple, list):
             items = cast("list[object]", self._checked(name, value, list, "a list"))
             kinds = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(items)
@@ -259,21 +259,14 @@ class Fields:
         """A list of finite numbers, each from `least` to `most`."""
         return self.read(name, tuple[float, ...], least=least, most=most)
 
-    def integers(self, name: str, *, most_integers: int, most: int) -> tuple[int, ...]:
-        """A list of at most `most_integers` whole numbers, each from 0 to `most`."""
-        values = self.items(name)
-        if len(values) > most_integers:
-            raise self.error(name, f"has {len(values)} entries; expected at most {most_integers}")
-        return tuple(self._in_bounds(name, value, least=0, most=most) for value in values)
+    def pairs(self, name: str, *, most: int) -> tuple[tuple[int, int], ...]:
+        """A list of 1 to 64 pairs [width, number], all numbers from 1 to `most`."""
+        return self.read(name, tuple[tuple[int, int], ...], most=most)
 
-    def pairs(self, name: str, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
-        """A list of 1 to `most_pairs` pairs [width, number], all numbers from 1 to `most`."""
-        return self._pairs(name, self.value(name), most_pairs=most_pairs, most=most)
-
-    def _pairs(self, name: str, value: object, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
+    def _pairs(self, name: str, value: object, *, most: int) -> tuple[tuple[int, int], ...]:
         pairs = cast("list[object]", self._checked(name, value, list, "a list of [width, number]"))
-        if not 1 <= len(pairs) <= most_pairs:
-            raise self.error(name, f"has {len(pairs)} entries; expected 1 to {most_pairs}")
+        if not 1 <= len(pairs) <= MAX_PAIRS:
+            raise self.error(name, f"has {len(pairs)} entries; expected 1 to {MAX_PAIRS}")
         read: list[tuple[int, int]] = []
         for pair in pairs:
             values = cast("list[object]", pair) if isinstance(pair, list) else []

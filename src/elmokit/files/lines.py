@@ -282,10 +282,7 @@ class _Chunks(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            following = next(self._chunks, None)
-            if following is None:
-                return 0
+        while not self._rest and (following := next(self._chunks, None)) is not None:
             self._rest = following
         size = min(len(buffer), len(self._rest))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -22,7 +22,7 @@ from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.hdf5 import open_hdf5, write_datasets
 from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, give_back, require_finite
-from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
+from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_LAYERS
 from elmokit.formats.file_kinds import ADVICE, FileKind, kinds_in
 from elmokit.formats.format import Format, Inspection, WriteSettings
 from elmokit.formats.model_files import ModelFiles, wrong_kind
@@ -74,15 +74,11 @@ class Options:
     """Contents of an options.json."""
 
     config: BiLMConfig
-    training: dict[str, object]
+    pretraining: dict[str, object] | None
+    """The training options as `StoredBiLM` keeps them."""
     says_direction: bool
     """Whether it has the key `bidirectional`; the released ones do not."""
-    risks: list[str] = field(default_factory=list[str])
-
-    @property
-    def pretraining(self) -> dict[str, object] | None:
-        """The training options as `StoredBiLM` keeps them."""
-        return {STORED_TRAINING_OPTIONS: self.training} if self.training else None
+    risks: list[str]
 
 
 @dataclass(frozen=True)
@@ -232,7 +228,7 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
     unknown = [*options.unread, *lstm.unread, *([] if characters is None else characters.unread)]
     if unknown:
         risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(unknown)}")
-    return Options(config=config, training=kept, says_direction=says_direction, risks=risks)
+    return Options(config, {STORED_TRAINING_OPTIONS: kept} if kept else None, says_direction, risks)
 
 
 def _sizes_of_characters(characters: Fields, risks: list[str]) -> dict[str, Any]:
@@ -244,7 +240,7 @@ def _sizes_of_characters(characters: Fields, risks: list[str]) -> dict[str, Any]
     if "n_highway" in characters and characters.value("n_highway") is not None:
         highways = characters.integer("n_highway", least=0, most=MAX_LAYERS)
     return {
-        "filters": characters.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM),
+        "filters": characters.pairs("filters", most=MAX_DIM),
         "character_dim": characters.fields("embedding").integer("dim", least=1, most=MAX_DIM),
         "num_characters": number,
         "max_characters_per_token": characters.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -70,21 +70,13 @@ tags:
 """
 
 
-@dataclass(frozen=True)
-class NativeConfig:
-    """Contents of config.json."""
-
-    bilm: BiLMConfig
-    pretraining: dict[str, object] | None
-
-
 def folder_of(path: Path) -> Path:
     """The folder of a model, given the folder or a file in it."""
     return path.parent if path.is_file() else path
 
 
-def read_config(path: Path) -> NativeConfig:
-    """Read and check a config.json. Raises FormatError, which names the field."""
+def read_config(path: Path) -> tuple[BiLMConfig, dict[str, object] | None]:
+    """The biLM's config in a config.json, and how it was pretrained. Raises FormatError, which names the field."""
     fields = Fields(path, read_json_object(path))
     if fields.value("format") != BILM_FORMAT:
         raise fields.error("format", f'is not "{BILM_FORMAT}"')
@@ -93,7 +85,7 @@ def read_config(path: Path) -> NativeConfig:
         raise fields.error("version", f"is {version}; this elmokit reads version {VERSION}, install a newer elmokit")
     fields.require_known(("format", "version", "bilm", "pretraining"))
     pretraining = fields.object("pretraining") if "pretraining" in fields else None
-    return NativeConfig(bilm=config_of(fields.fields("bilm")), pretraining=pretraining)
+    return config_of(fields.fields("bilm")), pretraining
 
 
 def _recognise(files: ModelFiles) -> bool:
@@ -109,28 +101,23 @@ def _recognise(files: ModelFiles) -> bool:
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     """Weights stored as float16 are converted to float32; without `with_softmax`, the softmax is not read from disk."""
     folder = files.folder
-    config = read_config(folder / CONFIG_NAME)
+    config, pretraining = read_config(folder / CONFIG_NAME)
     weights = folder / WEIGHTS_NAME
     header = _header(weights)
-    for refusal in wrong_shapes(weights, config.bilm, {name: entry.shape for name, entry in header.items()}):
+    for refusal in wrong_shapes(weights, config, {name: entry.shape for name, entry in header.items()}):
         raise refusal
-    tensors = map_weights(weights, config.bilm.tensor_shapes())
-    check_padding(weights, config.bilm, tensors)
+    tensors = map_weights(weights, config.tensor_shapes())
+    check_padding(weights, config, tensors)
     vocabulary_path = folder / VOCABULARY_NAME
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
     if _has_softmax(folder, header) if with_softmax is None else with_softmax:
-        parts = softmax_files(weights, config.bilm, header)
+        parts = softmax_files(weights, config, header)
         num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
         if vocabulary is not None and len(vocabulary) != num_rows:
             raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, but the softmax has {num_rows} rows")
         tensors |= read_softmax(parts)
-    stored = StoredBiLM(
-        config=config.bilm,
-        tensors=tensors,
-        vocabulary=vocabulary,
-        pretraining=config.pretraining,
-        spelling=None if config.bilm.lookup is None else read_dictionary(folder / DICTIONARY_NAME, config.bilm),
-    )
+    spelling = None if config.lookup is None else read_dictionary(folder / DICTIONARY_NAME, config)
+    stored = StoredBiLM(config, tensors, vocabulary, pretraining, spelling)
     stored.check_spelling(folder / DICTIONARY_NAME)
     return stored
 
@@ -210,7 +197,7 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     config_path, weights = folder / CONFIG_NAME, folder / WEIGHTS_NAME
     inspection.add_files(config_path)
     with inspection.noting_refusals():
-        inspection.config = read_config(config_path).bilm
+        inspection.config, _ = read_config(config_path)
     header: dict[str, TensorEntry] | None = None
     with inspection.noting_refusals():
         inspection.add_files(weights)
@@ -266,12 +253,10 @@ def read_dictionary(path: Path, config: BiLMConfig) -> DictionarySpelling:
 
 
 def _numbers(fields: Fields, name: str) -> dict[str, int]:
-    numbers: dict[str, int] = {}
-    for symbol, number in fields.object(name).items():
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise fields.error(name, "has a value that is not a whole number")
-        numbers[symbol] = number
-    return numbers
+    numbers = fields.object(name)
+    if not all(type(number) is int for number in numbers.values()):
+        raise fields.error(name, "has a value that is not a whole number")
+    return cast("dict[str, int]", numbers)
 
 
 def _header(weights: Path) -> dict[str, TensorEntry]:
@@ -338,14 +323,10 @@ NATIVE = Format(
 )
 
 
-def _recognise_no_repository(files: ModelFiles) -> bool:
-    return False  # it is a native model
-
-
 HUGGING_FACE = replace(
     NATIVE,
     name="hugging_face",
     description="Hugging Face Hub (config.json, safetensors, model card)",
-    recognise=_recognise_no_repository,
+    recognise=lambda files: False,  # it is a native model
     write=write_repository,
 )
