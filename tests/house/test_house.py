@@ -71,7 +71,7 @@ def test_what_must_start_fast_imports_nothing_slow(module: str):
 
 
 def test_inspecting_a_model_needs_no_torch():
-    assert "torch" not in run_python("-c", "import sys, elmokit.formats.inspect; print(*sys.modules)").split()
+    assert "torch" not in run_python("-c", "import sys, elmokit.formats.recognise; print(*sys.modules)").split()
 
 
 def test_the_explorer_needs_neither_the_paper_nor_the_tasks():

@@ -86,7 +86,7 @@ def _add_inspect(parser: Parser) -> None:
 
 def _inspect(arguments: argparse.Namespace) -> int:
     """Describe a model on disk: format, sizes, risks. Does not read the weights or import torch."""
-    from elmokit.formats.inspect import inspect
+    from elmokit.formats.recognise import inspect
 
     inspection = inspect(arguments.path, arguments.weights)
     print(inspection)

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 MAX_HEADER_BYTES = 1 << 20
 """A biLM's header has some kilobytes; the format allows 100 MB."""
-_CODES = {"I64": "<i8", "F64": "<f8", "F32": "<f4", "I32": "<i4", "F16": "<f2"}
-_CODES |= {"I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}
-DTYPES = {name: np.dtype(code) for name, code in _CODES.items()}
+_NUMBERS = {"I64": "<i8", "F64": "<f8", "F32": "<f4", "I32": "<i4", "F16": "<f2", "I16": "<i2", "I8": "i1", "U8": "u1"}
+DTYPES = {name: np.dtype(code) for name, code in (_NUMBERS | {"BOOL": "?"}).items()}
 """The types that are read and written, in the order in which the library puts their tensors into a file."""
 WEIGHTS = {"float32": "F32", "float16": "F16"}
 """The types of weights, by the names of NumPy and of the format."""
@@ -74,11 +73,9 @@ def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
         start = file.read(8)
         length = int.from_bytes(start, "little")
         if len(start) < 8 or not 2 <= length <= min(MAX_HEADER_BYTES, num_bytes - 8):
-            raise FormatError(
-                path,
-                f"is not a safetensors file, or is cut short: it has {readable_bytes(num_bytes)}, its header would "
-                f"have {readable_bytes(length)} (at most {readable_bytes(MAX_HEADER_BYTES)} are read)",
-            )
+            sizes = f"it has {readable_bytes(num_bytes)}, its header would have {readable_bytes(length)}"
+            most = f"at most {readable_bytes(MAX_HEADER_BYTES)} are read"
+            raise FormatError(path, f"is not a safetensors file, or is cut short: {sizes} ({most})")
         header = Fields(path, parse_json_object(file.read(length), where=path, part="header"))
     item_bytes = {name: DTYPES[name].itemsize for name in dtypes}
     entries: dict[str, TensorEntry] = {}

@@ -88,10 +88,8 @@ def parts_of(address: str | Path) -> tuple[str, str | None]:
     """The repository of an address, and its revision if there is one. Raises ValueError for what is not an address."""
     found = _ADDRESS.fullmatch(str(address))
     if found is None:
-        raise ValueError(
-            f"{str(address)!r} is not the address of a model on the Hub; "
-            f"expected {SCHEME}user/model or {SCHEME}user/model@revision"
-        )
+        expected = f"expected {SCHEME}user/model or {SCHEME}user/model@revision"
+        raise ValueError(f"{str(address)!r} is not the address of a model on the Hub; {expected}")
     return found[1], found[2]
 
 
@@ -106,13 +104,11 @@ def _speaking_of(address: str) -> Generator[None]:
     except errors.RevisionNotFoundError as error:
         raise FileNotFoundError(f"{address}: the repository has no such branch, tag or commit") from error
     except errors.RepositoryNotFoundError as error:
-        raise FileNotFoundError(
-            f"{address}: the Hub has no such repository; if it is private, run `hf auth login` or set HF_TOKEN"
-        ) from error
+        reason = "the Hub has no such repository; if it is private, run `hf auth login` or set HF_TOKEN"
+        raise FileNotFoundError(f"{address}: {reason}") from error
     except errors.LocalEntryNotFoundError as error:
-        raise FileNotFoundError(
-            f"{address} is not in the cache, and the Hub cannot be reached (offline, or HF_HUB_OFFLINE is set)"
-        ) from error
+        reason = "the Hub cannot be reached (offline, or HF_HUB_OFFLINE is set)"
+        raise FileNotFoundError(f"{address} is not in the cache, and {reason}") from error
     except (errors.HTTPError, RuntimeError) as error:  # the latter when a file could not be uploaded
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise OSError(f"{address}: the Hub refused, or was not reached: {reason}") from error
