@@ -20,7 +20,7 @@ from elmokit.model.bilm import BiLM
 def main(run: Path, seed: int) -> None:
     checkpoint = max((run / "checkpoints").glob("step-*"))
     torch.manual_seed(seed)
-    fresh = BiLM(read_config(run / "config.json").bilm)
+    fresh = BiLM(read_config(run / "config.json")[0])
     weights = load_file(checkpoint / "model.safetensors")
     training = load_file(checkpoint / "training.safetensors")
     for index, (name, parameter) in enumerate(fresh.named_parameters()):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.embedding import ElmoEmbedding
     from elmokit.formats.convert import convert
-    from elmokit.formats.inspect import inspect
+    from elmokit.formats.recognise import inspect
     from elmokit.integrations.embed_with import embed_with
     from elmokit.layers.full_softmax import SoftmaxDetails
     from elmokit.layers.scalar_mix import ScalarMix
@@ -104,7 +104,7 @@ _HOMES = {
     "embed_with": "elmokit.integrations.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",
-    "inspect": "elmokit.formats.inspect:inspect",
+    "inspect": "elmokit.formats.recognise:inspect",
     "load_task": "elmokit.tasks.saved:load_task",
     "load_vectors": "elmokit.vectors.files:load_vectors",
     "perplexity": "elmokit.scoring.perplexity:perplexity",

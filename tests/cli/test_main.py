@@ -194,7 +194,7 @@ def test_names_of_files_warnings_and_descriptions_do_not_reach_the_terminal_unes
         warnings.warn("of\nmo\x1bdel", stacklevel=1)
         raise ValueError("x" * 1_000_000)
 
-    monkeypatch.setattr("elmokit.formats.inspect.inspect", inspect)
+    monkeypatch.setattr("elmokit.formats.recognise.inspect", inspect)
     assert run("inspect", model) == 2
     warning, error = capsys.readouterr().err.splitlines()
     assert warning == r"elmokit: warning: of mo\x1bdel"

@@ -64,10 +64,7 @@ def test_an_error_of_the_disk_is_not_taken_for_the_end_of_the_file():
 def test_types_without_a_place_in_the_file_are_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="tensor name is of type complex64; expected I64"):
         write_arrays(tmp_path / "file", {"name": np.zeros(3, np.complex64)})
-    write_arrays(tmp_path / "file", {"name": np.zeros(3, np.float64)})
-    with pytest.raises(FormatError, match=r"file: tensor name: is of type F64; expected F32 or F16"):
-        read_layout(tmp_path / "file", dtypes=["F32", "F16"])
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("most_bytes", [0, 4, 100, 3000])

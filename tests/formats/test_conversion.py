@@ -13,25 +13,14 @@ from elmokit.formats.convert import convert
 from elmokit.formats.native import write_native
 from elmokit.formats.recognise import read_stored
 from elmokit.formats.weights import StoredBiLM
-from elmokit.system.messages import FormatError
 from toy_stored import assert_equal, make_stored
 
 
 def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path: Path):
-    assert convert(folder, tmp_path / "copy", to="native") == []
-    assert_equal(read_stored(folder, with_softmax=True), read_stored(tmp_path / "copy", with_softmax=True))
     assert convert(folder, tmp_path / "parts", to="native", max_file_bytes=24_000, dtype="float16") == []
     assert (tmp_path / "parts" / "softmax-00001-of-00001.safetensors").is_file()
     assert convert(folder, tmp_path / "without", to="native", include_softmax=False) == []
     assert not read_stored(tmp_path / "without", with_softmax=None).has_softmax
-
-
-def test_a_softmax_that_is_left_out_is_said(folder: Path, tmp_path: Path):
-    notes = convert(folder, tmp_path / "hdf5", to="bilm_tf")
-    assert notes[0].startswith("the softmax was left out, because the HDF5 format cannot store it")
-    assert_equal(read_stored(folder), read_stored(tmp_path / "hdf5"))
-    with pytest.raises(FormatError, match="the HDF5 format cannot store it"):
-        read_stored(tmp_path / "hdf5", with_softmax=True)
 
 
 def test_models_that_the_old_tools_refuse_are_said(tmp_path: Path):

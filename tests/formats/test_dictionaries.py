@@ -11,8 +11,7 @@ import pytest
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
-from elmokit.formats.inspect import inspect
-from elmokit.formats.recognise import read_stored, recognise
+from elmokit.formats.recognise import inspect, read_stored, recognise
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.system.messages import FormatError

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import h5py
 
-from elmokit.formats.inspect import inspect
 from elmokit.formats.native import write_native
+from elmokit.formats.recognise import inspect
 from toy_stored import make_stored
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -11,9 +11,8 @@ import pytest
 
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.convert import convert
-from elmokit.formats.inspect import inspect
 from elmokit.formats.native import write_native
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.recognise import inspect, read_stored
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
@@ -60,8 +59,9 @@ def test_refuses_a_config(folder: Path, change: Change, message: str):
         (lambda h: h[EMBEDDING].update(dtype="F64"), f"tensor {EMBEDDING}: is of type F64; expected F32 or F16"),
         (lambda h: h[EMBEDDING].update(shape=[131, 8]), f"{EMBEDDING}: has shape .131, 8.; the config says .262, 4."),
         (lambda h: h[EMBEDDING].update(shape=[1 << 35, 1 << 35]), f"tensor {EMBEDDING}: has 4192 bytes"),
-        (lambda h: h[EMBEDDING].update(shape=[-262, -4]), rf"field {EMBEDDING}\.shape: is -262; expected 0 to"),
-        (lambda h: h[EMBEDDING].update(data_offsets=[0]), "has 1 data_offsets; expected 2"),
+        (lambda h: h[EMBEDDING].update(shape=[-262, -4]), rf"field {EMBEDDING}\.shape\[0\]: is -262; expected 0 to"),
+        (lambda h: h[EMBEDDING].update(shape=[1] * 5), rf"field {EMBEDDING}\.shape: has 5 entries; expected at most 4"),
+        (lambda h: h[EMBEDDING].update(data_offsets=[0]), rf"{EMBEDDING}\.data_offsets: has 1 entries; expected 2"),
         (lambda h: h[EMBEDDING].update(data_offsets=[4192, 0]), "has -4192 bytes"),
         (lambda h: h[EMBEDDING].update(data_offsets=[0, 1 << 62]), "expected 0 to"),
         (lambda h: h[EMBEDDING].update(data_offsets=[4, 4196]), "starts at byte"),
@@ -94,40 +94,17 @@ def test_refuses_a_header(folder: Path, change: Change, message: str):
     [
         ((1 << 62).to_bytes(8, "little") + b"{", "its header would have 4194304.0 TiB"),
         ((50_000_000).to_bytes(8, "little") + b"{" + b" " * 1000, "cut short"),
+        (b"\x02\0\0", "cut short"),
         ((2).to_bytes(8, "little") + b"[]", "header: holds a list; expected an object"),
         ((19).to_bytes(8, "little") + b'{"a": {}, "a": {}} ', 'the key "a" is repeated'),
     ],
-    ids=range(4),
+    ids=range(5),
 )
 def test_refuses_what_is_not_safetensors(folder: Path, content: bytes, message: str):
     (folder / "model.safetensors").write_bytes(content)
     with pytest.raises(FormatError, match=rf"model\.safetensors: .*{message}"):
         read_stored(folder)
     assert inspect(folder).refusals
-
-
-def test_safetensors_that_are_cut_short_or_longer_are_refused(folder: Path):
-    weights = folder / "model.safetensors"
-    whole = weights.read_bytes()
-    for length in [*range(0, 3000, 97), *range(3000, len(whole), 1999), len(whole) - 1]:
-        weights.write_bytes(whole[:length])
-        with pytest.raises(FormatError, match=r"model\.safetensors: "):
-            read_stored(folder)
-    weights.write_bytes(whole + b"\0")
-    with pytest.raises(FormatError, match=r"its tensors end at byte"):
-        read_stored(folder)
-
-
-@pytest.mark.parametrize(("value", "dtype"), [(np.nan, "float32"), (np.inf, "float16"), (-np.inf, "float32")])
-def test_refuses_weights_that_are_not_finite(folder: Path, value: float, dtype: str):
-    stored = make_stored()
-    stored.tensors["char_encoder.highways.0.gate.bias"][3] = 1234.0
-    write_native(folder, stored, dtype=dtype)
-    weights = folder / "model.safetensors"
-    pattern, damage = (np.array(number, dtype).tobytes() for number in (1234.0, value))
-    weights.write_bytes(weights.read_bytes().replace(pattern, damage))
-    with pytest.raises(FormatError, match=r"tensor char_encoder\.highways\.0\.gate\.bias: holds NaN or infinity"):
-        read_stored(folder)
 
 
 def test_refuses_to_write_what_could_not_be_read(tmp_path: Path):

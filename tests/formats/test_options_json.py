@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from elmokit.formats.bilm_tf import read_options
-from elmokit.formats.inspect import inspect
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.recognise import inspect, read_stored
 from elmokit.system.messages import FormatError
 
 Change = Callable[[dict[str, Any]], object]

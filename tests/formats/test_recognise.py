@@ -19,22 +19,13 @@ import torch
 from elmokit.formats import vocabulary_file as vocabulary
 from elmokit.formats.bilm_tf import BILM_TF, find_pair
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
-from elmokit.formats.inspect import inspect
 from elmokit.formats.model_files import ModelFiles
 from elmokit.formats.names import model_name
 from elmokit.formats.native import NATIVE
-from elmokit.formats.recognise import read_stored, recognise
+from elmokit.formats.recognise import inspect, read_stored, recognise
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
-
-
-def test_both_formats_are_told_apart(folder: Path, pair: Path):
-    for path in (folder, str(folder / "model.safetensors"), folder / "config.json"):
-        assert recognise(path) is NATIVE
-    for path in (pair, pair / "options.json", pair / "weights.hdf5"):
-        assert recognise(path) is BILM_TF
-    assert recognise(pair / "weights.hdf5", pair / "options.json") is BILM_TF
 
 
 def test_names_do_not_matter(pair: Path):
@@ -238,11 +229,12 @@ def test_models_have_the_names_that_elmo_knows(
 ):
     monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {"toy": folder})
     assert inspect("Toy").path == inspect("toy").path == folder
-    assert recognise("TOY").name == "native"
+    for path in ("TOY", folder, str(folder / "model.safetensors"), folder / "config.json"):
+        assert recognise(path) is NATIVE
     monkeypatch.setenv("HOME", str(tmp_path))
     at_home = {path: f"~/{path.relative_to(tmp_path)}" for path in (folder, pair)}
     assert inspect(at_home[folder]).path == folder
-    assert recognise(f"{at_home[pair]}/options.json", f"{at_home[pair]}/weights.hdf5").name == "bilm_tf"
+    assert recognise(f"{at_home[pair]}/weights.hdf5", f"{at_home[pair]}/options.json") is BILM_TF
     with pytest.raises(FileNotFoundError, match="no model '~nobody-here/model'"):
         recognise("~nobody-here/model")
 

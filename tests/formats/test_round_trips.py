@@ -153,8 +153,6 @@ def test_a_model_of_each_format_is_the_same_module(folder: Path, pair: Path):
         assert none is None
         for name, tensor in native.state_dict().items():
             assert torch.equal(tensor, other.state_dict()[name]), name
-    character_ids = torch.randint(1, 262, (2, 3, 12))
-    assert torch.equal(native(character_ids).layers, other(character_ids).layers)
 
 
 def test_modules_and_files_hold_the_same_bits(tmp_path: Path):

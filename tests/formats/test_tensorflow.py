@@ -8,8 +8,7 @@ import pytest
 
 from elmokit.files.tensor_bundle import TensorBundle, _Table, latest_index
 from elmokit.formats.convert import convert
-from elmokit.formats.inspect import inspect
-from elmokit.formats.recognise import read_stored, recognise
+from elmokit.formats.recognise import inspect, read_stored, recognise
 from elmokit.formats.tensorflow import TENSORFLOW
 from elmokit.formats.weights import SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError

@@ -17,8 +17,7 @@ import torch
 from elmokit.files import torch_files
 from elmokit.files.torch_files import read_torch_file
 from elmokit.formats import torch_layout
-from elmokit.formats.inspect import inspect
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.recognise import inspect, read_stored
 from elmokit.system.messages import FormatError
 
 MAGIC = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,6 @@ def fixture(request: pytest.FixtureRequest) -> Path:
     return FIXTURES / request.param
 
 
-def dataset(file: h5py.File, name: str) -> Array:
-    found = file[name]
-    assert isinstance(found, h5py.Dataset)
-    return found[...]
-
-
 def published_sentences(fixture: Path) -> list[list[list[str]]]:
     """Three streams of ten sentences."""
     streams = json.loads((fixture / SENTENCES[fixture.name]).read_text())
@@ -41,7 +36,7 @@ def published_vectors(fixture: Path) -> list[list[Array]]:
     streams: list[list[Array]] = []
     for number in range(3):
         with h5py.File(fixture / f"lm_embeddings_{number}.hdf5") as file:
-            streams.append([np.concatenate(dataset(file, str(line)), axis=1) for line in range(len(file))])
+            streams.append([np.concatenate(file[str(line)][...], axis=1) for line in range(len(file))])
     return streams
 
 
@@ -51,11 +46,8 @@ def pretrained(fixture: Path) -> Elmo:
 
 def largest_difference(ours: list[list[Any]], theirs: list[list[Any]]) -> float:
     assert [len(stream) for stream in ours] == [len(stream) for stream in theirs]
-    differences = [
-        np.abs(mine - other).max()
-        for mine_stream, other_stream in zip(ours, theirs, strict=True)
-        for mine, other in zip(mine_stream, other_stream, strict=True)
-    ]
+    pairs = zip(chain(*ours), chain(*theirs), strict=True)
+    differences = [np.abs(mine - other).max() for mine, other in pairs]
     print(f"largest difference: {max(differences):.1e}")
     return float(max(differences))
 
@@ -65,12 +57,6 @@ def test_every_published_vector_comes_out_when_the_state_is_carried(fixture: Pat
     expected = published_vectors(fixture)
     assert sum(len(stream) for stream in expected) == 30
     assert largest_difference(ours, expected) <= TOLERANCE
-
-
-def test_later_batches_need_the_state(fixture: Path):
-    second = [stream[1] for stream in published_sentences(fixture)]
-    ours = pretrained(fixture).encode(second, layers="top")
-    assert largest_difference([ours], [[stream[1] for stream in published_vectors(fixture)]]) > 0.1
 
 
 def test_all_layers_equal_the_numpy_reference_which_gives_the_published_vectors(fixture: Path):
@@ -98,15 +84,12 @@ class Reference:
 
     def __init__(self, fixture: Path) -> None:
         self.options = json.loads((fixture / "options.json").read_text())
-        self.weights: dict[str, Array] = {}
         self.tokens: dict[str, Array] = {}
-
-        def read(name: str, item: h5py.Dataset | h5py.Group) -> None:
-            if isinstance(item, h5py.Dataset):
-                self.weights[name] = item[...].astype(np.float64)
-
+        names: list[str] = []
         with h5py.File(fixture / "lm_weights.hdf5") as file:
-            file.visititems(read)
+            file.visit(names.append)
+            datasets = {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
+            self.weights = {name: item[...].astype(np.float64) for name, item in datasets.items()}
 
     def stream(self, sentences: list[list[str]]) -> list[Array]:
         """All layers (3,T,2P) of sentences that are read one after the other; the states go on."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from elmokit.analysis.polysemy import Rate
 from elmokit.files.json_fields import Fields, read_json_object
-from elmokit.formats.native import folder_of
 
 MEASUREMENTS = "measurements.json"
 """Name of the file in a bundled model's folder with the measurements of that model."""
@@ -41,7 +40,7 @@ def read_recorded(model: Path) -> Recorded | None:
     The file has the form `{"homonym_ko": {NAME: {"hits": ..., "total": ...}, ...}, "command": ...}`, and optionally
     `homonym_ko_same_form` in the same form. Raises FormatError, naming the field, for anything else.
     """
-    path = folder_of(model) / MEASUREMENTS
+    path = (model.parent if model.is_file() else model) / MEASUREMENTS
     if not path.is_file():
         return None
     measurements = Fields(path, read_json_object(path))

@@ -86,7 +86,7 @@ def _add_inspect(parser: Parser) -> None:
 
 def _inspect(arguments: argparse.Namespace) -> int:
     """Describe a model on disk: format, sizes, risks. Does not read the weights or import torch."""
-    from elmokit.formats.inspect import inspect
+    from elmokit.formats.recognise import inspect
 
     inspection = inspect(arguments.path, arguments.weights)
     print(inspection)
@@ -144,7 +144,7 @@ def _table_of_models() -> str:
 
     rows = [["name", "where", "parameters", "size", "language", "text", "licence"]]
     for name, folder in bundled_models().items():
-        millions = read_config(folder / CONFIG_NAME).bilm.num_parameters / 1e6
+        millions = read_config(folder / CONFIG_NAME)[0].num_parameters / 1e6
         megabytes = (folder / WEIGHTS_NAME).stat().st_size / 1e6
         rows.append([name, "bundled", f"{millions:.1f} M", f"{megabytes:.0f} MB", *ABOUT_BUNDLED.get(name, ())])
     rows += [[name, "installed"] for name in packaged_models()]

@@ -34,7 +34,7 @@ _OF_THE_ARCHIVE = (None, errno.EINVAL, errno.ENAMETOOLONG, errno.EEXIST, errno.E
 def unpacked(path: Path) -> Generator[Path]:
     """The folder that contains the archive's files: a temporary one, or the only folder in it. It goes at the end.
 
-    Raises FormatError, naming the archive, for an archive that is damaged, encrypted or hostile.
+    Raises FormatError, naming the archive, for one that is damaged, encrypted or hostile.
     """
     with tempfile.TemporaryDirectory(prefix="elmokit-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) / "model"
@@ -48,13 +48,9 @@ def unpacked(path: Path) -> Generator[Path]:
                 raise
             reason = printable(str(error).replace(str(folder), path.name))
             raise FormatError(path, f"cannot be unpacked: {reason}") from error
-        yield _without_shell(folder)
-
-
-def _without_shell(folder: Path) -> Path:
-    while len(inside := [path for path in folder.iterdir() if path.name != _OF_MACOS]) == 1 and inside[0].is_dir():
-        folder = inside[0]
-    return folder
+        while len(inside := [path for path in folder.iterdir() if path.name != _OF_MACOS]) == 1 and inside[0].is_dir():
+            folder = inside[0]
+        yield folder
 
 
 def _unpack_zip(path: Path, folder: Path) -> None:

@@ -60,10 +60,9 @@ def download(addresses: Iterable[str], path: Path, *, check: Callable[[Path], st
     for address in addresses:
         try:
             _fetch(address, path, check)
+            return address
         except (_RefusedError, _InterruptedError) as error:
             reasons.append(f"{address}: {printable(str(error))}")
-        else:
-            return address
     raise DownloadError("; ".join(reasons))
 
 
@@ -72,14 +71,12 @@ def _fetch(address: str, path: Path, check: Callable[[Path], str | None]) -> Non
     for wait in (*WAITS, None):
         try:
             _receive(address, partial, path.name)
+            break
         except _InterruptedError:
             if wait is None:
                 raise
             time.sleep(wait)
-        else:
-            break
-    wrong = check(partial.path)
-    if wrong is not None:
+    if (wrong := check(partial.path)) is not None:
         partial.remove()
         raise _RefusedError(wrong)
     partial.path.replace(path)

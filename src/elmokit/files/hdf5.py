@@ -155,10 +155,8 @@ def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
             is_again = object_address(target) in visited
             visited.add(object_address(target))
             if is_again:
-                what = "group" if is_group else "dataset"
-                yield Entry(
-                    name, "other" if is_group else "dataset", f"is a second name of a {what}; expected one name"
-                )
+                kind, what = ("other", "group") if is_group else ("dataset", "dataset")
+                yield Entry(name, kind, f"is a second name of a {what}; expected one name")
             elif is_group:
                 open_groups.append((name + "/", target))
                 yield Entry(name, "group")
@@ -199,8 +197,7 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
     shape, stored = tuple(int(length) for length in space.shape), int(dataset.get_storage_size())
     entry = Entry(name, "dataset", None, shape, dtype, stored)
     check = _refuse_chunked if layout == h5py.h5d.CHUNKED else _refuse_whole
-    refusal = check(dataset, properties, entry, file_bytes)
-    return entry if refusal is None else replace(entry, refusal=refusal)
+    return replace(entry, refusal=check(dataset, properties, entry, file_bytes))
 
 
 def link_refusal(link: int) -> str | None:
@@ -252,10 +249,8 @@ def _refuse_chunked(dataset: Any, properties: Any, entry: Entry, file_bytes: int
     if stored > file_bytes:
         return f"claims {readable_bytes(stored)} of a file of {readable_bytes(file_bytes)}"
     if entry.num_bytes > MAX_EXPANSION * stored + SMALL:
-        return (
-            f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}, "
-            f"less than 1/{MAX_EXPANSION}; weights do not compress like that"
-        )
+        sizes = f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}"
+        return f"{sizes}, less than 1/{MAX_EXPANSION}; weights do not compress like that"
     chunk = cast("tuple[int, ...]", properties.get_chunk())
     if prod(chunk) * np.dtype(entry.dtype).itemsize > max(entry.num_bytes, SMALL):
         return f"has chunks {chunk} that are larger than its shape {entry.shape}"
@@ -281,10 +276,8 @@ def _read_chunks(dataset: Any, entry: Entry, file_bytes: int) -> Array:
         mask, packed = cast("tuple[int, bytes]", dataset.read_direct_chunk(corner))
         applied = [code for index, code in enumerate(filters) if not mask >> index & 1]
         values = _unpack(packed, applied, chunk_bytes, np.dtype(entry.dtype)).reshape(chunk)
-        place = tuple(
-            slice(start, min(start + step, length))
-            for start, step, length in zip(corner, chunk, entry.shape, strict=True)
-        )
+        ends = (min(start + step, length) for start, step, length in zip(corner, chunk, entry.shape, strict=True))
+        place = tuple(map(slice, corner, ends))
         with np.errstate(over="ignore"):  # values too large for float32 become infinity, which is refused later
             array[place] = values[tuple(slice(part.stop - part.start) for part in place)]
     return array

@@ -74,16 +74,19 @@ def parse_json(content: str | bytes, *, where: str | Path, part: str | None = No
             object_pairs_hook=_without_repeated_keys,
         )
         if _HALF_CHARACTER.search(text):
-            _check_can_be_written(value)
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = printable(error.object[error.start])
+        reason = f"is not valid JSON: {half} is half of a character; the text was cut within it"
+        raise FormatError(where, reason, part=part) from error
     except UnicodeDecodeError as error:
         raise FormatError(where, f"is not UTF-8 (byte {error.start})", part=part) from error
     except RecursionError as error:
         raise FormatError(where, "is nested too deeply", part=part) from error
     except json.JSONDecodeError as error:
         at = f"line {error.lineno}, character {error.colno}" if "\n" in error.doc else f"character {error.colno}"
-        raise FormatError(
-            where, f"is not valid JSON: {error.msg} at {at}, near {first_token(error.doc[error.pos :])}", part=part
-        ) from error
+        reason = f"is not valid JSON: {error.msg} at {at}, near {first_token(error.doc[error.pos :])}"
+        raise FormatError(where, reason, part=part) from error
     except ValueError as error:  # a number of thousands of digits, or raised below
         raise FormatError(where, f"is not valid JSON: {error}", part=part) from error
     return value
@@ -172,10 +175,7 @@ class Fields:
             return kind(**values)
 
     def read(self, name: str, kind: Any, *, complete: bool = False, least: float = 0, most: float = math.inf) -> Any:
-        """The value of a field as a type that fields of dataclasses have; its numbers are from `least` to `most`.
-
-        complete: of the dataclasses in it, as for `as_dataclass`.
-        """
+        """The value of a field as a type that fields of dataclasses have; the other arguments as for `as_dataclass`."""
         return self._read(name, self.value(name), kind, complete, least, most)
 
     def _read(self, name: str, value: object, kind: Any, complete: bool, least: float, most: float) -> Any:
@@ -186,7 +186,7 @@ class Fields:
         if kind is object:
             return value
         if kind == tuple[tuple[int, int], ...]:
-            return self._pairs(name, value, most_pairs=MAX_PAIRS, most=LARGEST_INTEGER)
+            return self._pairs(name, value, most=math.floor(min(most, LARGEST_INTEGER)))
         if origin in (tuple, list):
             items = cast("list[object]", self._checked(name, value, list, "a list"))
             kinds = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(items)
@@ -235,9 +235,8 @@ class Fields:
         values = self.items(name)
         tokens = [value for value in values if isinstance(value, str) and value and _NOT_IN_A_TOKEN.isdisjoint(value)]
         if not tokens or len(tokens) < len(values):
-            raise self.error(
-                name, f"is {first_token(str(values))}; expected a list of words without spaces and line ends"
-            )
+            shown = first_token(str(values))
+            raise self.error(name, f"is {shown}; expected a list of words without spaces and line ends")
         return tokens
 
     def boolean(self, name: str) -> bool:
@@ -259,21 +258,14 @@ class Fields:
         """A list of finite numbers, each from `least` to `most`."""
         return self.read(name, tuple[float, ...], least=least, most=most)
 
-    def integers(self, name: str, *, most_integers: int, most: int) -> tuple[int, ...]:
-        """A list of at most `most_integers` whole numbers, each from 0 to `most`."""
-        values = self.items(name)
-        if len(values) > most_integers:
-            raise self.error(name, f"has {len(values)} entries; expected at most {most_integers}")
-        return tuple(self._in_bounds(name, value, least=0, most=most) for value in values)
+    def pairs(self, name: str, *, most: int) -> tuple[tuple[int, int], ...]:
+        """A list of 1 to 64 pairs [width, number], all numbers from 1 to `most`."""
+        return self.read(name, tuple[tuple[int, int], ...], most=most)
 
-    def pairs(self, name: str, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
-        """A list of 1 to `most_pairs` pairs [width, number], all numbers from 1 to `most`."""
-        return self._pairs(name, self.value(name), most_pairs=most_pairs, most=most)
-
-    def _pairs(self, name: str, value: object, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
+    def _pairs(self, name: str, value: object, *, most: int) -> tuple[tuple[int, int], ...]:
         pairs = cast("list[object]", self._checked(name, value, list, "a list of [width, number]"))
-        if not 1 <= len(pairs) <= most_pairs:
-            raise self.error(name, f"has {len(pairs)} entries; expected 1 to {most_pairs}")
+        if not 1 <= len(pairs) <= MAX_PAIRS:
+            raise self.error(name, f"has {len(pairs)} entries; expected 1 to {MAX_PAIRS}")
         read: list[tuple[int, int]] = []
         for pair in pairs:
             values = cast("list[object]", pair) if isinstance(pair, list) else []
@@ -327,14 +319,6 @@ def _has_default(entry: dataclasses.Field[Any]) -> bool:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _check_can_be_written(value: object) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        half = printable(error.object[error.start])
-        raise ValueError(f"{half} is half of a character; the text was cut within it") from None
 
 
 def _finite_float(text: str) -> float:

@@ -49,8 +49,8 @@ HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_UNICODE = {b"\xff\xfe\0\0": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\0\0\xfe\xff": "UTF-32"}
-_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, MemoryError)
-"""Errors of files that do not unpack. A header of xz may ask for gigabytes of memory."""
+_FAILURES = (EOFError, lzma.LZMAError, zlib.error, MemoryError, OSError)
+"""Errors of files that do not unpack, or of the disk. A header of xz may ask for gigabytes of memory."""
 
 
 def read_lines(
@@ -74,22 +74,15 @@ def read_lines(
             lines = iter(partial(stream.readline, max_line_bytes + 1), b"")  # they are split at b"\n" only
             for number, line in enumerate(lines, start=1):
                 if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1]:
-                    raise ValueError(
-                        f"{name}: its lines end as on old Macs; convert it, for example with tr '\\r' '\\n'"
-                    )
+                    advice = "convert it, for example with tr '\\r' '\\n'"
+                    raise ValueError(f"{name}: its lines end as on old Macs; {advice}")
                 if len(line) > max_line_bytes:
-                    raise ValueError(
-                        f"{name}, line {number}: has more than {readable_bytes(max_line_bytes)}; expected text, in "
-                        "lines of a sentence or a document"
-                    )
+                    most = readable_bytes(max_line_bytes)
+                    reason = f"has more than {most}; expected text, in lines of a sentence or a document"
+                    raise ValueError(f"{name}, line {number}: {reason}")
                 yield _decode(line, number=number, name=name, keep_marks=keep_marks)
-        except _DAMAGE as error:
-            raise ValueError(
-                f"{name}: the compressed file is truncated or damaged after line {number} ({_reason(error)}); download "
-                "it again"
-            ) from error
-        except OSError as error:
-            raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
+        except _FAILURES as error:
+            raise _failure(name, error, f" after line {number}") from error
 
 
 def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> tuple[Iterator[str], str]:
@@ -128,10 +121,8 @@ def up_to(most: int, lines: Iterable[str], path: str | os.PathLike[str]) -> Iter
         yield line
         left -= len(line) + 1
         if left < -1:
-            raise ValueError(
-                f"{shown_name(path)}: has more than {readable_bytes(most)}, which is too much for a file of its size "
-                "that is read as a whole; split it, or unpack it first"
-            )
+            too_much = f"has more than {readable_bytes(most)}, which is too much for a file of its size"
+            raise ValueError(f"{shown_name(path)}: {too_much} that is read as a whole; split it, or unpack it first")
 
 
 def check_inputs(*paths: str | os.PathLike[str]) -> None:
@@ -165,12 +156,8 @@ def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterato
         try:
             while chunk := stream.read(size):
                 yield chunk
-        except _DAMAGE as error:
-            raise ValueError(
-                f"{name}: the compressed file is truncated or damaged ({_reason(error)}); download it again"
-            ) from error
-        except OSError as error:
-            raise OSError(f"{name}: reading failed: {error.strerror or error}") from error
+        except _FAILURES as error:
+            raise _failure(name, error) from error
 
 
 def shown_name(path: str | os.PathLike[str]) -> str:
@@ -178,8 +165,11 @@ def shown_name(path: str | os.PathLike[str]) -> str:
     return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
 
 
-def _reason(error: Exception) -> str:
-    return "it needs more memory than there is" if isinstance(error, MemoryError) else str(error)
+def _failure(name: str, error: Exception, after: str = "") -> Exception:
+    if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+        return OSError(f"{name}: reading failed{after}: {error.strerror or error}")
+    reason = "it needs more memory than there is" if isinstance(error, MemoryError) else error
+    return ValueError(f"{name}: the compressed file is truncated or damaged{after} ({reason}); download it again")
 
 
 def split_tokens(line: str) -> list[str]:
@@ -240,7 +230,7 @@ def _decompressed(file: BinaryIO, name: str) -> BinaryIO:
     try:
         head = cast("bytes", file.peek(len(XZ_MAGIC)))  # pyright: ignore[reportAttributeAccessIssue]
     except OSError as error:
-        raise OSError(f"{name}: reading failed: {error.strerror or error}") from error
+        raise _failure(name, error) from error
     if head.startswith(GZIP_MAGIC):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file))
     if head.startswith(XZ_MAGIC):
@@ -282,10 +272,7 @@ class _Chunks(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            following = next(self._chunks, None)
-            if following is None:
-                return 0
+        while not self._rest and (following := next(self._chunks, None)) is not None:
             self._rest = following
         size = min(len(buffer), len(self._rest))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]

@@ -17,9 +17,8 @@ from filelock import FileLock, Timeout
 if sys.platform != "win32":
     import fcntl
 
-_NOT_SUPPORTED = (errno.EOPNOTSUPP, errno.ENOTSUP)  # one number on Linux, two on macOS, where `flock` gives the second
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, *_NOT_SUPPORTED, errno.EACCES, errno.EPERM, errno.EROFS)
-"""Of file systems without locks, and of folders in which no file can be made."""
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EROFS)
+"""Of file systems without locks (two numbers on macOS), and of folders in which no file can be made."""
 
 
 class InUseError(OSError):
@@ -40,15 +39,12 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
     try:
         held.acquire(blocking=False)
     except Timeout:
-        raise InUseError(
-            f"{name} is in use by another process; wait until that has ended, or choose another name"
-        ) from None
+        advice = "wait until that has ended, or choose another name"
+        raise InUseError(f"{name} is in use by another process; {advice}") from None
     except OSError as error:
         if isinstance(error, PermissionError) and path.exists():
-            raise InUseError(
-                f"{name}: the lock belongs to another user; wait until the process of that user has ended, or remove "
-                f"{path} if it was killed"
-            ) from None
+            advice = f"wait until the process of that user has ended, or remove {path} if it was killed"
+            raise InUseError(f"{name}: the lock belongs to another user; {advice}") from None
         if error.errno not in NO_LOCKS:
             raise OSError(error.errno, error.strerror, name) from error
         with suppress(OSError):

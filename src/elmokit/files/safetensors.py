@@ -26,24 +26,13 @@ if TYPE_CHECKING:
 
 MAX_HEADER_BYTES = 1 << 20
 """A biLM's header has some kilobytes; the format allows 100 MB."""
-DTYPES = {
-    name: np.dtype(code)
-    for name, code in {
-        "I64": "<i8",
-        "F64": "<f8",
-        "F32": "<f4",
-        "I32": "<i4",
-        "F16": "<f2",
-        "I16": "<i2",
-        "I8": "i1",
-        "U8": "u1",
-        "BOOL": "?",
-    }.items()
-}
+_NUMBERS = {"I64": "<i8", "F64": "<f8", "F32": "<f4", "I32": "<i4", "F16": "<f2", "I16": "<i2", "I8": "i1", "U8": "u1"}
+DTYPES = {name: np.dtype(code) for name, code in (_NUMBERS | {"BOOL": "?"}).items()}
 """The types that are read and written, in the order in which the library puts their tensors into a file."""
 WEIGHTS = {"float32": "F32", "float16": "F16"}
 """The types of weights, by the names of NumPy and of the format."""
 _METADATA = "__metadata__"
+_MAX_DIMENSIONS = 4
 _BYTES_PER_WRITE = 1 << 24
 
 
@@ -84,11 +73,9 @@ def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
         start = file.read(8)
         length = int.from_bytes(start, "little")
         if len(start) < 8 or not 2 <= length <= min(MAX_HEADER_BYTES, num_bytes - 8):
-            raise FormatError(
-                path,
-                f"is not a safetensors file, or is cut short: it has {readable_bytes(num_bytes)}, its header would "
-                f"have {readable_bytes(length)} (at most {readable_bytes(MAX_HEADER_BYTES)} are read)",
-            )
+            sizes = f"it has {readable_bytes(num_bytes)}, its header would have {readable_bytes(length)}"
+            most = f"at most {readable_bytes(MAX_HEADER_BYTES)} are read"
+            raise FormatError(path, f"is not a safetensors file, or is cut short: {sizes} ({most})")
         header = Fields(path, parse_json_object(file.read(length), where=path, part="header"))
     item_bytes = {name: DTYPES[name].itemsize for name in dtypes}
     entries: dict[str, TensorEntry] = {}
@@ -185,11 +172,10 @@ def _read_entry(path: Path, name: str, fields: Fields, item_bytes: Mapping[str, 
     dtype = fields.text("dtype")
     if dtype not in item_bytes:
         raise FormatError(path, f"is of type {printable(dtype)}; expected {' or '.join(item_bytes)}", part=part)
-    shape = fields.integers("shape", most_integers=4, most=1 << 40)
-    offsets = fields.integers("data_offsets", most_integers=2, most=1 << 60)
-    if len(offsets) != 2:
-        raise FormatError(path, f"has {len(offsets)} data_offsets; expected 2", part=part)
-    start, end = offsets
+    shape: tuple[int, ...] = fields.read("shape", tuple[int, ...], most=1 << 40)
+    if len(shape) > _MAX_DIMENSIONS:
+        raise fields.error("shape", f"has {len(shape)} entries; expected at most {_MAX_DIMENSIONS}")
+    start, end = fields.read("data_offsets", tuple[int, int])
     if end - start != prod(shape) * item_bytes[dtype]:
         raise FormatError(path, f"has {end - start} bytes; {dtype} of shape {shape} is another number", part=part)
     fields.require_known(("dtype", "shape", "data_offsets"))

@@ -83,23 +83,20 @@ def read_torch_file(path: Path) -> TorchFile:
         state = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
         if not isinstance(state, dict):
             raise FormatError(path, "holds no state dict (a dict of tensors by name)")
+        named = [(name, value) for name, value in cast("dict[object, Any]", state).items() if isinstance(name, str)]
         tensors: dict[str, Tensor] = {
             name: value
-            for name, value in cast("dict[object, Any]", state).items()
-            if isinstance(name, str)
-            and isinstance(value, torch.Tensor)
-            and value.layout is torch.strided
-            and value.is_cpu
+            for name, value in named
+            if isinstance(value, torch.Tensor) and value.layout is torch.strided and value.is_cpu
         }
         places = {(t.data_ptr(), t.dtype, t.shape, t.stride()): t.nbytes for t in tensors.values()}
     except FormatError:
         raise
     except Exception as error:  # of damaged files torch raises almost any
         found = error.__context__ or error  # without the advice, which torch puts before it, to run the file
-        reason = (str(found) or type(found).__name__).strip().partition("\n")[0]
-        raise FormatError(
-            path, f"is damaged, or holds more than a state dict (nothing in it was run): {printable(reason)}"
-        ) from error
+        said = printable((str(found) or type(found).__name__).strip().partition("\n")[0])
+        reason = f"is damaged, or holds more than a state dict (nothing in it was run): {said}"
+        raise FormatError(path, reason) from error
     num_bytes, stored = sum(places.values()), path.stat().st_size
     if num_bytes > MAX_EXPANSION * stored:  # they are expanded, or made of the same numbers again and again
         reason = f"declares tensors of {readable_bytes(num_bytes)} in a file of {readable_bytes(stored)}"

@@ -105,11 +105,10 @@ def _prefix(file: TorchFile) -> str:
         for name in file.tensors:
             twin = other + name.removeprefix(prefixes[0])
             if name.startswith(f"{prefixes[0]}_elmo_lstm.") and (
-                file.shapes().get(twin) != file.shapes()[name] or not np.array_equal(file.read(name), file.read(twin))
+                twin not in file.tensors or not np.array_equal(file.read(name), file.read(twin))
             ):
-                raise FormatError(
-                    file.path, f"holds {plural(len(prefixes), 'biLM')} that differ: {join_names(prefixes)}"
-                )
+                reason = f"holds {plural(len(prefixes), 'biLM')} that differ: {join_names(prefixes)}"
+                raise FormatError(file.path, reason)
     return prefixes[0]
 
 
@@ -127,16 +126,13 @@ def _options_path(files: ModelFiles) -> Path | None:
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     weights = _weights(files)
-    file = weights.file
-    if with_softmax:
-        raise FormatError(file.path, "has no softmax (perplexity and fine-tuning need it): AllenNLP does not keep it")
-    tensors = to_native(weights.config, names_of(f"{weights.prefix}_elmo_lstm."), file.read)
+    tensors = to_native(weights.config, names_of(f"{weights.prefix}_elmo_lstm."), weights.file.read)
     tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there
     return StoredBiLM(
         config=weights.config,
         tensors=tensors,
         pretraining=None if weights.options is None else weights.options.pretraining,
-        mixes=tuple(_mixes(file, weights.prefix)),
+        mixes=tuple(_mixes(weights.file, weights.prefix)),
     )
 
 

@@ -1,16 +1,15 @@
 """The released format of bilm-tf and AllenNLP: an `options.json` and an HDF5 file of weights, under any names.
 
-It cannot store the softmax. A vocabulary is not part of it, but may be in the same folder. From top to bottom: the pair
-is found, its options are read, then its weights, of which nothing is allocated before the whole file has been checked;
-checkpoints and cached token vectors are read by the same steps. Source: bilm-tf's `dump_weights` and
-`_pretrained_initializer`, AllenNLP's `elmo_lstm.load_weights`.
+It cannot store the softmax. A vocabulary is not part of it, but may be in the same folder. Checkpoints and cached token
+vectors are read by the same steps. Source: bilm-tf's `dump_weights` and `_pretrained_initializer`, AllenNLP's
+`elmo_lstm.load_weights`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -22,7 +21,7 @@ from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.hdf5 import open_hdf5, write_datasets
 from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, give_back, require_finite
-from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
+from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_LAYERS
 from elmokit.formats.file_kinds import ADVICE, FileKind, kinds_in
 from elmokit.formats.format import Format, Inspection, WriteSettings
 from elmokit.formats.model_files import ModelFiles, wrong_kind
@@ -74,15 +73,11 @@ class Options:
     """Contents of an options.json."""
 
     config: BiLMConfig
-    training: dict[str, object]
+    pretraining: dict[str, object] | None
+    """The training options as `StoredBiLM` keeps them."""
     says_direction: bool
     """Whether it has the key `bidirectional`; the released ones do not."""
-    risks: list[str] = field(default_factory=list[str])
-
-    @property
-    def pretraining(self) -> dict[str, object] | None:
-        """The training options as `StoredBiLM` keeps them."""
-        return {STORED_TRAINING_OPTIONS: self.training} if self.training else None
+    risks: list[str]
 
 
 @dataclass(frozen=True)
@@ -103,10 +98,8 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     if with_softmax:
         indices = [path.name for path, kind in files.in_folder.items() if kind is FileKind.TENSORFLOW_INDEX]
         advice = f"; the checkpoint next to it may have one: {', '.join(indices)}" if indices else ""
-        raise FormatError(
-            files.path,
-            f"has no softmax (perplexity and fine-tuning need it): the HDF5 format cannot store it{advice}",
-        )
+        reason = "has no softmax (perplexity and fine-tuning need it): the HDF5 format cannot store it"
+        raise FormatError(files.path, reason + advice)
     pair = find_pair(files)
     options = read_options(pair.options, is_named=pair.is_named)
     with open_hdf5(pair.weights) as file:
@@ -232,7 +225,7 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
     unknown = [*options.unread, *lstm.unread, *([] if characters is None else characters.unread)]
     if unknown:
         risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(unknown)}")
-    return Options(config=config, training=kept, says_direction=says_direction, risks=risks)
+    return Options(config, {STORED_TRAINING_OPTIONS: kept} if kept else None, says_direction, risks)
 
 
 def _sizes_of_characters(characters: Fields, risks: list[str]) -> dict[str, Any]:
@@ -244,7 +237,7 @@ def _sizes_of_characters(characters: Fields, risks: list[str]) -> dict[str, Any]
     if "n_highway" in characters and characters.value("n_highway") is not None:
         highways = characters.integer("n_highway", least=0, most=MAX_LAYERS)
     return {
-        "filters": characters.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM),
+        "filters": characters.pairs("filters", most=MAX_DIM),
         "character_dim": characters.fields("embedding").integer("dim", least=1, most=MAX_DIM),
         "num_characters": number,
         "max_characters_per_token": characters.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),
@@ -341,13 +334,10 @@ def _cell(direction: int, layer: int, num_layers: int, present: Container[str]) 
     cells += ["LSTMCell", "lstm_cell"] if num_layers == 1 else []
     roots = [f"RNN_{direction}/RNN", f"RNN_{direction}/rnn", *(LSTM_ROOTS if direction == 0 else ())]
     endings = (("W_0", "B", "W_P_0"), ("kernel", "bias", "projection/kernel"))
-    names = [
-        (f"{root}/{cell}/{kernel}", f"{root}/{cell}/{bias}", f"{root}/{cell}/{projection}")
-        for root in roots
-        for cell in cells
-        for kernel, bias, projection in endings
-    ]
-    return next((name for name in names if name[0] in present), names[0])
+    scopes = [(f"{root}/{cell}", ending) for root in roots for cell in cells for ending in endings]
+    scope, ending = next(((scope, ends) for scope, ends in scopes if f"{scope}/{ends[0]}" in present), scopes[0])
+    kernel, bias, projection = (f"{scope}/{part}" for part in ending)
+    return kernel, bias, projection
 
 
 def _gates(gates: Array, order: Sequence[int]) -> Array:
@@ -398,8 +388,7 @@ def refusals(file: WeightsFile, table: Mapping[str, Row]) -> Iterator[FormatErro
             at = f"{printable(entry.name)} " if touched and touched[0] != entry.name else ""
             yield FormatError(file.path, f"{at}{entry.refusal}", part=part)
     for name, row in table.items():
-        reason = _refusal(file.entries, name, row.shape)
-        if reason is not None:
+        if (reason := _refusal(file.entries, name, row.shape)) is not None:
             yield FormatError(file.path, reason, part=f"dataset {name}")
     found = [file.entries[name] for name in table if name in file.entries]
     stored, read = sum(entry.num_stored_bytes for entry in found), sum(4 * prod(entry.shape) for entry in found)
@@ -463,9 +452,8 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
 def write_bilm_tf(folder: Path, stored: StoredBiLM, settings: WriteSettings | None = None) -> list[str]:
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
-    The datasets are those of `dump_weights`, with the names that bilm-tf and AllenNLP read, without a softmax. Returns
-    notes for the user: what was left out, and which tools refuse the model. `settings` are not used: this format has no
-    choices. Raises FormatError for a model that reads words of a dictionary, or that could not be read back.
+    Returns notes for the user: what was left out, and which tools refuse the model. `settings` are not used: this
+    format has no choices. Raises FormatError for a model that reads words of a dictionary, or could not be read back.
     """
     config = stored.config
     if config.lookup is not None:
@@ -487,10 +475,8 @@ def write_bilm_tf(folder: Path, stored: StoredBiLM, settings: WriteSettings | No
     if not config.use_skip_connections:
         notes.append("AllenNLP refuses models without skip connections; bilm-tf reads them")
     if config.num_filters <= config.projection_dim:
-        notes.append(
-            "AllenNLP needs a projection, and bilm-tf refuses one that widens; this model has "
-            f"{config.num_filters} filters and projection_dim {config.projection_dim}"
-        )
+        sizes = f"{config.num_filters} filters and projection_dim {config.projection_dim}"
+        notes.append(f"AllenNLP needs a projection, and bilm-tf refuses one that widens; this model has {sizes}")
     return notes
 
 

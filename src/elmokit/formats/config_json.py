@@ -3,19 +3,17 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from elmokit.files.json_fields import Fields
+from elmokit.files.json_fields import MAX_PAIRS, Fields
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.system.messages import FormatError
 
 # Far above any biLM (the released ones have 7 filter groups, 2 layers, width 4096), far below what is slow to compute.
 MAX_LAYERS = 64
-MAX_FILTER_GROUPS = 64
 MAX_DIM = 1 << 20
 MAX_CHARACTERS = 1 << 16
 MAX_CLIP = 1e30
 MAX_ENTRIES = 1 << 26
 """Largest number of words or characters in a dictionary."""
-
 
 _BOUNDS = {
     "character_dim": (1, MAX_DIM),
@@ -42,7 +40,7 @@ def config_of(fields: Fields) -> BiLMConfig:
     if "lookup" in fields:
         lookup = fields.fields("lookup").as_dataclass(LookupConfig, complete=True, bounds=_LOOKUP_BOUNDS)
     has_no_filters = lookup is not None and not lookup.num_symbols and fields.items("filters") == []
-    filters = () if has_no_filters else fields.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM)
+    filters = () if has_no_filters else fields.pairs("filters", most=MAX_DIM)
     return fields.as_dataclass(BiLMConfig, complete=True, bounds=_BOUNDS, filters=filters, lookup=lookup)
 
 
@@ -58,7 +56,7 @@ def require_bounds(path: Path, config: BiLMConfig) -> None:
     """Raise FormatError, naming `path`, for sizes that a config.json may not have either."""
     sizes: dict[str, float | None] = vars(config) | ({} if config.lookup is None else vars(config.lookup))
     sizes |= {"number of filter groups": len(config.filters), "num_filters": config.num_filters}
-    bounds = _BOUNDS | _LOOKUP_BOUNDS | {"number of filter groups": (0, MAX_FILTER_GROUPS), "num_filters": (0, MAX_DIM)}
+    bounds = _BOUNDS | _LOOKUP_BOUNDS | {"number of filter groups": (0, MAX_PAIRS), "num_filters": (0, MAX_DIM)}
     for name, (_, most) in bounds.items():
         if (sizes.get(name) or 0) > most:
             raise FormatError(path, f"{name} is {sizes[name]:,}; at most {most:,} is read")

@@ -18,7 +18,6 @@ from elmokit.system.messages import FormatError
 MAX_FILES = 1000
 """Largest number of files in a folder of a model."""
 _HEAD_BYTES = 1024
-_TAR = (257, b"ustar")
 _TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<error")
 _GIT_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -70,16 +69,12 @@ _NO_MODEL_IN_PICKLE = (
     "can run any code; convert its tensors to safetensors or HDF5 with the tool that wrote it"
 )
 _MODEL_ENDINGS = (".json", ".hdf5", ".h5", ".safetensors", ".th", ".pt", ".pkl", ".bin", ".index", ".dic")
-_GIVE_ARCHIVE = "if the model is in an archive, give the archive itself"
 ADVICE = {
     FileKind.SAFETENSORS: "there is no config.json of elmokit with it",
-    FileKind.PICKLE: _NO_MODEL_IN_PICKLE,
-    FileKind.TORCH_ZIP: _NO_MODEL_IN_PICKLE,
+    **dict.fromkeys(PICKLES, _NO_MODEL_IN_PICKLE),
+    **dict.fromkeys(ARCHIVES, "if the model is in an archive, give the archive itself"),
     FileKind.MANY_LANGS_CONFIG: "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic",
     FileKind.ALLENNLP_CONFIG: "a model of AllenNLP needs its weights.th, with ELMo in it",
-    FileKind.ZIP: _GIVE_ARCHIVE,
-    FileKind.TAR: _GIVE_ARCHIVE,
-    FileKind.TAR_GZ: _GIVE_ARCHIVE,
     FileKind.TENSORFLOW_SAVED_MODEL: "modules of TF-Hub are not read; use the released pair, options.json and HDF5",
     FileKind.FOLDER: "give the folder alone, or the two files",
     FileKind.TENSORFLOW_CHECKPOINT: "the .index and .data files of the checkpoint are not with it",
@@ -103,9 +98,8 @@ def kinds_in(folder: Path) -> dict[Path, FileKind]:
     """Kinds of all files in a folder. Raises FormatError for a folder with more than `MAX_FILES` files."""
     files = sorted(path for path in folder.iterdir() if not path.is_dir())
     if len(files) > MAX_FILES:
-        raise FormatError(
-            folder, f"holds {len(files)} files; no model has so many: pass the files of the model themselves"
-        )
+        reason = f"holds {len(files)} files; no model has so many: pass the files of the model themselves"
+        raise FormatError(folder, reason)
     return {path: kind_of(path) for path in files}
 
 
@@ -174,8 +168,7 @@ def _kind_of_json(path: Path) -> FileKind:
 
 
 def _is_tar(head: bytes) -> bool:
-    offset, magic = _TAR
-    return head[offset : offset + len(magic)] == magic
+    return head.startswith(b"ustar", 257)
 
 
 def _start_unpacked(path: Path) -> bytes:

@@ -25,8 +25,7 @@ _MAX_SHOWN_RISKS = 50
 class Read(Protocol):
     """Reads the model. Raises FormatError, which names the file, the part of it and the reason.
 
-    with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
-        False does not touch it.
+    with_softmax: True and None read the softmax, if there is one; False does not touch it.
     """
 
     def __call__(self, files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM: ...
@@ -61,10 +60,7 @@ class Format:
     """Adds what the files say to an inspection, without reading weights; a FormatError ends it with a refusal."""
     read: Read
     write: Callable[[Path, StoredBiLM, WriteSettings], list[str]] | None = None
-    """Writes a new folder, completely or not at all, and returns notes for the user, such as what was left out.
-
-    None for a format that can only be read.
-    """
+    """Writes a new folder, completely or not at all, and returns notes for the user. None if it is only read."""
     dtypes: tuple[str, ...] = ("float32",)
     """Types in which the weights can be written."""
     softmax_dtypes: tuple[str, ...] = ()
@@ -148,9 +144,9 @@ class Inspection:
         return "\n".join(printable(line, most=None) for line in lines)
 
 
+@dataclass(frozen=True)
 class _NotingRefusals:  # not @contextmanager: its `__exit__` tells type checkers that errors may end here
-    def __init__(self, refusals: list[str]) -> None:
-        self.refusals = refusals
+    refusals: list[str]
 
     def __enter__(self) -> None:
         pass
@@ -158,8 +154,7 @@ class _NotingRefusals:  # not @contextmanager: its `__exit__` tells type checker
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
         if isinstance(error, ValueError | OSError):
             self.refusals.append(str(error))
-            return True
-        return False
+        return isinstance(error, ValueError | OSError)
 
 
 def _describe(config: BiLMConfig) -> list[tuple[str, str]]:
@@ -171,18 +166,15 @@ def _describe(config: BiLMConfig) -> list[tuple[str, str]]:
         f"{name} to +-{value:g}" if value is not None else f"{name} not"
         for name, value in (("cells", config.cell_clip), ("projections", config.projection_clip))
     ]
-    lstms = [
+    rows = [
         ("LSTMs", f"{config.num_layers} layers of {config.lstm_dim} cells{projected}, {directions}, {skips}"),
         ("clipped", ", ".join(clips)),
     ]
-    lookup = config.lookup
-    tokens: list[tuple[str, str]] = []
+    lookup, most = config.lookup, config.max_characters_per_token
     if lookup is not None and lookup.num_words:
-        tokens.append(("words", f"a dictionary of {lookup.num_words:,}, embedded in {lookup.word_dim}"))
-    characters = [
-        ("characters", f"at most {config.max_characters_per_token} per token, embedded in {config.character_dim}"),
-        ("filters", f"{config.num_filters} (number x width: {filters}), {config.activation}"),
-        ("highways", str(config.num_highway_layers)),
-    ]
-    vectors = ("vectors", f"{config.num_layers + 1} layers of {config.output_dim}")
-    return [*lstms, *tokens, *(characters if config.reads_characters else []), vectors]
+        rows.append(("words", f"a dictionary of {lookup.num_words:,}, embedded in {lookup.word_dim}"))
+    if config.reads_characters:
+        rows.append(("characters", f"at most {most} per token, embedded in {config.character_dim}"))
+        rows.append(("filters", f"{config.num_filters} (number x width: {filters}), {config.activation}"))
+        rows.append(("highways", str(config.num_highway_layers)))
+    return [*rows, ("vectors", f"{config.num_layers + 1} layers of {config.output_dim}")]

@@ -6,10 +6,10 @@ Needs the extra `hub`. Only files of the native format are downloaded, whose wei
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from elmokit.files.json_fields import read_json_object
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
@@ -41,15 +41,17 @@ def download(address: str | Path) -> Path:
     """
     repository, revision = parts_of(address)
     hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
+    about = {"library_name": "elmokit", "library_version": __version__}
+    snapshot = partial(hub.snapshot_download, repository, **about)  # its folder has the name of the commit
     with _speaking_of(str(address)):
-        commit = _snapshot(hub, repository, revision, [CONFIG_NAME]).name
+        commit = Path(snapshot(revision=revision, allow_patterns=[CONFIG_NAME])).name
         config = hub.try_to_load_from_cache(repository, CONFIG_NAME, revision=commit)
         if not isinstance(config, str) or read_json_object(Path(config)).get("format") != BILM_FORMAT:
             raise ValueError(  # before the weights of another program's model are downloaded
                 f"{address} is not a model of elmokit: its repository has no {CONFIG_NAME} of one. Download its files, "
                 "and convert them with `elmokit convert FILES FOLDER --to hugging_face`"
             )
-        return _snapshot(hub, repository, commit, FILES)
+        return Path(snapshot(revision=commit, allow_patterns=list(FILES)))
 
 
 def pinned(address: str | Path) -> str:
@@ -86,24 +88,9 @@ def parts_of(address: str | Path) -> tuple[str, str | None]:
     """The repository of an address, and its revision if there is one. Raises ValueError for what is not an address."""
     found = _ADDRESS.fullmatch(str(address))
     if found is None:
-        raise ValueError(
-            f"{str(address)!r} is not the address of a model on the Hub; "
-            f"expected {SCHEME}user/model or {SCHEME}user/model@revision"
-        )
+        expected = f"expected {SCHEME}user/model or {SCHEME}user/model@revision"
+        raise ValueError(f"{str(address)!r} is not the address of a model on the Hub; {expected}")
     return found[1], found[2]
-
-
-def _snapshot(hub: Any, repository: str, revision: str | None, files: Sequence[str]) -> Path:
-    """The folder of a commit in the cache, whose name is the commit, with those of the files that it has."""
-    return Path(
-        hub.snapshot_download(
-            repository,
-            revision=revision,
-            allow_patterns=list(files),
-            library_name="elmokit",
-            library_version=__version__,
-        )
-    )
 
 
 @contextmanager
@@ -117,13 +104,11 @@ def _speaking_of(address: str) -> Generator[None]:
     except errors.RevisionNotFoundError as error:
         raise FileNotFoundError(f"{address}: the repository has no such branch, tag or commit") from error
     except errors.RepositoryNotFoundError as error:
-        raise FileNotFoundError(
-            f"{address}: the Hub has no such repository; if it is private, run `hf auth login` or set HF_TOKEN"
-        ) from error
+        reason = "the Hub has no such repository; if it is private, run `hf auth login` or set HF_TOKEN"
+        raise FileNotFoundError(f"{address}: {reason}") from error
     except errors.LocalEntryNotFoundError as error:
-        raise FileNotFoundError(
-            f"{address} is not in the cache, and the Hub cannot be reached (offline, or HF_HUB_OFFLINE is set)"
-        ) from error
+        reason = "the Hub cannot be reached (offline, or HF_HUB_OFFLINE is set)"
+        raise FileNotFoundError(f"{address} is not in the cache, and {reason}") from error
     except (errors.HTTPError, RuntimeError) as error:  # the latter when a file could not be uploaded
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise OSError(f"{address}: the Hub refused, or was not reached: {reason}") from error

@@ -135,30 +135,25 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
     if not num_rows:
         return {}
     if not path.is_file() or leads_out(path):
-        raise FormatError(
-            path, "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
-        )
+        reason = "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
+        raise FormatError(path, reason)
     numbers: dict[str, int] = {}
     seen: set[int] = set()
     for line_number, line in enumerate(read_lines(path, keep_marks=True), start=1):
         parts = line.strip().split("\t")
         symbol, number = parts if len(parts) == 2 else (_SPACE, parts[0])
+        where = f"{path}, line {line_number}"
         if len(parts) > 2 or not (number.isascii() and number.isdigit()) or len(number) > 9:
-            raise FormatError(
-                f"{path}, line {line_number}", f"is {first_token(line)}; expected a symbol, a tab, a number"
-            )
+            raise FormatError(where, f"is {first_token(line)}; expected a symbol, a tab, a number")
         if int(number) >= num_rows:
-            raise FormatError(f"{path}, line {line_number}", f"is number {number}; the weights have {num_rows:,} rows")
+            raise FormatError(where, f"is number {number}; the weights have {num_rows:,} rows")
         if line_number > MAX_LINES_PER_ROW * num_rows:
             raise FormatError(path, f"has more than {MAX_LINES_PER_ROW} lines for each of the {num_rows:,} rows")
         numbers[symbol] = int(number)
         seen.add(int(number))
     if len(seen) < num_rows:
-        raise FormatError(
-            path,
-            f"has {len(seen):,} of the numbers from 0 to {num_rows - 1:,}, which are the rows of the weights: it is "
-            "cut short, or of another version of the model",
-        )
+        has = f"has {len(seen):,} of the numbers from 0 to {num_rows - 1:,}, which are the rows of the weights"
+        raise FormatError(path, f"{has}: it is cut short, or of another version of the model")
     return numbers
 
 
@@ -182,12 +177,8 @@ def _read_architecture(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     model = _model(files)
-    if with_softmax:
-        raise FormatError(files.folder, "has no softmax (perplexity and fine-tuning need it)")
-    encoder, embedder = model.encoder, model.embedder
-    tensors = to_native(
-        model.config, _NAMES, lambda name: (encoder if name in encoder.tensors else embedder).read(name)
-    )
+    read = {name: file.read for file in (model.embedder, model.encoder) for name in file.tensors}
+    tensors = to_native(model.config, _NAMES, lambda name: read[name](name))
     stored = StoredBiLM(config=model.config, tensors=tensors, spelling=model.spelling)
     stored.check_spelling(files.folder)
     return stored

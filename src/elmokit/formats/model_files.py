@@ -15,8 +15,6 @@ from elmokit.system.messages import FormatError, join_names
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
-_MAX_LISTED = 8
-
 
 class ModelFiles:
     """A path or the name of a model, bundled or on the Hub, and the file of weights given with a path, if any.
@@ -77,12 +75,9 @@ class ModelFiles:
         if not self.is_folder:
             path, kind = next(iter(self.given.items()))
             return wrong_kind(path, kind, expected="a model")
-        found = [f"{path.name} ({kind.value})" for path, kind in list(self.given.items())[:_MAX_LISTED]]
-        more = ["..."] if len(self.given) > _MAX_LISTED else []
+        found = join_names(f"{path.name} ({kind.value})" for path, kind in self.given.items())
         advice = [text for text in dict.fromkeys(ADVICE.get(kind) for kind in self.given.values()) if text]
-        return FormatError(
-            self.path, "; ".join([f"holds no model that can be read: {', '.join(found + more)}", *advice])
-        )
+        return FormatError(self.path, "; ".join([f"holds no model that can be read: {found}", *advice]))
 
 
 def wrong_kind(path: Path, kind: FileKind, *, expected: str) -> FormatError:

@@ -29,11 +29,9 @@ ENTRY_POINTS = "elmokit.models"
 
 def bundled_models() -> dict[str, Path]:
     """Name and folder of every model in `elmokit/bundled`, the default first."""
-    root = Path(str(files("elmokit") / "bundled"))
-    if not root.is_dir():
-        return {}
-    folders = sorted(root.iterdir(), key=lambda folder: (folder.name != DEFAULT_MODEL, folder.name))
-    return {folder.name: folder for folder in folders if (folder / "config.json").is_file()}
+    configs = Path(str(files("elmokit") / "bundled")).glob("*/config.json")
+    folders = sorted((path.parent for path in configs), key=lambda path: (path.name != DEFAULT_MODEL, path.name))
+    return {folder.name: folder for folder in folders}
 
 
 def packaged_models() -> dict[str, Path]:
@@ -57,9 +55,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
     """The folder of a model by its name, or else the path itself; a folder of such a name is written `./small-en`.
 
     A bundled model, and one that a package brings, comes before a path of that name, a published one after it. In any
-    other case (`Small-EN`) all come after it. A model on the Hugging Face Hub is `hf://user/model`, or
-    `hf://user/model@revision`. Published models and those of the Hub are downloaded into a cache. A TensorFlow
-    checkpoint may be named as TensorFlow does, `model.ckpt-5`, or by its data; the path is then that of its index.
+    other case (`Small-EN`) all come after it. Published models and those of the Hub (`hf://user/model@revision`) are
+    downloaded into a cache. Of a TensorFlow checkpoint, `model.ckpt-5` or its data, the path is that of its index.
 
     Raises FileNotFoundError, with the nearest name, if there is neither, or if the package of the model is missing, and
     the errors of `hub.download` and `published_folder`.
@@ -109,9 +106,7 @@ def check_is_not_a_model(*files: str | Path) -> None:
     """Raise ValueError for a text that has the name of a model, as two arguments in the other order do."""
     for file in files:
         if is_model_name(file) and not os.path.lexists(file):
-            raise ValueError(
-                f"{file} is a model, and there is no such file; expected the model first, and then the text"
-            )
+            raise ValueError(f"{file} is a model, and there is no such file; expected the model first, then the text")
 
 
 def _refuse_url(name: str | Path) -> None:

@@ -1,10 +1,8 @@
 """The native format: a folder with config.json, model.safetensors, vocabulary.txt and a model card, README.md.
 
-A model that reads tokens by their numbers has a dictionary.json. In a repository of the Hugging Face Hub, which is
-otherwise the same folder, the Hub reads the first lines of the card.
-
-The softmax is in model.safetensors or in files of its own (`native_softmax`). It may be absent; then perplexity, and
-fine-tuning with the same vocabulary, are not possible.
+A model that reads tokens by their numbers has a dictionary.json. A repository of the Hugging Face Hub is the same
+folder, with lines for the Hub at the start of the card. The softmax is in model.safetensors or in files of its own
+(`native_softmax`), or absent; then perplexity, and fine-tuning with the same vocabulary, are not possible.
 """
 
 from __future__ import annotations
@@ -12,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -28,11 +26,11 @@ from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.formats.format import Format, Inspection, WriteSettings
 from elmokit.formats.native_softmax import (
     HEADER_ROOM,
+    INT8,
     METADATA,
     SOFTMAX_DTYPES,
     read_softmax,
     remove_other_softmaxes,
-    softmax_dtypes,
     softmax_files,
     softmax_shards,
     split_softmax,
@@ -70,21 +68,8 @@ tags:
 """
 
 
-@dataclass(frozen=True)
-class NativeConfig:
-    """Contents of config.json."""
-
-    bilm: BiLMConfig
-    pretraining: dict[str, object] | None
-
-
-def folder_of(path: Path) -> Path:
-    """The folder of a model, given the folder or a file in it."""
-    return path.parent if path.is_file() else path
-
-
-def read_config(path: Path) -> NativeConfig:
-    """Read and check a config.json. Raises FormatError, which names the field."""
+def read_config(path: Path) -> tuple[BiLMConfig, dict[str, object] | None]:
+    """The biLM's config in a config.json, and how it was pretrained. Raises FormatError, which names the field."""
     fields = Fields(path, read_json_object(path))
     if fields.value("format") != BILM_FORMAT:
         raise fields.error("format", f'is not "{BILM_FORMAT}"')
@@ -93,7 +78,7 @@ def read_config(path: Path) -> NativeConfig:
         raise fields.error("version", f"is {version}; this elmokit reads version {VERSION}, install a newer elmokit")
     fields.require_known(("format", "version", "bilm", "pretraining"))
     pretraining = fields.object("pretraining") if "pretraining" in fields else None
-    return NativeConfig(bilm=config_of(fields.fields("bilm")), pretraining=pretraining)
+    return config_of(fields.fields("bilm")), pretraining
 
 
 def _recognise(files: ModelFiles) -> bool:
@@ -109,28 +94,23 @@ def _recognise(files: ModelFiles) -> bool:
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     """Weights stored as float16 are converted to float32; without `with_softmax`, the softmax is not read from disk."""
     folder = files.folder
-    config = read_config(folder / CONFIG_NAME)
+    config, pretraining = read_config(folder / CONFIG_NAME)
     weights = folder / WEIGHTS_NAME
-    header = _header(weights)
-    for refusal in wrong_shapes(weights, config.bilm, {name: entry.shape for name, entry in header.items()}):
+    header = read_layout(weights, dtypes=WEIGHTS.values()).tensors
+    for refusal in wrong_shapes(weights, config, {name: entry.shape for name, entry in header.items()}):
         raise refusal
-    tensors = map_weights(weights, config.bilm.tensor_shapes())
-    check_padding(weights, config.bilm, tensors)
+    tensors = map_weights(weights, config.tensor_shapes())
+    check_padding(weights, config, tensors)
     vocabulary_path = folder / VOCABULARY_NAME
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
     if _has_softmax(folder, header) if with_softmax is None else with_softmax:
-        parts = softmax_files(weights, config.bilm, header)
+        parts = softmax_files(weights, config, header)
         num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
         if vocabulary is not None and len(vocabulary) != num_rows:
             raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, but the softmax has {num_rows} rows")
         tensors |= read_softmax(parts)
-    stored = StoredBiLM(
-        config=config.bilm,
-        tensors=tensors,
-        vocabulary=vocabulary,
-        pretraining=config.pretraining,
-        spelling=None if config.bilm.lookup is None else read_dictionary(folder / DICTIONARY_NAME, config.bilm),
-    )
+    spelling = None if config.lookup is None else read_dictionary(folder / DICTIONARY_NAME, config)
+    stored = StoredBiLM(config, tensors, vocabulary, pretraining, spelling)
     stored.check_spelling(folder / DICTIONARY_NAME)
     return stored
 
@@ -152,10 +132,10 @@ def write_native(
     """Write a model. With `max_file_bytes`, the softmax is split into separate files that are not larger.
 
     dtype: float32 or float16. softmax_dtype: type of the softmax's weight, by default the same; int8 rows have scales.
+    card: text of README.md; by default a short one is written, unless the folder has one.
 
     A new folder is written completely or not at all. In a folder that already holds a native model, each file is
-    replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty. `card` is the
-    text of README.md; by default a short one is written, unless the folder has one.
+    replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty.
     """
     for given, known in ((dtype, WEIGHTS), (softmax_dtype or dtype, SOFTMAX_DTYPES)):
         if given not in known:
@@ -172,7 +152,7 @@ def write_native(
         arrays = {name: np.asarray(array, dtype=dtype) for name, array in own.items()}
         write_arrays(target / WEIGHTS_NAME, arrays, metadata=METADATA)
         if card is not None or not (target / CARD_NAME).exists():
-            write_text(target / CARD_NAME, card if card is not None else short_card(stored))
+            write_text(target / CARD_NAME, card or short_card(stored))
         if stored.vocabulary is not None:
             stored.vocabulary.write(target / VOCABULARY_NAME)
         else:
@@ -210,12 +190,12 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     config_path, weights = folder / CONFIG_NAME, folder / WEIGHTS_NAME
     inspection.add_files(config_path)
     with inspection.noting_refusals():
-        inspection.config = read_config(config_path).bilm
+        inspection.config, _ = read_config(config_path)
+    names = {code: name for name, code in WEIGHTS.items()} | {INT8: "int8"}
     header: dict[str, TensorEntry] | None = None
     with inspection.noting_refusals():
         inspection.add_files(weights)
-        header = _header(weights)
-        names = {code: name for name, code in WEIGHTS.items()}
+        header = read_layout(weights, dtypes=WEIGHTS.values()).tensors
         inspection.dtypes = sorted({names[e.dtype] for name, e in header.items() if name not in SOFTMAX_NAMES})
     if inspection.config is not None and header is not None:
         shapes = {name: entry.shape for name, entry in header.items()}
@@ -223,8 +203,8 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
         if _has_softmax(folder, header):
             with inspection.noting_refusals():
                 parts = softmax_files(weights, inspection.config, header)
-                inspection.softmax_dtypes = softmax_dtypes(parts)
-                inspection.num_softmax_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
+                inspection.softmax_dtypes = sorted({names[part[SOFTMAX_WEIGHT].dtype] for part in parts.values()})
+                inspection.num_softmax_rows = sum(part[SOFTMAX_BIAS].shape[0] for part in parts.values())
                 inspection.add_files(*parts)
     if (folder / CARD_NAME).is_file():
         inspection.add_files(folder / CARD_NAME)
@@ -266,16 +246,10 @@ def read_dictionary(path: Path, config: BiLMConfig) -> DictionarySpelling:
 
 
 def _numbers(fields: Fields, name: str) -> dict[str, int]:
-    numbers: dict[str, int] = {}
-    for symbol, number in fields.object(name).items():
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise fields.error(name, "has a value that is not a whole number")
-        numbers[symbol] = number
-    return numbers
-
-
-def _header(weights: Path) -> dict[str, TensorEntry]:
-    return read_layout(weights, dtypes=WEIGHTS.values()).tensors
+    numbers = fields.object(name)
+    if not all(type(number) is int for number in numbers.values()):
+        raise fields.error(name, "has a value that is not a whole number")
+    return cast("dict[str, int]", numbers)
 
 
 def _require_float16(path: Path, tensors: Mapping[str, Array]) -> None:

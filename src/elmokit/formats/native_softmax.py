@@ -30,7 +30,7 @@ SOFTMAX_DTYPES = (*WEIGHTS, "int8")
 SOFTMAX_SCALE = "softmax.weight_scale"
 HEADER_ROOM = 1024  # bytes for the header entries of four tensors
 _LARGEST = 127
-_SHARD = re.compile(r"softmax-(\d{5})-of-(\d{5})\.safetensors")
+_SHARD = re.compile(r"softmax-\d{5}-of-\d{5}\.safetensors")
 _DTYPES_IN_SHARDS = (*WEIGHTS.values(), INT8)
 
 
@@ -44,8 +44,8 @@ def softmax_files(
 ) -> dict[Path, dict[str, TensorEntry]]:
     """The files that contain the softmax, in the order of its rows, with their checked headers.
 
-    `header` is that of `weights`, the model's model.safetensors. Raises FormatError if there is no softmax, if it is in
-    two places, or if one of its files is missing or not what it should be.
+    header: that of `weights`, the model's model.safetensors.
+    Raises FormatError if there is no softmax, if it is in two places, or if one of its files is missing or wrong.
     """
     folder, shards = weights.parent, softmax_shards(weights.parent)
     if SOFTMAX_WEIGHT in header:
@@ -53,10 +53,9 @@ def softmax_files(
             raise FormatError(shards[0], f"is a part of the softmax, but {weights.name} also contains a softmax")
         return {weights: header}
     if not shards:
-        raise FormatError(
-            folder, "has no softmax (perplexity and fine-tuning need it): the model was saved or installed without one"
-        )
-    total = int(_numbers(shards[0])[1])
+        reason = "has no softmax (perplexity and fine-tuning need it): the model was saved or installed without one"
+        raise FormatError(folder, reason)
+    total = _num_parts(shards[0])
     for number in range(1, total + 1):
         name = _shard_name(number, total)
         if not (folder / name).exists():
@@ -67,12 +66,6 @@ def softmax_files(
     for shard, entries in files.items():
         _check_shard(shard, entries, config)
     return files
-
-
-def softmax_dtypes(files: dict[Path, dict[str, TensorEntry]]) -> list[str]:
-    """The types of the softmax's weight in these files, such as int8."""
-    names = {code: name for name, code in WEIGHTS.items()} | {INT8: "int8"}
-    return sorted({names[entries[SOFTMAX_WEIGHT].dtype] for entries in files.values()})
 
 
 def read_softmax(files: Mapping[Path, Mapping[str, TensorEntry]]) -> dict[str, Array]:
@@ -99,15 +92,15 @@ def split_softmax(stored: StoredBiLM, dtype: str, max_file_bytes: int | None) ->
     weight, bias = stored.tensors[SOFTMAX_WEIGHT], stored.tensors[SOFTMAX_BIAS]
     num_parts = 1
     if max_file_bytes is not None:
-        most = (max_file_bytes - HEADER_ROOM) // _row_bytes(weight.shape[1], dtype)
+        dim = weight.shape[1]  # in int8, the bias and the row's scale are float32
+        row_bytes = dim + 2 * 4 if dtype == "int8" else (dim + 1) * np.dtype(dtype).itemsize
+        most = (max_file_bytes - HEADER_ROOM) // row_bytes
         if most < 1:
             raise ValueError(f"max_file_bytes is {max_file_bytes}; a single row of the softmax needs more")
         num_parts = ceil(len(bias) / most)
     rows = ceil(len(bias) / num_parts)
-    starts = range(0, len(bias), rows)
-    return [
-        {SOFTMAX_WEIGHT: weight[start : start + rows], SOFTMAX_BIAS: bias[start : start + rows]} for start in starts
-    ]
+    parts = (slice(start, start + rows) for start in range(0, len(bias), rows))
+    return [{SOFTMAX_WEIGHT: weight[part], SOFTMAX_BIAS: bias[part]} for part in parts]
 
 
 def write_softmax(folder: Path, parts: list[dict[str, Array]], *, dtype: str) -> None:
@@ -124,7 +117,7 @@ def write_softmax(folder: Path, parts: list[dict[str, Array]], *, dtype: str) ->
 def remove_other_softmaxes(folder: Path, *, num_parts: int) -> None:
     """Remove the files of a softmax that has another number of parts."""
     for old in softmax_shards(folder):
-        if int(_numbers(old)[1]) != num_parts:
+        if _num_parts(old) != num_parts:
             old.unlink()
 
 
@@ -148,17 +141,9 @@ def _as_int8(weight: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int
     return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scale
 
 
-def _row_bytes(dim: int, dtype: str) -> int:
-    if dtype == "int8":
-        return dim + 2 * np.dtype(np.float32).itemsize  # the scale and the bias
-    return (dim + 1) * np.dtype(dtype).itemsize
-
-
 def _shard_name(number: int, total: int) -> str:
     return f"softmax-{number:05d}-of-{total:05d}.safetensors"
 
 
-def _numbers(shard: Path) -> tuple[str, str]:
-    match = _SHARD.fullmatch(shard.name)
-    assert match is not None
-    return match[1], match[2]
+def _num_parts(shard: Path) -> int:
+    return int(shard.stem.rpartition("-")[2])

@@ -90,13 +90,11 @@ def published_folder(model: PublishedModel) -> Path:
     FormatError for an archive that cannot be unpacked, and InUseError if the lock is another user's.
     """
     folder = model.folder
-    if folder.is_dir():
+    if model.is_here:
         return folder
     if is_offline():
-        names = " or ".join(OFFLINE)
-        raise FileNotFoundError(
-            f"{model.name} is not in {folder.parent}, and downloads are forbidden ({names} is set); {model.by_hand}"
-        )
+        reason = f"downloads are forbidden ({' or '.join(OFFLINE)} is set)"
+        raise FileNotFoundError(f"{model.name} is not in {folder.parent}, and {reason}; {model.by_hand}")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _alone(folder, model.name):
         if not folder.is_dir():
@@ -138,16 +136,11 @@ def _read_list(path: Path) -> dict[str, PublishedModel]:
     values = tomllib.loads(path.read_text(encoding="utf-8"))
     models = {name: _model(name, fields, values["mirrors"]) for name, fields in values["models"].items()}
     many = values["many-langs"]
+    shared = {name: many.pop(name) for name in ("text", "licence")}
     for language, number in many.items():
-        if isinstance(number, int):
-            fields = {
-                "language": language.replace("-", " ").title(),
-                "text": many["text"],
-                "licence": many["licence"],
-                "aliases": [f"efml:{language}"],
-                "files": {f"{number}.zip": [f"nlpl:{number}.zip"]},
-            }
-            models[f"nlpl:{number}"] = _model(f"nlpl:{number}", fields, values["mirrors"])
+        fields: dict[str, Any] = {"language": language.replace("-", " ").title(), "aliases": [f"efml:{language}"]}
+        fields |= shared | {"files": {f"{number}.zip": [f"nlpl:{number}.zip"]}}
+        models[f"nlpl:{number}"] = _model(f"nlpl:{number}", fields, values["mirrors"])
     return models
 
 

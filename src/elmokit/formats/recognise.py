@@ -1,4 +1,4 @@
-"""Recognising the format of a model by the contents of its files, never by their names, and reading it into NumPy."""
+"""The format of a model, by the contents of its files, never by their names: read into NumPy, or only described."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING
 from elmokit.files.archives import unpacked
 from elmokit.formats.allennlp import ALLENNLP
 from elmokit.formats.bilm_tf import BILM_TF
-from elmokit.formats.file_kinds import FileKind, is_failed_download
-from elmokit.formats.format import Format
+from elmokit.formats.file_kinds import PICKLES, FileKind, is_failed_download
+from elmokit.formats.format import Format, Inspection
 from elmokit.formats.many_langs import MANY_LANGS
 from elmokit.formats.model_files import ModelFiles, StrPath
 from elmokit.formats.native import HUGGING_FACE, NATIVE
 from elmokit.formats.tensorflow import TENSORFLOW
 from elmokit.formats.token_vectors import TOKEN_VECTORS
-from elmokit.system.messages import FormatError
+from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME
+from elmokit.system.messages import FormatError, join_names, plural, printable
 
 if TYPE_CHECKING:
     from elmokit.formats.weights import StoredBiLM
 
 FORMATS: tuple[Format, ...] = (NATIVE, TENSORFLOW, ALLENNLP, MANY_LANGS, TOKEN_VECTORS, BILM_TF, HUGGING_FACE)
 """All formats, in the order in which they are tried on files."""
+_OF_A_RUN = (METRICS_NAME, HELD_OUT_NAME, "checkpoint")
+"""What pretraining writes next to a model, here and in TensorFlow."""
 
 
 def recognise(path: StrPath, weights: StrPath | None = None) -> Format:
@@ -43,7 +46,37 @@ def read_stored(path: StrPath, weights: StrPath | None = None, *, with_softmax: 
         False does not touch it.
     """
     with opened(ModelFiles(path, weights)) as (known, files):
-        return known.read(files, with_softmax=with_softmax)
+        stored = known.read(files, with_softmax=with_softmax)
+        if with_softmax and not stored.has_softmax:
+            raise FormatError(files.path, "has no softmax (perplexity and fine-tuning need it)")
+        return stored
+
+
+def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
+    """`elmokit inspect`: what the files of a model in any format say, without reading weights.
+
+    What is wrong with them becomes part of the result, except FileNotFoundError. Only files of PyTorch need torch.
+    """
+    files = ModelFiles(path, weights)
+    inspection = Inspection(files.path)
+    with inspection.noting_refusals(), opened(files) as (known, found):
+        inspection.format, inspection.description = known.name, known.description
+        known.inspect(found, inspection)
+    if files.is_archive:
+        inspection.add_files(files.path)
+    with inspection.noting_refusals():
+        is_model = inspection.format is not None
+        of_folder = is_model and not files.is_archive and not set(inspection.files) <= {*files.given}
+        kinds = files.in_folder if of_folder or files.is_folder else files.given
+        others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
+        for other, kind in others.items():
+            if kind in PICKLES:
+                risk = f"{printable(other.name)} is {kind.value}: never opened here; opening it runs code"
+                inspection.risks.append(risk)
+        unread = [other.name for other in others if other.name not in _OF_A_RUN]
+        if is_model and unread:
+            inspection.risks.append(f"{plural(len(unread), 'file')} not of the model: {join_names(unread)}")
+    return inspection
 
 
 @contextmanager
@@ -59,14 +92,8 @@ def opened(files: ModelFiles) -> Generator[tuple[Format, ModelFiles]]:
             return
         if not files.is_archive:
             raise files.not_a_model()
-    with unpacked(files.path) as folder, _naming_the_archive(files.path, folder):
-        inside = ModelFiles(folder)
-        with _naming_failed_downloads(inside):
-            known = next((known for known in FORMATS if known.recognise(inside)), None)
-            if known is None:
-                reason = str(inside.not_a_model()).removeprefix(f"{folder}: ")
-                raise FormatError(files.path, f"is {files.given[files.path].value}, and {reason}")
-            yield known, inside
+    with unpacked(files.path) as folder, _naming_the_archive(files, folder), opened(ModelFiles(folder)) as inside:
+        yield inside
 
 
 @contextmanager
@@ -84,11 +111,12 @@ def _naming_failed_downloads(files: ModelFiles) -> Generator[None]:
 
 
 @contextmanager
-def _naming_the_archive(archive: Path, folder: Path) -> Generator[None]:
+def _naming_the_archive(files: ModelFiles, folder: Path) -> Generator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise FileNotFoundError(str(error).replace(str(folder), str(archive))) from error
+        raise FileNotFoundError(str(error).replace(str(folder), str(files.path))) from error
     except ValueError as error:  # also of a text file in it, whose lines are read elsewhere
-        where, _, reason = str(error).replace(str(folder), str(archive)).partition(": ")
+        said = str(error).replace(f"{folder}: ", f"{folder}: is {files.given[files.path].value}, and ", 1)
+        where, _, reason = said.replace(str(folder), str(files.path)).partition(": ")
         raise FormatError(where, reason) from error

@@ -66,22 +66,17 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     index, options_path = _find(files)
     options, bundle = read_options(options_path), TensorBundle(index, root=_ROOT)
     config, tensors = read_weights(bundle, options)
-    if with_softmax or (with_softmax is None and _SOFTMAX_BIAS in bundle.entries):
-        tensors.update(_softmax(bundle, config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS))
+    if with_softmax is not False and _SOFTMAX_BIAS in bundle.entries:
+        tensors.update(_softmax(bundle, config))
     vocabulary, spelling = read_words(index, config, _nearby(files))
     stored = StoredBiLM(config, tensors, vocabulary, options.pretraining, spelling)
     stored.check_softmax(index)
     return stored
 
 
-def _has_own_weight(bundle: TensorBundle) -> bool:
-    """Whether the softmax has a weight of its own; a model that reads words may use their table (`share_embedding`)."""
-    return _SOFTMAX_WEIGHT in bundle.entries or WORDS not in bundle.entries
-
-
-def _softmax(bundle: TensorBundle, config: BiLMConfig, *, weight: str) -> dict[str, Array]:
-    if _SOFTMAX_BIAS not in bundle.entries:
-        raise FormatError(bundle.path, "has no softmax (perplexity and fine-tuning need it)")
+def _softmax(bundle: TensorBundle, config: BiLMConfig) -> dict[str, Array]:
+    """Weight and bias; a model that reads words may use their table in place of a weight (`share_embedding`)."""
+    weight = WORDS if WORDS in bundle.entries and _SOFTMAX_WEIGHT not in bundle.entries else _SOFTMAX_WEIGHT
     rows = bundle.entries[_SOFTMAX_BIAS].shape[:1]
     tensors: dict[str, Array] = {}
     expected = {SOFTMAX_WEIGHT: (weight, (*rows, config.projection_dim)), SOFTMAX_BIAS: (_SOFTMAX_BIAS, rows)}

@@ -29,7 +29,6 @@ from elmokit.formats.format import Format, Inspection
 from elmokit.formats.model_files import ModelFiles
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
 from elmokit.formats.weights import StoredBiLM
-from elmokit.system.messages import FormatError
 
 
 class _Joined:
@@ -46,12 +45,8 @@ class _Joined:
         return (self._tokens if name == WORDS else self._lstms).read(name)
 
 
-def _recognise(files: ModelFiles) -> bool:
-    """Whether an options.json was given together with an HDF5 file of token vectors and nothing else."""
-    return _token_vectors(files) is not None
-
-
 def _token_vectors(files: ModelFiles) -> Path | None:
+    """The HDF5 file of token vectors, if one and nothing else was given together with an options.json."""
     kinds = files.given
     if files.weights is None or set(kinds.values()) != {FileKind.OPTIONS, FileKind.HDF5}:
         return None
@@ -75,8 +70,6 @@ def _opened(files: ModelFiles) -> Generator[tuple[_Joined, Options, ModelFiles]]
 
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
-    if with_softmax:
-        raise FormatError(files.path, "has no softmax (perplexity and fine-tuning need it)")
     with _opened(files) as (file, options, nearby):
         config, tensors = read_weights(file, options)
         vocabulary, spelling = read_words(file.path, config, nearby.in_folder)
@@ -95,7 +88,7 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
 TOKEN_VECTORS = Format(
     name="token_vectors",
     description="bilm-tf with cached token vectors (options.json, two HDF5 files, vocabulary)",
-    recognise=_recognise,
+    recognise=lambda files: _token_vectors(files) is not None,
     inspect=_inspect,
     read=_read,
 )

@@ -139,9 +139,8 @@ def sizes_of(path: Path, shapes: Shapes, names: Names) -> dict[str, Any]:
     if gates != 4 * hidden:
         raise FormatError(path, f"has {gates} rows; expected four gates of {hidden} cells", part=f"tensor {layer}")
     if dim >= hidden:
-        raise FormatError(
-            path, f"projects {hidden} cells to {dim}; elmokit reads projections to fewer", part=f"tensor {layer}"
-        )
+        reason = f"projects {hidden} cells to {dim}; elmokit reads projections to fewer"
+        raise FormatError(path, reason, part=f"tensor {layer}")
     return {
         "filters": tuple((width, number) for number, _, width in filters),
         "character_dim": shape(names.embedding, 2)[1] if filters else 1,

@@ -108,13 +108,11 @@ class StoredBiLM:
         """Raise FormatError, naming `path`, for dictionaries that do not belong to the config."""
         lookup, spelling = self.config.lookup, self.spelling
         if lookup is None or spelling is None:
-            if lookup is not None or spelling is not None:
+            if lookup is not spelling:
                 raise FormatError(path, "has dictionaries, or a config that needs them, but not both")
             return
-        for what, numbers, most in (
-            ("words", spelling.words, lookup.num_words),
-            ("characters", spelling.symbols, lookup.num_symbols),
-        ):
+        tables = {"words": (spelling.words, lookup.num_words), "characters": (spelling.symbols, lookup.num_symbols)}
+        for what, (numbers, most) in tables.items():
             if bool(numbers) != bool(most) or not all(0 <= number < most for number in numbers.values()):
                 raise FormatError(path, f"the dictionary has other numbers of {what} than 0 to {most - 1}")
         if spelling.padding_id != lookup.padding_id:
@@ -123,11 +121,9 @@ class StoredBiLM:
     def check_softmax(self, path: Path) -> None:
         """Raise FormatError, naming `path`, for a softmax that has another number of rows than the vocabulary."""
         if self.has_softmax and self.vocabulary is not None:
-            rows = len(self.tensors[SOFTMAX_BIAS])
-            if rows != len(self.vocabulary):
-                raise FormatError(
-                    path, f"the softmax has {rows} rows, but the vocabulary has {len(self.vocabulary)} tokens"
-                )
+            rows, tokens = len(self.tensors[SOFTMAX_BIAS]), len(self.vocabulary)
+            if rows != tokens:
+                raise FormatError(path, f"the softmax has {rows} rows, but the vocabulary has {tokens} tokens")
 
 
 def check_padding(path: Path, config: BiLMConfig, tensors: Mapping[str, Array]) -> None:

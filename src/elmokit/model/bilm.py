@@ -73,10 +73,8 @@ class BiLM(nn.Module):
     def check_ids(self, character_ids: Int[Tensor, "B T C"]) -> None:
         """Raise ValueError for another number of characters than the config's."""
         if character_ids.dim() != 3 or character_ids.shape[2] != self.config.row_width:
-            raise ValueError(
-                f"character ids have shape {tuple(character_ids.shape)}; "
-                f"expected (sentences, tokens, {self.config.row_width})"
-            )
+            expected = f"expected (sentences, tokens, {self.config.row_width})"
+            raise ValueError(f"character ids have shape {tuple(character_ids.shape)}; {expected}")
 
     def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
         """Context-independent representations (N,D) of N tokens: layer 0 of the biLM."""
@@ -97,18 +95,14 @@ class BiLM(nn.Module):
         steps = tokens[order].transpose(0, 1)
         mask = alive.to(tokens.device)
 
-        outputs, last = self.forward_lstm(
-            steps, None if state is None else _rows(state.forward, order), batch_sizes=batch_sizes
-        )
+        before = (None, None) if state is None else (_rows(state.forward, order), _rows(state.backward, order))
+        outputs, last = self.forward_lstm(steps, before[0], batch_sizes=batch_sizes)
         layers = [[steps, *outputs]]
         last_backward: list[LSTMState] = []
         if self.backward_lstm is not None:
             reverse = reversal(lengths, num_steps).to(tokens.device)
-            outputs, last_backward = self.backward_lstm(
-                gather_steps(steps, reverse),
-                None if state is None else _rows(state.backward, order),
-                batch_sizes=batch_sizes,
-            )
+            reversed_steps = gather_steps(steps, reverse)
+            outputs, last_backward = self.backward_lstm(reversed_steps, before[1], batch_sizes=batch_sizes)
             layers.append([steps, *(gather_steps(output, reverse) for output in outputs)])
         joined = torch.stack([torch.cat(pair, dim=2) for pair in zip(*layers, strict=True)])
         joined = joined.transpose(1, 2) * mask[:, :, None]

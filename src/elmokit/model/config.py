@@ -27,14 +27,9 @@ class LookupConfig:
     """Whether the vectors of word and characters are projected; otherwise there is one, of `projection_dim`."""
 
     def __post_init__(self) -> None:
-        for name in ("num_words", "word_dim", "num_symbols", "padding_symbol"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"lookup.{name} is {getattr(self, name)}; it must be 0 or more")
         if bool(self.num_words) != bool(self.word_dim) or not (self.num_words or self.num_symbols):
-            raise ValueError(
-                f"lookup has {self.num_words} words of width {self.word_dim} and {self.num_symbols} characters; "
-                "expected words with a width, or characters, or both"
-            )
+            sizes = f"{self.num_words} words of width {self.word_dim} and {self.num_symbols} characters"
+            raise ValueError(f"lookup has {sizes}; expected words with a width, or characters, or both")
         if self.num_symbols and self.padding_symbol >= self.num_symbols:
             raise ValueError(f"lookup.padding_symbol is {self.padding_symbol}, of {self.num_symbols} characters")
 
@@ -98,16 +93,13 @@ class BiLMConfig:
             raise ValueError(f"filters are {self.filters!s:.80}; expected at least one (width, number), all positive")
         widest = max((width for width, _ in self.filters), default=0)
         if self.max_characters_per_token < max(widest, 3):
-            raise ValueError(
-                f"max_characters_per_token is {self.max_characters_per_token}; it must be at least 3 "
-                f"(word boundaries and a byte) and at least the widest filter ({widest})"
-            )
+            least = f"at least 3 (word boundaries and a byte) and at least the widest filter ({widest})"
+            raise ValueError(f"max_characters_per_token is {self.max_characters_per_token}; it must be {least}")
         if self.num_characters not in (261, 262):
             raise ValueError(f"num_characters is {self.num_characters}; a byte-level biLM has 261 (training) or 262")
         if self.activation not in ACTIVATIONS:
-            raise ValueError(
-                f"activation is {first_token(str(self.activation))}; expected one of {', '.join(ACTIVATIONS)}"
-            )
+            known = ", ".join(ACTIVATIONS)
+            raise ValueError(f"activation is {first_token(str(self.activation))}; expected one of {known}")
         if self.projection_dim > self.lstm_dim:
             raise ValueError(f"projection_dim {self.projection_dim} is wider than lstm_dim {self.lstm_dim}")
         width = self.token_width

@@ -39,10 +39,8 @@ def require(module: str, *, extra: str, purpose: str, package: str | None = None
     except Exception as error:  # a package of another time fails with any, such as AttributeError
         if isinstance(error, ModuleNotFoundError) and error.name in (root, package):
             raise MissingPackageError(f"{needs}: {install}", name=root) from error
-        reason = f"{type(error).__name__}: {error}"
-        raise PackageError(
-            f"{needs}, which is installed but fails to import ({reason}); try {install} in a new environment", name=root
-        ) from error
+        reason = f"which is installed but fails to import ({type(error).__name__}: {error})"
+        raise PackageError(f"{needs}, {reason}; try {install} in a new environment", name=root) from error
 
 
 def default_cache() -> Path:

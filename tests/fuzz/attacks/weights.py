@@ -14,9 +14,8 @@ from attacks.targets import Target, target
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.bilm_tf import write_bilm_tf
 from elmokit.formats.format import WriteSettings
-from elmokit.formats.inspect import inspect
 from elmokit.formats.read import to_stored
-from elmokit.formats.recognise import FORMATS, read_stored
+from elmokit.formats.recognise import FORMATS, inspect, read_stored
 from elmokit.formats.weights import StoredBiLM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
