@@ -62,7 +62,4 @@ def _rates(measurements: Fields, task: str) -> dict[str, Rate]:
 
 def _rate(row: Fields) -> Rate:
     total = row.integer("total", least=1, most=1 << 31)
-    hits = row.number_or_none("hits", most=total)
-    if hits is None:
-        raise row.error("hits", "is missing")
-    return Rate(hits, total, "guessed" in row and row.boolean("guessed"))
+    return Rate(row.number("hits", most=total), total, "guessed" in row and row.boolean("guessed"))

@@ -135,9 +135,11 @@ def _surprisal(arguments: argparse.Namespace) -> None:
 
     names = ("words", "sentences", "pairs", "conditional")
     rows = next((name for name in names if getattr(arguments, name)), "tokens")
-    if rows != "tokens" and (arguments.rank or arguments.entropy or arguments.top or arguments.boundaries):
+    columns = arguments.rank or arguments.entropy or arguments.top or arguments.boundaries
+    if rows != "tokens" and columns:
         raise ValueError(f"--rank, --entropy, --top and --boundaries are for rows of tokens, not for --{rows}")
-    if arguments.format and (rows != "tokens" or _has_settings_of_tables(arguments)):
+    columns = columns or arguments.column or arguments.carry_state or arguments.direction == "backward"
+    if arguments.format and (rows != "tokens" or columns):
         raise ValueError(f"--format {arguments.format} goes with no other option for the rows and columns of a table")
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both" or arguments.column):
         raise ValueError(
@@ -190,11 +192,6 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
             if is_read_once(arguments.file):
                 file.flush()
             bar.update()
-
-
-def _has_settings_of_tables(arguments: argparse.Namespace) -> bool:
-    columns = arguments.rank or arguments.entropy or arguments.top or arguments.boundaries
-    return bool(columns or arguments.column or arguments.carry_state or arguments.direction == "backward")
 
 
 def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> None:

@@ -34,7 +34,7 @@ from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import RunRecord
 from elmokit.runs.folder import METRICS_NAME
-from elmokit.runs.optimizer_state import load_optimizer, optimizer_tensors, tensors_under
+from elmokit.runs.optimizer_state import load_optimizer, tensors_under
 from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
 from elmokit.system.messages import FormatError
 from elmokit.system.python import warn_caller
@@ -50,7 +50,7 @@ _NAME = re.compile(r"step-\d{8,}")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All of a checkpoint, read or to be written."""
+    """All of a checkpoint, read or to be written; its tensors may be the run's own, not copies."""
 
     path: Path
     """Its folder, `RUN/checkpoints/step-XXXXXXXX`."""
@@ -69,20 +69,6 @@ class Checkpoint:
         return None
 
 
-def checkpoint_of(
-    run_dir: Path,
-    *,
-    bilm: BiLM,
-    softmax: Softmax,
-    optimizer: torch.optim.Optimizer | CombinedOptimizer,
-    state: BiLMState | None,
-    progress: PretrainingProgress,
-) -> Checkpoint:
-    """The checkpoint of a run as it is now; its tensors are the run's own, not copies."""
-    path = run_dir / "checkpoints" / f"step-{progress.step:08d}"
-    return Checkpoint(path, all_weights(bilm, softmax), optimizer_tensors(optimizer) | _state_tensors(state), progress)
-
-
 def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
     """Write a checkpoint, and remove those that the config does not keep."""
     final, parent, step = checkpoint.path, checkpoint.path.parent, checkpoint.progress.step
@@ -92,7 +78,7 @@ def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
     writing = parent / f".writing-{final.name}"
     writing.mkdir()
     try:
-        write_weights(writing / WEIGHTS_NAME, checkpoint.weights, step=step)
+        write_tensors(writing / WEIGHTS_NAME, checkpoint.weights, metadata={"step": str(step)})
         write_tensors(writing / TENSORS_FILE, checkpoint.tensors)
         record = checkpoint.progress.to_json()
         write_text(writing / PROGRESS_FILE, json.dumps(record | {CHECKSUM: _checksum(record)}))
@@ -226,17 +212,13 @@ def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress
     return PretrainingProgress.from_json(Fields(path, record))
 
 
-def write_weights(path: Path, weights: dict[str, Tensor], *, step: int) -> None:
-    """Write only the weights, as a native model's `model.safetensors`."""
-    write_tensors(path, weights, metadata={"step": str(step)})
-
-
 def all_weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
     """The weights of both by name, those of the softmax under `softmax.`."""
     return dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
 
 
-def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
+def state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
+    """The carried LSTM states by name; none before the first step."""
     sides = () if state is None else (("forward", state.forward), ("backward", state.backward))
     return {
         f"state.{direction}.{index}.{name}": tensor

@@ -75,7 +75,6 @@ class RunLog:
         )
 
     def log_perplexity(self, progress: PretrainingProgress, measured: Perplexity) -> None:
-        """Log an evaluation."""
         backward = None if measured.backward is None else measured.backward.perplexity
         held_out = {"forward": measured.forward.perplexity, "backward": backward, "mean": measured.mean}
         self._write(progress, {"heldout": held_out})
