@@ -19,6 +19,7 @@ from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
 from toy_run import toy_config, write_text
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 GENERAL = "the boat lay by the bank of the river\nshe put the money in the bank\n"
 DOMAIN = "the court hears the case of the boat\nthe judge put the case in the court\n"
 
@@ -62,7 +63,6 @@ def killed(*arguments: object) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[Path, Path], tune: Tune) -> None:
     before = perplexity(str(model), [shards[1]]).mean
     run = tune("dropout_rate=0", "learning_rate=0.01", held_out=[shards[1]])
@@ -78,7 +78,6 @@ def evaluated(run: Path) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("held_out", [0, 1])
-@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_stops_when_patience_ends_and_keeps_the_best_also_that_of_the_start(
     model: Path, shards: tuple[Path, Path], tune: Tune, capsys: pytest.CaptureFixture[str], held_out: int
 ) -> None:

@@ -161,11 +161,7 @@ def _plane(word: str, occurrences: list[Occurrence], targets: Floats) -> Plane:
 
 
 def _close_up(
-    word: str,
-    occurrences: list[Occurrence],
-    targets: Floats,
-    nearest: Callable[[int], Nearest],
-    static: StaticWords,
+    word: str, occurrences: list[Occurrence], targets: Floats, nearest: Callable[[int], Nearest], static: StaticWords
 ) -> CloseUp:
     senses = senses_of(word, occurrences)
     members = members_of(word, occurrences)

@@ -89,7 +89,6 @@ def _prepare(arguments: argparse.Namespace) -> None:
 
 
 def _corpus_text(manifest: CorpusManifest) -> str:
-    """What was read, dropped and kept."""
     num_documents = sum(source.documents for source in manifest.sources)
     joined = f"{manifest.joined_words:>12,} of {manifest.broken_words:,} words broken at line ends"
     lines = [
@@ -128,7 +127,6 @@ def _vocabulary(arguments: argparse.Namespace) -> None:
 
 
 def _vocabulary_text(summary: VocabularySummary) -> str:
-    """How many types there are, and how much of the text they cover."""
     from elmokit.corpus.vocabulary_counts import SPECIALS
 
     share_cut = summary.num_cut_tokens / summary.num_tokens

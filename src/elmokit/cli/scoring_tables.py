@@ -65,7 +65,6 @@ def _of_files(table: PerplexityTable) -> str:
 
 
 def _counts(measured: Perplexity) -> str:
-    """One line about what was counted, and how."""
     sentences = "" if measured.num_sentences is None else f"{measured.num_sentences:,} sentences, "
     return (
         f"{sentences}{measured.num_predictions:,} predictions per direction, {measured.num_unknown:,} of UNK "

@@ -274,8 +274,4 @@ def _add_trained(parser: Parser) -> None:
     add_device(parser)
 
 
-VERBS = (
-    ("train", _add_train, _train),
-    ("evaluate", _add_evaluate, _evaluate),
-    ("predict", _add_predict, _predict),
-)
+VERBS = (("train", _add_train, _train), ("evaluate", _add_evaluate, _evaluate), ("predict", _add_predict, _predict))

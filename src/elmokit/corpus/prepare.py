@@ -129,11 +129,7 @@ class Preparation:
 
 
 def prepare(
-    raw: Iterable[str | Path],
-    folder: str | Path,
-    how: Preparation | None = None,
-    *,
-    memory_bytes: int = MEMORY_BYTES,
+    raw: Iterable[str | Path], folder: str | Path, how: Preparation | None = None, *, memory_bytes: int = MEMORY_BYTES
 ) -> CorpusManifest:
     """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz`, `MANIFEST.md` and `manifest.json`.
 

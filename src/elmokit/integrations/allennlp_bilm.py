@@ -142,33 +142,25 @@ def _with_boundaries(tokens: Tensor, begin: Tensor, end: Tensor, mask: Bool[Tens
 
 def _first_rows(state: BiLMState, num_rows: int) -> BiLMState:
     """The state of the first rows; a row that was never there is zero."""
-
-    def rows(kept: Tensor) -> Tensor:
-        return functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept))))
-
-    return _each(state, lambda layer: LSTMState(rows(layer.cell), rows(layer.output)))
+    return _each(lambda kept: functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept)))), state)
 
 
 def _with_first_rows(state: BiLMState | None, new: BiLMState) -> BiLMState:
     """The state with its first rows replaced; rows that the last batch did not have stay as they were."""
-    new = _each(new, LSTMState.detach)
-    if state is None:
-        return new
+    new = _each(Tensor.detach, new)
+    return new if state is None else _each(lambda later, old: torch.cat([later, old[len(later) :]]), new, state)
 
-    def join(olds: Sequence[LSTMState], news: Sequence[LSTMState]) -> tuple[LSTMState, ...]:
+
+def _each(change: Callable[..., Tensor], *states: BiLMState) -> BiLMState:
+    """The state of what `change` makes of the tensors in the same place of each state."""
+
+    def layers(*sides: tuple[LSTMState, ...]) -> tuple[LSTMState, ...]:
         return tuple(
-            LSTMState(
-                torch.cat([later.cell, earlier.cell[len(later.cell) :]]),
-                torch.cat([later.output, earlier.output[len(later.output) :]]),
-            )
-            for earlier, later in zip(olds, news, strict=True)
+            LSTMState(change(*(one.cell for one in place)), change(*(one.output for one in place)))
+            for place in zip(*sides, strict=True)
         )
 
-    return BiLMState(join(state.forward, new.forward), join(state.backward, new.backward))
-
-
-def _each(state: BiLMState, change: Callable[[LSTMState], LSTMState]) -> BiLMState:
-    return BiLMState(tuple(map(change, state.forward)), tuple(map(change, state.backward)))
+    return BiLMState(layers(*(one.forward for one in states)), layers(*(one.backward for one in states)))
 
 
 def _on_save(module: AllenNLPBiLM, state_dict: dict[str, Tensor], prefix: str, _: object) -> None:

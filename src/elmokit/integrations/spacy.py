@@ -180,7 +180,6 @@ class ElmoPipe:
 
 
 def _notice_misspelling(model: str | Path) -> None:
-    """Warn of a name that is nearly that of a bundled model."""
     name = str(model)
     hint = did_you_mean(name.lower(), bundled_models()) if Path(name).name == name else ""
     if hint and not is_model_name(name) and not lexists(name):

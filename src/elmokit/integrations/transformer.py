@@ -105,7 +105,6 @@ class TransformerEncoder:
             yield _Part(number, start, list(sentence[start:]), num_pieces)
 
     def _word_sizes(self, sentence: Sequence[str]) -> list[int]:
-        """The number of pieces of each word."""
         sizes = [0] * len(sentence)
         if sentence:
             options = {"is_split_into_words": True, "add_special_tokens": False, "verbose": False}

@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from elmokit.files.atomic import write_text
+from elmokit.files.atomic import temporary_folder, write_text
 from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.files.lines import MAX_LINE_BYTES
 from elmokit.formats.native import WEIGHTS_NAME
@@ -73,11 +73,9 @@ def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
     """Write a checkpoint, and remove those that the config does not keep."""
     final, parent, step = checkpoint.path, checkpoint.path.parent, checkpoint.progress.step
     parent.mkdir(parents=True, exist_ok=True)
-    for leftover in parent.glob(".writing-*"):
-        shutil.rmtree(leftover)
-    writing = parent / f".writing-{final.name}"
-    writing.mkdir()
-    try:
+    with temporary_folder(final) as folder:
+        writing = folder / final.name
+        writing.mkdir()
         write_tensors(writing / WEIGHTS_NAME, checkpoint.weights, metadata={"step": str(step)})
         write_tensors(writing / TENSORS_FILE, checkpoint.tensors)
         record = checkpoint.progress.to_json()
@@ -86,11 +84,6 @@ def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
         if final.exists():
             shutil.rmtree(final)
         os.replace(writing, final)
-    except BaseException as error:
-        shutil.rmtree(writing, ignore_errors=True)
-        if isinstance(error, OSError) and error.filename is not None:
-            error.filename = str(final)  # not the temporary name
-        raise
     _sync(parent)
     publish(final / WEIGHTS_NAME, parent.parent / WEIGHTS_NAME)
     known = checkpoints(parent.parent)
@@ -243,19 +236,14 @@ def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
 
 def publish(source: Path, target: Path) -> None:
     """Make `target` a hard link to `source`, or a copy if the file system has no hard links."""
-    temporary = target.with_name(f".{target.name}.new")
-    temporary.unlink(missing_ok=True)
-    try:
+    with temporary_folder(target) as folder:
+        temporary = folder / target.name
         try:
             os.link(source, temporary)
         except OSError:
             shutil.copyfile(source, temporary)
             _sync(temporary)
         os.replace(temporary, target)
-    except OSError as error:
-        error.filename = str(target)  # not the temporary name
-        raise
-    temporary.unlink(missing_ok=True)  # `replace` leaves it if both names were links to the same file already
 
 
 def _sync(path: Path) -> None:

@@ -312,7 +312,6 @@ class Run:
         sys.exit(128 + signal.SIGTERM)
 
     def _advance(self, source: Iterator[Batch]) -> None:
-        """Make one step on the next batches, and update the progress."""
         began = time.monotonic()
         losses = self._one_step([next(source) for _ in range(self.config.accumulate)])
         self.progress = self.progress.after(

@@ -81,7 +81,6 @@ def extent(study: SenseStudy) -> str:
 
 
 def _describe_rates(study: SenseStudy) -> Iterator[str]:
-    """The table of the rates over the whole list, with 95 % intervals."""
     occurrences = study.occurrences
     yield f"Measured over the whole list: {extent(study)}, {len(occurrences)} sentences"
     yield ""
