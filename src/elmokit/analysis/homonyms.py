@@ -27,9 +27,7 @@ class Recorded:
     """The rates of a model on homonym_ko, measured when it was bundled."""
 
     path: Path
-    """The file that they were read from."""
     command: str
-    """The command that measured them."""
     rates: dict[str, Rate]
     same_form: dict[str, Rate]
     """Rates among occurrences with the same particle; empty if they were not measured."""

@@ -65,7 +65,6 @@ class SenseRates:
     """How well one kind of vector does on a list: two numbers from 0 to 1 for each occurrence."""
 
     name: str
-    """Name of the kind of vector."""
     nearest: Floats
     """1 where the nearest other occurrence of the same word has the same sense, else 0; a fraction for ties."""
     triples: Floats

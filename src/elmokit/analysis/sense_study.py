@@ -96,7 +96,6 @@ class SenseStudy:
     planes: list[Plane]
     close_ups: list[CloseUp]
     language: Language = "en"
-    """Language of the occurrences."""
     recorded: Recorded | None = None
     """Rates on homonym_ko, measured when the model was bundled; None if there are none."""
 

@@ -20,7 +20,6 @@ class LossWindow:
     num_timed_steps: int = 0
     """Number of the last steps that were timed; the others came from a checkpoint, which has no times."""
     seconds: float = 0.0
-    """Seconds of the timed steps."""
 
     @property
     def losses(self) -> list[float]:
