@@ -62,7 +62,7 @@ class AllenNLPBiLM(nn.Module):
             trains = any(parameter.requires_grad for parameter in bilm.parameters())
             self._word_embedding = nn.Embedding.from_pretrained(vectors, freeze=not trains, padding_idx=0)
         if bilm.config.bidirectional and bilm.config.num_filters != bilm.config.projection_dim != bilm.config.lstm_dim:
-            self.register_state_dict_post_hook(_on_save)  # AllenNLP has names for what these models have
+            self.register_state_dict_post_hook(_on_save)  # AllenNLP has no names for other models
             self.register_load_state_dict_pre_hook(_on_load)
 
     @property
