@@ -17,13 +17,8 @@ VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
 
 
 def packer(path: Path, *, backward: bool, batch_size: int = 1, bptt_steps: int = 3) -> Packer:
-    return Packer(
-        SentenceStream([path], shuffle=False, num_epochs=1),
-        VOCABULARY,
-        rows=[[]] * batch_size,
-        bptt_steps=bptt_steps,
-        backward=backward,
-    )
+    sentences = SentenceStream([path], shuffle=False, num_epochs=1)
+    return Packer(sentences, VOCABULARY, rows=[[]] * batch_size, bptt_steps=bptt_steps, backward=backward)
 
 
 def spelled(batch: Batch, direction: int = 0) -> list[tuple[list[str], list[str]]]:

@@ -190,13 +190,8 @@ def _for_each(
     num_known: int | None,
 ) -> Floats:
     """For each judged occurrence, `share` of its cosines with others of the same sense and with those of another."""
-    nearness = cosines(vectors)
-    return np.array(
-        [
-            share(nearness[index, same], nearness[index, other])
-            for index, same, other in _comparisons(occurrences, num_known)
-        ]
-    )
+    nearness, comparisons = cosines(vectors), _comparisons(occurrences, num_known)
+    return np.array([share(nearness[index, same], nearness[index, other]) for index, same, other in comparisons])
 
 
 def _comparisons(occurrences: Sequence[Occurrence], num_known: int | None = None) -> Iterator[tuple[int, Mask, Mask]]:

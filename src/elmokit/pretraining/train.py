@@ -314,12 +314,9 @@ class Run:
     def _advance(self, source: Iterator[Batch]) -> None:
         began = time.monotonic()
         losses = self._one_step([next(source) for _ in range(self.config.accumulate)])
-        self.progress = self.progress.after(
-            losses,
-            num_tokens=self.config.tokens_per_step,
-            seconds=time.monotonic() - began,
-            packers=[packer.state for packer in self.packers],
-        )
+        seconds, num_tokens = time.monotonic() - began, self.config.tokens_per_step
+        packers = [packer.state for packer in self.packers]
+        self.progress = self.progress.after(losses, num_tokens=num_tokens, seconds=seconds, packers=packers)
 
     def _one_step(self, group: list[Batch]) -> tuple[float, ...]:
         """Make one optimiser step on a group of batches; each direction's mean loss over them and all processes."""

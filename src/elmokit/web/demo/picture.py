@@ -123,18 +123,10 @@ def _bars(measured: Sequence[SenseRates]) -> list[Bar]:
     bars: list[Bar] = []
     for number, kind in enumerate(measured):
         rate = kind.nearest_rate()
-        low, high = rate.interval
-        bars.append(
-            Bar(
-                name=kind.name,
-                rate=str(rate),
-                percent=f"{100 * rate.share:.1f} %",
-                y=_BARS_TOP + number * _BAR_STEP,
-                width=_position(rate.share) - _BARS_LEFT,
-                whisker=None if rate.guessed else (_position(low), _position(high)),
-                is_own=number >= 2,
-            )
-        )
+        low, high = map(_position, rate.interval)
+        percent, whisker = f"{100 * rate.share:.1f} %", None if rate.guessed else (low, high)
+        y, width = _BARS_TOP + number * _BAR_STEP, _position(rate.share) - _BARS_LEFT
+        bars.append(Bar(kind.name, str(rate), percent, y=y, width=width, whisker=whisker, is_own=number >= 2))
     return bars
 
 

@@ -244,14 +244,7 @@ def _words(occurrences: list[Occurrence], hits: list[NDArray[np.float64]]) -> li
         senses = senses_of(word, occurrences)
         examples = [next(occurrences[number] for number in members if occurrences[number].sense == s) for s in senses]
         rates = [float(of_layer[members].mean()) for of_layer in hits]
-        words.append(
-            {
-                "word": word,
-                "senses": senses,
-                "examples": [" ".join(example.tokens) for example in examples],
-                "index": examples[0].index,
-                "chance": rates[0],
-                "rates": rates[1:],
-            }
-        )
+        texts = [" ".join(example.tokens) for example in examples]
+        shown = {"word": word, "senses": senses, "examples": texts, "index": examples[0].index}
+        words.append({**shown, "chance": rates[0], "rates": rates[1:]})
     return words
