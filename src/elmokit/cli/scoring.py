@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_model, add_text, open_output
+from elmokit.cli.verb import Parser, add_model, add_text, given, open_output
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
@@ -65,10 +65,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
             num_words=arguments.top,
             min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
             raw_text=arguments.tokenize,
-            column=arguments.column,
-            carry_state=arguments.carry_state,
-            weights=arguments.weights,
-            device=arguments.device,
+            **given(arguments, "column", "carry_state", "weights", "device"),
         )
         if file:
             file.write(table.to_json())

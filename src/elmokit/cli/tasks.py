@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_device, open_output
+from elmokit.cli.verb import Parser, add_device, given, open_output
 
 if TYPE_CHECKING:
     from elmokit.tasks.config import Splits, TaskConfig
@@ -95,10 +95,9 @@ def _resume(arguments: argparse.Namespace) -> Path:
         arguments.set,
         data=splits,
         elmo_model=arguments.model,
-        from_start=arguments.from_start,
         test=arguments.test is not None,
         cache=_cache(arguments),
-        device=arguments.device,
+        **given(arguments, "from_start", "device"),
     )
 
 
@@ -239,7 +238,7 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _check_train(arguments: argparse.Namespace) -> None:
-    given = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
+    needed = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
     if arguments.resume:
         own = {"TASK": arguments.task, "--run DIR": arguments.run_dir, "--recipe NAME": arguments.recipe}
         own |= {"--elmo POSITION": arguments.elmo, "--word-vectors FILE": arguments.word_vectors}
@@ -249,7 +248,7 @@ def _check_train(arguments: argparse.Namespace) -> None:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
     elif arguments.from_start:
         raise ValueError("--from-start needs --resume DIR; a new run starts from its first epoch anyway")
-    elif missing := [name for name, value in given.items() if value is None]:
+    elif missing := [name for name, value in needed.items() if value is None]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     if arguments.cache and arguments.no_cache:
         raise ValueError("--cache DIR and --no-cache cannot be combined")

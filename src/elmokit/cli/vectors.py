@@ -117,9 +117,7 @@ def _embed_types(arguments: argparse.Namespace) -> str:
         arguments.input,
         arguments.output,
         raw_text=arguments.tokenize,
-        split_sentences=arguments.split_sentences,
-        column=arguments.column,
-        **given(arguments, "layers", "batch_size", "min_count"),
+        **given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count"),
     )
     return f"{plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}"
 
@@ -130,14 +128,8 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
 
     from elmokit.vectors.jobs.proteins import embed_fasta
 
-    return embed_fasta(
-        elmo,
-        arguments.input,
-        arguments.output,
-        layers=arguments.layers,
-        per_protein=arguments.per_protein,
-        resume=arguments.resume,
-    )
+    how = given(arguments, "layers", "per_protein", "resume")
+    return embed_fasta(elmo, arguments.input, arguments.output, **how)
 
 
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
@@ -163,12 +155,8 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
         elmo,
         arguments.input,
         arguments.output,
-        layers=arguments.layers,
         raw_text=arguments.tokenize,
-        split_sentences=arguments.split_sentences,
-        column=arguments.column,
-        resume=arguments.resume,
-        **given(arguments, "batch_size"),
+        **given(arguments, "split_sentences", "column", "layers", "batch_size", "resume"),
     )
 
 

@@ -35,17 +35,11 @@ MODEL_FOLDER = "model"
 """What `nlp.to_disk` writes into the component's folder."""
 
 
+_DEFAULTS = {"model": DEFAULT_MODEL, "layers": "top", "tokens": "spacy", "precision": "float32"}
+
+
 @_language.Language.factory(
-    "elmo",
-    assigns=["doc.tensor"],
-    default_config={
-        "model": DEFAULT_MODEL,
-        "layers": "top",
-        "tokens": "spacy",
-        "precision": "float32",
-        "device": None,
-        "batch_size": 128,
-    },
+    "elmo", assigns=["doc.tensor"], default_config={**_DEFAULTS, "device": None, "batch_size": 128}
 )
 def make_elmo(
     nlp: Any,
