@@ -45,12 +45,8 @@ def read_recorded(model: Path) -> Recorded | None:
     measurements = Fields(path, read_json_object(path))
     if _TASK not in measurements:
         return None
-    return Recorded(
-        path,
-        measurements.text("command"),
-        rates=_rates(measurements, _TASK),
-        same_form=_rates(measurements, _SAME_FORM) if _SAME_FORM in measurements else {},
-    )
+    command, rates = measurements.text("command"), _rates(measurements, _TASK)
+    return Recorded(path, command, rates, _rates(measurements, _SAME_FORM) if _SAME_FORM in measurements else {})
 
 
 def _rates(measurements: Fields, task: str) -> dict[str, Rate]:

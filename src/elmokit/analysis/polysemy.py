@@ -110,15 +110,11 @@ def measure_senses(
         **{f"lstm{number}": layers[number] for number in range(1, len(layers))},
         "average": layers.mean(axis=0),
     }
-    measured = [
-        SenseRates(
-            name,
-            nearest_hits(vectors, occurrences, num_known=num_known),
-            triple_hits(vectors, occurrences, num_known=num_known),
-        )
-        for name, vectors in kinds.items()
-    ]
-    return [chance(occurrences, num_known=num_known), *measured]
+    measured = [chance(occurrences, num_known=num_known)]
+    for name, vectors in kinds.items():
+        nearest = nearest_hits(vectors, occurrences, num_known=num_known)
+        measured.append(SenseRates(name, nearest, triple_hits(vectors, occurrences, num_known=num_known)))
+    return measured
 
 
 def occurrence_vectors(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:

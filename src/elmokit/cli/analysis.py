@@ -66,18 +66,9 @@ def _change(arguments: argparse.Namespace) -> None:
     from elmokit.elmo.elmo import Elmo
     from elmokit.text.corpora.tables import as_tsv
 
-    names = (
-        "ignore_case",
-        "column",
-        "layers",
-        "max_uses",
-        "min_uses",
-        "max_words",
-        "num_contexts",
-        "resamples",
-        "seed",
-    )
-    settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **given(arguments, *names))
+    names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
+    how = given(arguments, "ignore_case", "column", *names)
+    settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **how)
     with open_output(arguments.output, None) as table, open_output(arguments.json, None) as everything:
         elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
         result = semantic_change(elmo, arguments.first, arguments.second, words, settings)

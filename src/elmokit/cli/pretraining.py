@@ -115,12 +115,9 @@ def _finetune(arguments: argparse.Namespace) -> None:
     from elmokit.system.python import keep_freed_memory
 
     keep_freed_memory()
+    how = given(arguments, "run_dir", "weights", "held_out", "device")
     run_dir = finetune(
-        arguments.model,
-        arguments.shards,
-        settings=arguments.set,
-        vocabulary_path=arguments.vocabulary,
-        **given(arguments, "run_dir", "weights", "held_out", "device"),
+        arguments.model, arguments.shards, settings=arguments.set, vocabulary_path=arguments.vocabulary, **how
     )
     print(run_dir)
 

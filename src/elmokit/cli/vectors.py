@@ -112,13 +112,8 @@ def _embed_types(arguments: argparse.Namespace) -> str:
 
     from elmokit.vectors.jobs.types import embed_types
 
-    done = embed_types(
-        elmo,
-        arguments.input,
-        arguments.output,
-        raw_text=arguments.tokenize,
-        **given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count"),
-    )
+    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count")
+    done = embed_types(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     return f"{plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}"
 
 
@@ -151,13 +146,8 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
 
     from elmokit.vectors.jobs.embed_file import embed_file
 
-    return embed_file(
-        elmo,
-        arguments.input,
-        arguments.output,
-        raw_text=arguments.tokenize,
-        **given(arguments, "split_sentences", "column", "layers", "batch_size", "resume"),
-    )
+    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "resume")
+    return embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
 
 
 def _refuse(arguments: argparse.Namespace, *options: str, beside: str) -> None:

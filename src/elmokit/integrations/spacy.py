@@ -33,8 +33,6 @@ _srsly: Any = require("srsly", extra="spacy", purpose="elmokit.integrations.spac
 Tokens = Literal["spacy", "elmokit"]
 MODEL_FOLDER = "model"
 """What `nlp.to_disk` writes into the component's folder."""
-
-
 _DEFAULTS = {"model": DEFAULT_MODEL, "layers": "top", "tokens": "spacy", "precision": "float32"}
 
 

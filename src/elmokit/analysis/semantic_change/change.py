@@ -224,15 +224,12 @@ def _change(
     most_resamples: int,
 ) -> WordChange:
     randomness = np.random.default_rng([settings.seed, *word.encode(errors="surrogateescape")])
-    return WordChange(
-        word,
-        layer,
-        measure_distances(
-            first, second, resamples=settings.resamples, most_resamples=most_resamples, randomness=randomness
-        ),
-        _uses(word, sides[0], moved_by(first, second), settings.num_contexts),
-        _uses(word, sides[1], moved_by(second, first), settings.num_contexts),
+    distances = measure_distances(
+        first, second, resamples=settings.resamples, most_resamples=most_resamples, randomness=randomness
     )
+    in_first = _uses(word, sides[0], moved_by(first, second), settings.num_contexts)
+    in_second = _uses(word, sides[1], moved_by(second, first), settings.num_contexts)
+    return WordChange(word, layer, distances, in_first, in_second)
 
 
 def moved_by(own: Float[np.ndarray, "N E"], other: Float[np.ndarray, "M E"]) -> Float64[np.ndarray, " N"]:
