@@ -90,15 +90,8 @@ def _resume(arguments: argparse.Namespace) -> Path:
 
     from elmokit.tasks.train import resume_task
 
-    return resume_task(
-        arguments.resume,
-        arguments.set,
-        data=splits,
-        elmo_model=arguments.model,
-        test=arguments.test is not None,
-        cache=_cache(arguments),
-        **given(arguments, "from_start", "device"),
-    )
+    how = given(arguments, "from_start", "device") | {"test": arguments.test is not None, "cache": _cache(arguments)}
+    return resume_task(arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, **how)
 
 
 def _train_anew(arguments: argparse.Namespace) -> Path:
@@ -109,16 +102,8 @@ def _train_anew(arguments: argparse.Namespace) -> Path:
 
     from elmokit.tasks.train import train
 
-    return train(
-        arguments.task,
-        splits,
-        run_dir=arguments.run_dir,
-        config=config,
-        settings=settings if config is None else [],
-        test=arguments.test is not None,
-        cache=_cache(arguments),
-        device=arguments.device,
-    )
+    how = given(arguments, "run_dir", "device") | {"test": arguments.test is not None, "cache": _cache(arguments)}
+    return train(arguments.task, splits, config=config, settings=settings if config is None else [], **how)
 
 
 def _cache(arguments: argparse.Namespace) -> Path | None:
