@@ -7,10 +7,7 @@ import io
 import os
 import sys
 
-REFUSED = 2
-"""Exit code for wrong arguments or files, or a device that is missing or too small; 1: `doctor`, `inspect` found it."""
-INTERRUPTED = 130  # 128 + SIGINT, as the shell reports it
-BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell reports a reader that went away
+from elmokit.cli.exit_codes import INTERRUPTED, REFUSED
 
 
 def command() -> int:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from elmokit.cli import analysis, corpus, models, pretraining, report, scoring, tasks, vectors, web
-from elmokit.cli.command import BROKEN_PIPE, INTERRUPTED, REFUSED
+from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import MAX_SHOWN, Parser, Verb, continues_by
 from elmokit.system.messages import printable
 from elmokit.version import __version__
