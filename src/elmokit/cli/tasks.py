@@ -90,8 +90,10 @@ def _resume(arguments: argparse.Namespace) -> Path:
 
     from elmokit.tasks.train import resume_task
 
-    how = given(arguments, "from_start", "device") | {"test": arguments.test is not None, "cache": _cache(arguments)}
-    return resume_task(arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, **how)
+    test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "from_start", "device")
+    return resume_task(
+        arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, test=test, cache=cache, **how
+    )
 
 
 def _train_anew(arguments: argparse.Namespace) -> Path:
@@ -102,8 +104,9 @@ def _train_anew(arguments: argparse.Namespace) -> Path:
 
     from elmokit.tasks.train import train
 
-    how = given(arguments, "run_dir", "device") | {"test": arguments.test is not None, "cache": _cache(arguments)}
-    return train(arguments.task, splits, config=config, settings=settings if config is None else [], **how)
+    settings = settings if config is None else []
+    test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "run_dir", "device")
+    return train(arguments.task, splits, config=config, settings=settings, test=test, cache=cache, **how)
 
 
 def _cache(arguments: argparse.Namespace) -> Path | None:

@@ -142,13 +142,21 @@ def _with_boundaries(tokens: Tensor, begin: Tensor, end: Tensor, mask: Bool[Tens
 
 def _first_rows(state: BiLMState, num_rows: int) -> BiLMState:
     """The state of the first rows; a row that was never there is zero."""
-    return _each(lambda kept: functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept)))), state)
+
+    def rows(kept: Tensor) -> Tensor:
+        return functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept))))
+
+    return _each(rows, state)
 
 
 def _with_first_rows(state: BiLMState | None, new: BiLMState) -> BiLMState:
     """The state with its first rows replaced; rows that the last batch did not have stay as they were."""
+
+    def join(later: Tensor, old: Tensor) -> Tensor:
+        return torch.cat([later, old[len(later) :]])
+
     new = _each(Tensor.detach, new)
-    return new if state is None else _each(lambda later, old: torch.cat([later, old[len(later) :]]), new, state)
+    return new if state is None else _each(join, new, state)
 
 
 def _each(change: Callable[..., Tensor], *states: BiLMState) -> BiLMState:
