@@ -13,13 +13,9 @@ CONTEXT = MovedContext(Path("old.txt"), 3, 10, tuple(f"t{number}" for number in 
 def result_of(*words: str, q: float = 0.004) -> SemanticChange:
     uses = UsesInCorpus(1200, {"plane": 1200, "planes": 0, "plane,": 0}, 200, (CONTEXT,))
     distances = Distances(*(replace(DISTANCE, q=q) for _ in range(3)))
-    return SemanticChange(
-        tuple(
-            WordChange(word, "top", distances, uses, UsesInCorpus(7, {"plane": 4, "planes": 3, "plane,": 0}, 7, ()))
-            for word in words
-        ),
-        {"zebra": (0, 3)},
-    )
+    others = UsesInCorpus(7, {"plane": 4, "planes": 3, "plane,": 0}, 7, ())
+    changes = tuple(WordChange(word, "top", distances, uses, others) for word in words)
+    return SemanticChange(changes, {"zebra": (0, 3)})
 
 
 def test_the_text_shows_the_first_words_contexts_and_what_was_left_out():

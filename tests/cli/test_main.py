@@ -240,12 +240,8 @@ def test_an_interrupted_job_says_how_to_go_on(
 
 def test_a_reader_that_goes_away_is_no_error(model: Path):
     command = f"{sys.executable} -m elmokit inspect {model}; echo $? >&2"
-    shell = subprocess.run(
-        ["bash", "-c", f"({command}) | true"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-    )
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    shell = subprocess.run(["bash", "-c", f"({command}) | true"], capture_output=True, text=True, env=environment)
     assert shell.stderr in ("141\n", "0\n")  # whether true has gone when we write is a matter of luck
 
 

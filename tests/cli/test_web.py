@@ -6,16 +6,6 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.elmo.elmo import Elmo
-from toy_bilm import random_bilm
-
-
-def test_the_demo_of_a_model_is_written_where_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    Elmo(random_bilm()).save(tmp_path / "model")
-    page = tmp_path / "page.html"
-    assert main(["demo", "--model", str(tmp_path / "model"), "--html", str(page)]) == 0
-    assert f"The same with pictures: {page}" in capsys.readouterr().out
-    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])

@@ -17,13 +17,8 @@ VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
 
 
 def packer(path: Path, *, backward: bool, batch_size: int = 1, bptt_steps: int = 3) -> Packer:
-    return Packer(
-        SentenceStream([path], shuffle=False, num_epochs=1),
-        VOCABULARY,
-        rows=[[]] * batch_size,
-        bptt_steps=bptt_steps,
-        backward=backward,
-    )
+    sentences = SentenceStream([path], shuffle=False, num_epochs=1)
+    return Packer(sentences, VOCABULARY, rows=[[]] * batch_size, bptt_steps=bptt_steps, backward=backward)
 
 
 def spelled(batch: Batch, direction: int = 0) -> list[tuple[list[str], list[str]]]:
@@ -88,18 +83,3 @@ def test_every_prediction_is_made_once_in_its_order(
     expected = sum(length + 1 for length in lengths)
     assert sum(map(len, rows)) <= expected
     assert sum(map(len, rows)) % (batch_size * bptt_steps) == 0
-
-
-def test_a_packer_goes_on_from_its_rows_and_position(text: Path) -> None:
-    one = packer(text, backward=False)
-    source = packed_batches([one], spelling=ByteSpelling(50))
-    next(source)
-    other = Packer(
-        SentenceStream([text], shuffle=False, num_epochs=1, position=one.sentences.position),
-        VOCABULARY,
-        rows=one.rows,
-        bptt_steps=3,
-        backward=False,
-    )
-    expected = [spelled(batch) for batch in source]
-    assert [spelled(batch) for batch in packed_batches([other], spelling=ByteSpelling(50))] == expected != []

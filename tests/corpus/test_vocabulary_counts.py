@@ -34,16 +34,8 @@ def shard(tmp_path: Path) -> Path:
 
 def test_specials_come_first_are_no_types_and_then_falling_counts_and_code_points(shard: Path, tmp_path: Path):
     summary = write_vocabulary([shard], tmp_path / "vocabulary.txt")
-    assert Vocabulary.read(tmp_path / "vocabulary.txt").tokens == [
-        *SPECIALS,
-        "the",
-        "cat",
-        ",",
-        "dog",
-        "sat",
-        "saw",
-        "zebra",
-    ]
+    expected = [*SPECIALS, "the", "cat", ",", "dog", "sat", "saw", "zebra"]
+    assert Vocabulary.read(tmp_path / "vocabulary.txt").tokens == expected
     assert (summary.num_sentences, summary.num_tokens, summary.num_types, summary.num_kept) == (3, 10, 7, 7)
     assert summary.coverage == 1
     (tmp_path / "shard").write_text("<S> a <UNK> </S>\n")

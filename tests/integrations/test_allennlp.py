@@ -160,23 +160,17 @@ def test_a_token_embedder_can_forget_its_state():
     assert torch.equal(embedder(ids), first) and torch.equal(embedder(ids), first)
 
 
-def test_character_ids_are_those_of_bilm_tf_and_zero_at_padding():
-    ids = batch_to_ids([["밥"], ["a", "b"]])
-    assert ids.shape == (2, 2, 50) and ids.dtype == torch.int64
-    assert ids[0, 0, :6].tolist() == [259, 236, 177, 166, 260, 261] and not ids[0, 1].any()
-
-
 def test_boundaries_can_be_kept_also_those_of_a_blank_sentence_alone():
     bilm = random_bilm()
     ids = batch_to_ids([["a", "b"], ["c"]])
-    kept = Elmo(None, None, 1, dropout=0.0, module=bilm, keep_sentence_boundaries=True)(ids)
+    elmo = Elmo(None, None, 1, dropout=0.0, module=bilm, keep_sentence_boundaries=True)
+    kept = elmo(ids)
     cut = Elmo(None, None, 1, dropout=0.0, module=bilm)(ids)
     assert kept["mask"].tolist() == [[True] * 4, [True] * 3 + [False]]
     assert torch.equal(
         kept["elmo_representations"][0][:, 1:-1] * cut["mask"][:, :, None], cut["elmo_representations"][0]
     )
     assert kept["elmo_representations"][0][1, 2].abs().sum() > 0  # </S>
-    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), keep_sentence_boundaries=True)
     alone, next_to_another = (elmo(batch_to_ids(sentences)) for sentences in ([[]], [[], ["a"]]))
     assert alone["mask"].tolist() == [[True, True]]
     assert_close(alone["elmo_representations"][0][0], next_to_another["elmo_representations"][0][0, :2])
@@ -201,7 +195,7 @@ def test_further_axes_are_kept():
 def test_a_batch_without_tokens_gives_an_empty_result(sentences: list[list[str]], stateful: bool):
     elmo = Elmo(None, None, 1, do_layer_norm=True, module=random_bilm(), vocab_to_cache=["<pad>"], stateful=stateful)
     ids = batch_to_ids(sentences)
-    assert ids.shape == (len(sentences), 0, 50)
+    assert ids.shape == (len(sentences), 0, 50) and ids.dtype == torch.int64
     for words in (None, torch.zeros(len(sentences), 0, dtype=torch.long)):
         output = elmo(ids, words)
         assert output["elmo_representations"][0].shape == (len(sentences), 0, 12)

@@ -25,19 +25,11 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.text.characters import batch_character_ids
 from page_code import blocks, read_page
-from toy_bilm import random_bilm
+from toy_bilm import TINY, random_bilm
 
 pytestmark = pytest.mark.slow  # an export needs 5 to 15 processor seconds
 
-BOTH = BiLMConfig(
-    filters=((1, 4), (3, 8)),
-    character_dim=4,
-    num_highway_layers=1,
-    projection_dim=6,
-    lstm_dim=10,
-    cell_clip=0.5,
-    projection_clip=0.4,
-)
+BOTH = replace(TINY, num_highway_layers=1, lstm_dim=10, cell_clip=0.5, projection_clip=0.4)
 WORDS = ["a", "the", "river", "bank", "밥", "x" * 60, ""]
 
 
@@ -150,10 +142,7 @@ def test_a_file_that_computes_something_else_is_not_left(
             shutil.copy(exported, path.with_name("both.onnx"))
             shutil.copy(exported.with_name("both.onnx.data"), path.with_name("both.onnx.data"))
 
-    def program(_: object) -> Other:
-        return Other()
-
-    monkeypatch.setattr(onnx_export, "_program", program)
+    monkeypatch.setattr(onnx_export, "_program", lambda _: Other())
     assert 0 < export_onnx(made(BOTH), tmp_path / "both.onnx", model_name="toy").difference <= 2e-6
     other = tmp_path / "other"
     other.mkdir()

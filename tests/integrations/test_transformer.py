@@ -169,13 +169,3 @@ def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: P
     with torch.no_grad():
         expected = torch.cat(model.encoder(input_ids=ids, output_hidden_states=True).hidden_states)[:, 1:3]
     np.testing.assert_allclose(unpadded(HF_FIRST.open(str(tmp_path), None), [["the", "cat"]])[0], expected, atol=1e-6)
-
-
-def test_a_causal_model_gives_each_word_its_left_context(folder: Path, tmp_path: Path):
-    save_gpt2(tmp_path)
-    save_tokenizer_of(folder, tmp_path)
-    layers = HF_MEAN.open(str(tmp_path), None)
-    assert (layers.num_layers, layers.dim) == (3, 8)
-    whole, other = unpadded(layers, [["the", "unbelievable", "cat"], ["the", "unbelievable", "sat"]])
-    np.testing.assert_allclose(whole[:, :2], other[:, :2], atol=1e-6)
-    assert not np.allclose(whole[1:, 2], other[1:, 2])

@@ -17,8 +17,9 @@ from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
-from toy_run import toy_config, write_text
+from toy_run import pretrain_toy, toy_config, write_text
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 GENERAL = "the boat lay by the bank of the river\nshe put the money in the bank\n"
 DOMAIN = "the court hears the case of the boat\nthe judge put the case in the court\n"
 
@@ -62,7 +63,6 @@ def killed(*arguments: object) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[Path, Path], tune: Tune) -> None:
     before = perplexity(str(model), [shards[1]]).mean
     run = tune("dropout_rate=0", "learning_rate=0.01", held_out=[shards[1]])
@@ -78,7 +78,6 @@ def evaluated(run: Path) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("held_out", [0, 1])
-@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_stops_when_patience_ends_and_keeps_the_best_also_that_of_the_start(
     model: Path, shards: tuple[Path, Path], tune: Tune, capsys: pytest.CaptureFixture[str], held_out: int
 ) -> None:
@@ -129,16 +128,11 @@ def test_held_out_text_is_measured_at_least_once_per_pass(
     assert json.loads((run / "config.json").read_text())["pretraining"]["evaluate_every"] == every
 
 
-def test_a_loss_worse_than_guessing_does_not_end_it(tune: Tune, shards: tuple[Path, Path], monkeypatch: Any) -> None:
+def test_a_loss_worse_than_guessing_does_not_end_it(tune: Tune, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(train, "WORSE_THAN_GUESSING", -100)
     assert (tune(*UNCHANGED) / "model.safetensors").exists()
     with pytest.raises(train.DivergenceError, match="step 0: a loss is .* nats"):  # a new run would end
-        pretrain(
-            [shards[1]],
-            vocabulary_path=shards[0].with_name("vocabulary.txt"),
-            run_dir=shards[0].with_name("new"),
-            config=toy_config(),
-        )
+        pretrain_toy(tmp_path / "new")
 
 
 def test_the_verb_that_resumes_a_fine_tuned_run_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from jinja2 import UndefinedError
 
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
 from elmokit.analysis.sense_study import SenseStudy, study_senses
+from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 from elmokit.system.markdown import columns
@@ -68,12 +69,13 @@ class Page(HTMLParser):
 
 
 @pytest.mark.usefixtures("short_list")
-def test_writes_a_page_prints_the_results_and_ends_with_python_to_copy(model: str, tmp_path: Path):
-    output = io.StringIO()
-    demo.run(tmp_path / "demo.html", model=model, output=output)
-    shown = output.getvalue()
+def test_writes_a_page_prints_the_results_and_ends_with_python_to_copy(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["demo", "--model", model, "--html", str(tmp_path / "demo.html")]) == 0
+    shown, page = capsys.readouterr().out, (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
-    assert str(tmp_path / "demo.html") in shown
+    assert f"The same with pictures: {tmp_path / 'demo.html'}" in shown
     code = shown.partition("In Python:\n\n")[2]
     names: dict[str, list] = {}
     exec(code, names)
@@ -82,7 +84,7 @@ def test_writes_a_page_prints_the_results_and_ends_with_python_to_copy(model: st
     assert f"from_pretrained({model!r})" in code
     command = f"elmokit explore --model {shlex.quote(model)}"
     assert command in shown
-    assert f"<code>{html.escape(command)}</code></pre>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and f"<code>{html.escape(command)}</code></pre>" in page
 
 
 def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: SenseStudy):

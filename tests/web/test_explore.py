@@ -21,14 +21,7 @@ from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore import corpus as explorer_corpus
 from elmokit.web.explore import planes as explorer_planes
 from elmokit.web.explore import site as explorer
-from elmokit.web.explore.corpus import (
-    RatedWord,
-    inner_products,
-    quantised,
-    rated_words,
-    read_corpus,
-    write_corpus,
-)
+from elmokit.web.explore.corpus import RatedWord, inner_products, quantised, rated_words, read_corpus, write_corpus
 from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.presets import LEARNT_MIXES, presets, read_learnt_mixes
 from elmokit.web.explore.server import address, serve

@@ -26,9 +26,7 @@ class Recorded:
     """The rates of a model on homonym_ko, measured when it was bundled."""
 
     path: Path
-    """The file that they were read from."""
     command: str
-    """The command that measured them."""
     rates: dict[str, Rate]
     same_form: dict[str, Rate]
     """Rates among occurrences with the same particle; empty if they were not measured."""
@@ -46,12 +44,8 @@ def read_recorded(model: Path) -> Recorded | None:
     measurements = Fields(path, read_json_object(path))
     if _TASK not in measurements:
         return None
-    return Recorded(
-        path,
-        measurements.text("command"),
-        rates=_rates(measurements, _TASK),
-        same_form=_rates(measurements, _SAME_FORM) if _SAME_FORM in measurements else {},
-    )
+    command, rates = measurements.text("command"), _rates(measurements, _TASK)
+    return Recorded(path, command, rates, _rates(measurements, _SAME_FORM) if _SAME_FORM in measurements else {})
 
 
 def _rates(measurements: Fields, task: str) -> dict[str, Rate]:
@@ -61,7 +55,4 @@ def _rates(measurements: Fields, task: str) -> dict[str, Rate]:
 
 def _rate(row: Fields) -> Rate:
     total = row.integer("total", least=1, most=1 << 31)
-    hits = row.number_or_none("hits", most=total)
-    if hits is None:
-        raise row.error("hits", "is missing")
-    return Rate(hits, total, "guessed" in row and row.boolean("guessed"))
+    return Rate(row.number("hits", most=total), total, "guessed" in row and row.boolean("guessed"))

@@ -65,7 +65,6 @@ class SenseRates:
     """How well one kind of vector does on a list: two numbers from 0 to 1 for each occurrence."""
 
     name: str
-    """Name of the kind of vector."""
     nearest: Floats
     """1 where the nearest other occurrence of the same word has the same sense, else 0; a fraction for ties."""
     triples: Floats
@@ -111,15 +110,11 @@ def measure_senses(
         **{f"lstm{number}": layers[number] for number in range(1, len(layers))},
         "average": layers.mean(axis=0),
     }
-    measured = [
-        SenseRates(
-            name,
-            nearest_hits(vectors, occurrences, num_known=num_known),
-            triple_hits(vectors, occurrences, num_known=num_known),
-        )
-        for name, vectors in kinds.items()
-    ]
-    return [chance(occurrences, num_known=num_known), *measured]
+    measured = [chance(occurrences, num_known=num_known)]
+    for name, vectors in kinds.items():
+        nearest = nearest_hits(vectors, occurrences, num_known=num_known)
+        measured.append(SenseRates(name, nearest, triple_hits(vectors, occurrences, num_known=num_known)))
+    return measured
 
 
 def occurrence_vectors(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:
@@ -191,13 +186,8 @@ def _for_each(
     num_known: int | None,
 ) -> Floats:
     """For each judged occurrence, `share` of its cosines with others of the same sense and with those of another."""
-    nearness = cosines(vectors)
-    return np.array(
-        [
-            share(nearness[index, same], nearness[index, other])
-            for index, same, other in _comparisons(occurrences, num_known)
-        ]
-    )
+    nearness, comparisons = cosines(vectors), _comparisons(occurrences, num_known)
+    return np.array([share(nearness[index, same], nearness[index, other]) for index, same, other in comparisons])
 
 
 def _comparisons(occurrences: Sequence[Occurrence], num_known: int | None = None) -> Iterator[tuple[int, Mask, Mask]]:

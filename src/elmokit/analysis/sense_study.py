@@ -36,21 +36,6 @@ NUM_STATIC_NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
-class Plane:
-    """All occurrences of a word, projected on the plane in which they differ most."""
-
-    word: str
-    contrast: str
-    senses: list[str]
-    members: list[int]
-    """Indices of the occurrences in the list."""
-    points: Floats
-    """Coordinates (N,2), in the order of the members."""
-    share: float
-    """Share of the variance in these two directions."""
-
-
-@dataclass(frozen=True)
 class Nearest:
     """An occurrence and its nearest contexts."""
 
@@ -74,6 +59,10 @@ class CloseUp:
 
     word: str
     senses: list[str]
+    members: list[int]
+    """Indices of its occurrences in the list."""
+    points: Floats
+    """Coordinates (N,2) of the members in the plane in which they differ most."""
     shown: list[int]
     """Indices of the occurrences in the table."""
     labels: list[str]
@@ -86,23 +75,21 @@ class CloseUp:
 
 @dataclass(frozen=True)
 class SenseStudy:
-    """Result of a sense study. Planes and close-ups show the top layer, as in section 5.3 and Table 4 of the paper."""
+    """Result of a sense study. Close-ups show the top layer, as in section 5.3 and Table 4 of the paper."""
 
     model: str
     num_parameters: int
     dim: int
     occurrences: list[Occurrence]
     measured: list[SenseRates]
-    planes: list[Plane]
     close_ups: list[CloseUp]
     language: Language = "en"
-    """Language of the occurrences."""
     recorded: Recorded | None = None
     """Rates on homonym_ko, measured when the model was bundled; None if there are none."""
 
     @property
     def top(self) -> SenseRates:
-        """The rates of the layer that the planes and close-ups show."""
+        """The rates of the layer that the close-ups show."""
         return self.measured[-2]
 
     def contrasts(self) -> dict[str, list[int]]:
@@ -147,25 +134,14 @@ def study_senses(
         dim=elmo.dim,
         occurrences=occurrences,
         measured=measure_senses(encoded, occurrences),
-        planes=[_plane(word, occurrences, targets) for word in words],
         close_ups=[_close_up(word, occurrences, targets, nearest, static) for word in words[:NUM_CLOSE_UPS]],
         language=language,
         recorded=recorded,
     )
 
 
-def _plane(word: str, occurrences: list[Occurrence], targets: Floats) -> Plane:
-    members = members_of(word, occurrences)
-    points, share = principal_plane(targets[members])
-    return Plane(word, occurrences[members[0]].contrast, senses_of(word, occurrences), members, points, share)
-
-
 def _close_up(
-    word: str,
-    occurrences: list[Occurrence],
-    targets: Floats,
-    nearest: Callable[[int], Nearest],
-    static: StaticWords,
+    word: str, occurrences: list[Occurrence], targets: Floats, nearest: Callable[[int], Nearest], static: StaticWords
 ) -> CloseUp:
     senses = senses_of(word, occurrences)
     members = members_of(word, occurrences)
@@ -175,6 +151,8 @@ def _close_up(
     return CloseUp(
         word=word,
         senses=senses,
+        members=members,
+        points=principal_plane(targets[members]),
         shown=shown,
         labels=[f"{sense} {n}" for sense, group in zip(senses, first, strict=True) for n in range(1, len(group) + 1)],
         cosines=cosines(targets[shown]),
@@ -204,13 +182,11 @@ class StaticWords:
         return unit_vectors(vectors[rows].cpu().double().numpy())
 
 
-def principal_plane(vectors: Floats) -> tuple[Floats, float]:
-    """Coordinates (N,2) along the two directions of largest variance, and their share of the variance."""
+def principal_plane(vectors: Floats) -> Floats:
+    """Coordinates (N,2) along the two directions of largest variance."""
     centred = vectors - vectors.mean(axis=0)
     left, singular, _ = np.linalg.svd(centred, full_matrices=False)
     points = np.zeros((len(vectors), 2))
     points[:, : min(2, len(singular))] = left[:, :2] * singular[:2]
     furthest = np.abs(points).argmax(axis=0)
-    points *= np.where(points[furthest, [0, 1]] < 0, -1.0, 1.0)  # SVD leaves signs open; the furthest point sets them
-    variance = float((singular**2).sum())
-    return points, float((singular[:2] ** 2).sum()) / variance if variance > 0 else 1.0
+    return points * np.where(points[furthest, [0, 1]] < 0, -1.0, 1.0)  # SVD leaves signs open; the furthest sets them

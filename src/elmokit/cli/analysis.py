@@ -67,13 +67,8 @@ def _change(arguments: argparse.Namespace) -> None:
     from elmokit.text.corpora.tables import as_tsv
 
     names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
-    settings = ChangeSettings(
-        ignore_case=arguments.ignore_case,
-        stop_words=stop_words,
-        raw_text=arguments.tokenize,
-        column=arguments.column,
-        **given(arguments, *names),
-    )
+    how = given(arguments, "ignore_case", "column", *names)
+    settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **how)
     with open_output(arguments.output, None) as table, open_output(arguments.json, None) as everything:
         elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
         result = semantic_change(elmo, arguments.first, arguments.second, words, settings)
@@ -117,14 +112,8 @@ def _neighbours(arguments: argparse.Namespace) -> None:
     from elmokit.elmo.elmo import Elmo
 
     elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
-    found = elmo.nearest(
-        arguments.text,
-        arguments.word,
-        corpus.sentences(),
-        number=arguments.number,
-        among=arguments.among,
-        layers=arguments.layers,
-    )
+    how = given(arguments, "number", "among", "layers")
+    found = elmo.nearest(arguments.text, arguments.word, corpus.sentences(), **how)
     if not found:
         raise ValueError(f"{arguments.corpus} has no such occurrence, among {arguments.among}")
     for one in found:

@@ -70,17 +70,8 @@ def _prepare(arguments: argparse.Namespace) -> None:
     if arguments.exclude_words is not None and not arguments.exclude:
         raise ValueError("--exclude-words needs --exclude FILE")
     names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
-    how = Preparation(
-        language=arguments.language,
-        unit=arguments.unit,
-        nfc=not arguments.no_nfc,
-        column=arguments.column,
-        keep_duplicates=arguments.keep_duplicates,
-        join_hyphens=arguments.join_hyphens,
-        seed=arguments.seed,
-        exclude=tuple(arguments.exclude),
-        **given(arguments, *names),
-    )
+    names += ("language", "unit", "column", "keep_duplicates", "join_hyphens", "seed")
+    how = Preparation(nfc=not arguments.no_nfc, exclude=tuple(arguments.exclude), **given(arguments, *names))
     manifest = prepare(arguments.raw, arguments.output, how)
     for warning in manifest.warnings():
         print(f"elmokit: warning: {warning}", file=sys.stderr)
@@ -89,7 +80,6 @@ def _prepare(arguments: argparse.Namespace) -> None:
 
 
 def _corpus_text(manifest: CorpusManifest) -> str:
-    """What was read, dropped and kept."""
     num_documents = sum(source.documents for source in manifest.sources)
     joined = f"{manifest.joined_words:>12,} of {manifest.broken_words:,} words broken at line ends"
     lines = [
@@ -128,7 +118,6 @@ def _vocabulary(arguments: argparse.Namespace) -> None:
 
 
 def _vocabulary_text(summary: VocabularySummary) -> str:
-    """How many types there are, and how much of the text they cover."""
     from elmokit.corpus.vocabulary_counts import SPECIALS
 
     share_cut = summary.num_cut_tokens / summary.num_tokens

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from elmokit.cli.verb import MODEL, Parser, add_weights
+from elmokit.cli.verb import MODEL, Parser, add_weights, given
 from elmokit.system.messages import did_you_mean, printable
 
 ABOUT_BUNDLED = {
@@ -42,16 +42,8 @@ def _convert(arguments: argparse.Namespace) -> None:
     """Convert a model to another format; the weights keep their values."""
     from elmokit.formats.convert import convert
 
-    notes = convert(
-        arguments.source,
-        arguments.target,
-        to=arguments.to,
-        weights=arguments.weights,
-        dtype=arguments.dtype,
-        softmax_dtype=arguments.softmax_dtype,
-        include_softmax=not arguments.no_softmax,
-        max_file_bytes=arguments.max_file_bytes,
-    )
+    how = given(arguments, "to", "weights", "dtype", "softmax_dtype", "max_file_bytes")
+    notes = convert(arguments.source, arguments.target, include_softmax=not arguments.no_softmax, **how)
     for note in notes:
         print(f"elmokit: note: {note}", file=sys.stderr)
     print(arguments.target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_device, add_model
+from elmokit.cli.verb import Parser, add_device, add_model, given
 
 
 def _add_pretrain(parser: Parser) -> None:
@@ -22,8 +22,7 @@ def _add_pretrain(parser: Parser) -> None:
         "--run, --run-dir DIR", "output folder of the run (must not contain a run)", type=Path, dest="run_dir"
     )
     parser.option(
-        "--recipe NAME",
-        "sizes and settings: tiny, mini, mini-flat, small-en, small, medium, original (default: mini)",
+        "--recipe NAME", "sizes and settings: tiny, mini, mini-flat, small-en, small, medium, original (default: mini)"
     )
     parser.option("--set FIELD=VALUE", "override settings of the recipe", nargs="+", action="extend", default=[])
     parser.option(
@@ -64,22 +63,11 @@ def _pretrain(arguments: argparse.Namespace) -> None:
 
     keep_freed_memory()
     if config is None:
-        run_dir = resume_pretraining(
-            arguments.resume,
-            arguments.set,
-            shards=arguments.shards,
-            from_start=arguments.from_start,
-            device=arguments.device,
-        )
+        how = given(arguments, "shards", "from_start", "device")
+        run_dir = resume_pretraining(arguments.resume, arguments.set, **how)
     else:
-        run_dir = pretrain(
-            arguments.shards,
-            vocabulary_path=arguments.vocabulary,
-            run_dir=arguments.run_dir,
-            config=config,
-            held_out=arguments.held_out,
-            device=arguments.device,
-        )
+        how = given(arguments, "run_dir", "held_out", "device")
+        run_dir = pretrain(arguments.shards, vocabulary_path=arguments.vocabulary, config=config, **how)
     print(run_dir)
 
 
@@ -127,15 +115,9 @@ def _finetune(arguments: argparse.Namespace) -> None:
     from elmokit.system.python import keep_freed_memory
 
     keep_freed_memory()
+    how = given(arguments, "run_dir", "weights", "held_out", "device")
     run_dir = finetune(
-        arguments.model,
-        arguments.shards,
-        run_dir=arguments.run_dir,
-        settings=arguments.set,
-        weights=arguments.weights,
-        vocabulary_path=arguments.vocabulary,
-        held_out=arguments.held_out,
-        device=arguments.device,
+        arguments.model, arguments.shards, settings=arguments.set, vocabulary_path=arguments.vocabulary, **how
     )
     print(run_dir)
 
@@ -143,15 +125,15 @@ def _finetune(arguments: argparse.Namespace) -> None:
 def _check_pretrain(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
 
-    given = {"--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
+    needed = {"--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
     if arguments.resume:
-        own = given | {"--recipe NAME": arguments.recipe, "--held-out FILE": arguments.held_out}
+        own = needed | {"--recipe NAME": arguments.recipe, "--held-out FILE": arguments.held_out}
         superfluous = [name for name, value in own.items() if value]
         if superfluous:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
     elif arguments.from_start:
         raise ValueError("--from-start needs --resume DIR; a new run starts from its first step anyway")
-    elif missing := [name for name, value in {"SHARD": arguments.shards, **given}.items() if not value]:
+    elif missing := [name for name, value in {"SHARD": arguments.shards, **needed}.items() if not value]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     check_inputs(*_texts(arguments))
 

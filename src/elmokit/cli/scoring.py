@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_model, add_text, open_output
+from elmokit.cli.verb import Parser, add_model, add_text, given, open_output
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
@@ -65,10 +65,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
             num_words=arguments.top,
             min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
             raw_text=arguments.tokenize,
-            column=arguments.column,
-            carry_state=arguments.carry_state,
-            weights=arguments.weights,
-            device=arguments.device,
+            **given(arguments, "column", "carry_state", "weights", "device"),
         )
         if file:
             file.write(table.to_json())
@@ -135,9 +132,11 @@ def _surprisal(arguments: argparse.Namespace) -> None:
 
     names = ("words", "sentences", "pairs", "conditional")
     rows = next((name for name in names if getattr(arguments, name)), "tokens")
-    if rows != "tokens" and (arguments.rank or arguments.entropy or arguments.top or arguments.boundaries):
+    columns = arguments.rank or arguments.entropy or arguments.top or arguments.boundaries
+    if rows != "tokens" and columns:
         raise ValueError(f"--rank, --entropy, --top and --boundaries are for rows of tokens, not for --{rows}")
-    if arguments.format and (rows != "tokens" or _has_settings_of_tables(arguments)):
+    columns = columns or arguments.column or arguments.carry_state or arguments.direction == "backward"
+    if arguments.format and (rows != "tokens" or columns):
         raise ValueError(f"--format {arguments.format} goes with no other option for the rows and columns of a table")
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both" or arguments.column):
         raise ValueError(
@@ -190,11 +189,6 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
             if is_read_once(arguments.file):
                 file.flush()
             bar.update()
-
-
-def _has_settings_of_tables(arguments: argparse.Namespace) -> bool:
-    columns = arguments.rank or arguments.entropy or arguments.top or arguments.boundaries
-    return bool(columns or arguments.column or arguments.carry_state or arguments.direction == "backward")
 
 
 def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> None:

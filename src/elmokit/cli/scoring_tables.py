@@ -53,19 +53,12 @@ def _of_files(table: PerplexityTable) -> str:
         measured = text.perplexity
         sides = [side for side in (measured.forward, measured.backward) if side is not None]
         numbers = [number for side in sides for number in (side.perplexity, side.perplexity_without_unknown)]
-        rows.append(
-            [
-                text.name,
-                f"{measured.num_predictions:,}",
-                f"{measured.unknown_rate:.2%}",
-                *(f"{number:.2f}" for number in numbers),
-            ]
-        )
+        counts = [text.name, f"{measured.num_predictions:,}", f"{measured.unknown_rate:.2%}"]
+        rows.append([*counts, *(f"{number:.2f}" for number in numbers)])
     return f"{aligned_table(rows)}\n{_counts(table.whole.perplexity)}"
 
 
 def _counts(measured: Perplexity) -> str:
-    """One line about what was counted, and how."""
     sentences = "" if measured.num_sentences is None else f"{measured.num_sentences:,} sentences, "
     return (
         f"{sentences}{measured.num_predictions:,} predictions per direction, {measured.num_unknown:,} of UNK "
@@ -77,16 +70,10 @@ def _counts(measured: Perplexity) -> str:
 def _bands(side: Breakdown) -> str:
     rows = [["", "predictions", "share", "mean loss", "perplexity", "share of loss"]]
     for band in side.bands:
-        rows.append(
-            [
-                band.name,
-                f"{band.num_predictions:,}",
-                f"{band.share:.1%}",
-                "-" if band.mean_loss is None else f"{band.mean_loss:.3f}",
-                "-" if band.perplexity is None else f"{band.perplexity:,.2f}",
-                f"{band.loss_share:.1%}",
-            ]
-        )
+        counts = [band.name, f"{band.num_predictions:,}", f"{band.share:.1%}"]
+        loss = "-" if band.mean_loss is None else f"{band.mean_loss:.3f}"
+        perplexity = "-" if band.perplexity is None else f"{band.perplexity:,.2f}"
+        rows.append([*counts, loss, perplexity, f"{band.loss_share:.1%}"])
     return aligned_table(rows)
 
 
@@ -94,14 +81,7 @@ def _words(side: Breakdown) -> str:
     """A table of the worst words. The word comes last, since it may be long."""
     rows = [["", "predictions", "mean loss", "total loss", "share of loss"]]
     for number, word in enumerate(side.worst_words, start=1):
-        rows.append(
-            [
-                str(number),
-                f"{word.num_predictions:,}",
-                f"{word.mean_loss:.3f}",
-                f"{word.total_loss:,.1f}",
-                f"{word.loss_share:.2%}",
-            ]
-        )
+        losses = [f"{word.mean_loss:.3f}", f"{word.total_loss:,.1f}", f"{word.loss_share:.2%}"]
+        rows.append([str(number), f"{word.num_predictions:,}", *losses])
     names = ["word", *(word.name for word in side.worst_words)]
     return "\n".join(f"{line}  {name}" for line, name in zip(aligned_table(rows).splitlines(), names, strict=True))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_device, open_output
+from elmokit.cli.verb import Parser, add_device, given, open_output
 
 if TYPE_CHECKING:
     from elmokit.tasks.config import Splits, TaskConfig
@@ -90,15 +90,9 @@ def _resume(arguments: argparse.Namespace) -> Path:
 
     from elmokit.tasks.train import resume_task
 
+    test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "from_start", "device")
     return resume_task(
-        arguments.resume,
-        arguments.set,
-        data=splits,
-        elmo_model=arguments.model,
-        from_start=arguments.from_start,
-        test=arguments.test is not None,
-        cache=_cache(arguments),
-        device=arguments.device,
+        arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, test=test, cache=cache, **how
     )
 
 
@@ -110,16 +104,9 @@ def _train_anew(arguments: argparse.Namespace) -> Path:
 
     from elmokit.tasks.train import train
 
-    return train(
-        arguments.task,
-        splits,
-        run_dir=arguments.run_dir,
-        config=config,
-        settings=settings if config is None else [],
-        test=arguments.test is not None,
-        cache=_cache(arguments),
-        device=arguments.device,
-    )
+    settings = settings if config is None else []
+    test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "run_dir", "device")
+    return train(arguments.task, splits, config=config, settings=settings, test=test, cache=cache, **how)
 
 
 def _cache(arguments: argparse.Namespace) -> Path | None:
@@ -239,7 +226,7 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _check_train(arguments: argparse.Namespace) -> None:
-    given = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
+    needed = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
     if arguments.resume:
         own = {"TASK": arguments.task, "--run DIR": arguments.run_dir, "--recipe NAME": arguments.recipe}
         own |= {"--elmo POSITION": arguments.elmo, "--word-vectors FILE": arguments.word_vectors}
@@ -249,7 +236,7 @@ def _check_train(arguments: argparse.Namespace) -> None:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
     elif arguments.from_start:
         raise ValueError("--from-start needs --resume DIR; a new run starts from its first epoch anyway")
-    elif missing := [name for name, value in given.items() if value is None]:
+    elif missing := [name for name, value in needed.items() if value is None]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     if arguments.cache and arguments.no_cache:
         raise ValueError("--cache DIR and --no-cache cannot be combined")
@@ -274,8 +261,4 @@ def _add_trained(parser: Parser) -> None:
     add_device(parser)
 
 
-VERBS = (
-    ("train", _add_train, _train),
-    ("evaluate", _add_evaluate, _evaluate),
-    ("predict", _add_predict, _predict),
-)
+VERBS = (("train", _add_train, _train), ("evaluate", _add_evaluate, _evaluate), ("predict", _add_predict, _predict))

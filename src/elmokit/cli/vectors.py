@@ -112,15 +112,8 @@ def _embed_types(arguments: argparse.Namespace) -> str:
 
     from elmokit.vectors.jobs.types import embed_types
 
-    done = embed_types(
-        elmo,
-        arguments.input,
-        arguments.output,
-        raw_text=arguments.tokenize,
-        split_sentences=arguments.split_sentences,
-        column=arguments.column,
-        **given(arguments, "layers", "batch_size", "min_count"),
-    )
+    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count")
+    done = embed_types(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     return f"{plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}"
 
 
@@ -130,14 +123,8 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
 
     from elmokit.vectors.jobs.proteins import embed_fasta
 
-    return embed_fasta(
-        elmo,
-        arguments.input,
-        arguments.output,
-        layers=arguments.layers,
-        per_protein=arguments.per_protein,
-        resume=arguments.resume,
-    )
+    how = given(arguments, "layers", "per_protein", "resume")
+    return embed_fasta(elmo, arguments.input, arguments.output, **how)
 
 
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
@@ -159,17 +146,8 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
 
     from elmokit.vectors.jobs.embed_file import embed_file
 
-    return embed_file(
-        elmo,
-        arguments.input,
-        arguments.output,
-        layers=arguments.layers,
-        raw_text=arguments.tokenize,
-        split_sentences=arguments.split_sentences,
-        column=arguments.column,
-        resume=arguments.resume,
-        **given(arguments, "batch_size"),
-    )
+    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "resume")
+    return embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
 
 
 def _refuse(arguments: argparse.Namespace, *options: str, beside: str) -> None:

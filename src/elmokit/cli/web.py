@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_column
+from elmokit.cli.verb import Parser, add_column, given
 
 
 def _add_demo(parser: Parser) -> None:
@@ -49,19 +49,12 @@ def _explore(arguments: argparse.Namespace) -> None:
     import shlex
     from tempfile import TemporaryDirectory
 
-    from elmokit.formats.names import DEFAULT_MODEL
     from elmokit.web.explore.server import serve
     from elmokit.web.explore.site import write_site
 
     def write(folder: Path) -> Path:
-        return write_site(
-            folder,
-            model=arguments.model or DEFAULT_MODEL,
-            corpora=arguments.corpus,
-            raw_text=arguments.tokenize,
-            column=arguments.column,
-            umap=arguments.umap,
-        )
+        how = given(arguments, "model", "column", "umap")
+        return write_site(folder, corpora=arguments.corpus, raw_text=arguments.tokenize, **how)
 
     if arguments.output:
         print(f"{write(arguments.output)}; browsers refuse it as a file, so serve its folder:")

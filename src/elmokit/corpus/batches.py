@@ -93,7 +93,9 @@ class Packer:
                 tokens = self.rows[row]
                 new_sentence = len(tokens) < 2
                 if new_sentence:
-                    tokens = self._next_sentence()
+                    tokens = [BEGIN_SENTENCE, *next(self.sentences), END_SENTENCE]
+                    if self.backward:
+                        tokens.reverse()
                 count = min(self.bptt_steps - filled, len(tokens) - 1)
                 if column is not None:
                     span = slice(filled, filled + count)
@@ -103,12 +105,6 @@ class Packer:
                 self.rows[row] = tokens[count:]
                 filled += count
         return DirectionBatch(tokens=inputs, targets=targets, starts=starts)
-
-    def _next_sentence(self) -> list[str]:
-        tokens = [BEGIN_SENTENCE, *next(self.sentences), END_SENTENCE]
-        if self.backward:
-            tokens.reverse()
-        return tokens
 
 
 def packed_batches(packers: list[Packer], *, spelling: Spelling) -> Iterator[Batch]:

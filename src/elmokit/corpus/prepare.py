@@ -129,11 +129,7 @@ class Preparation:
 
 
 def prepare(
-    raw: Iterable[str | Path],
-    folder: str | Path,
-    how: Preparation | None = None,
-    *,
-    memory_bytes: int = MEMORY_BYTES,
+    raw: Iterable[str | Path], folder: str | Path, how: Preparation | None = None, *, memory_bytes: int = MEMORY_BYTES
 ) -> CorpusManifest:
     """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz`, `MANIFEST.md` and `manifest.json`.
 
@@ -240,14 +236,9 @@ class _Sentences:
                     self.num_marked_up += _MARKUP.search(sentence) is not None
                     self._records.add(" ".join(tokens).encode() + b"\0" + _ORIGIN.pack(key, self.num_kept))
                     self.num_kept += 1
-        return Source(
-            path=os.fspath(path),
-            bytes=path.stat().st_size,
-            sha256=file_digest(path, "sha256").hex(),
-            documents=num_documents + 1,
-            sentences=found.sentences,
-            tokens=found.tokens,
-        )
+        amounts = {"documents": num_documents + 1, "sentences": found.sentences, "tokens": found.tokens}
+        sha256 = file_digest(path, "sha256").hex()
+        return Source(path=os.fspath(path), bytes=path.stat().st_size, sha256=sha256, **amounts)
 
     def without_duplicates(self, when_read: Callable[[int], object]) -> Iterator[bytes]:
         """Records to shuffle, each a key and a sentence: `_HELD_OUT_KEY` or `_TRAIN_KEY`, which sort in that order.

@@ -73,7 +73,10 @@ class SentenceStream:
         split = tokenize if self.raw_text else split_tokens
         while self.num_epochs is None or epoch < self.num_epochs:
             empty = True
-            for shard_index, shard in enumerate(self._shard_order(epoch)):
+            shards = list(self.shards)
+            if self.shuffle:
+                self._random("shards", CorpusPosition(epoch)).shuffle(shards)
+            for shard_index, shard in enumerate(shards):
                 if (epoch, shard_index) < (start.epoch, start.shard):
                     empty = False
                     continue
@@ -91,12 +94,6 @@ class SentenceStream:
             if empty and (epoch > start.epoch or start == CorpusPosition()):
                 raise ValueError(f"the shards contain no sentence: {', '.join(map(shown_name, self.shards))}")
             epoch += 1
-
-    def _shard_order(self, epoch: int) -> list[Path]:
-        order = list(self.shards)
-        if self.shuffle:
-            self._random("shards", CorpusPosition(epoch)).shuffle(order)
-        return order
 
     def _random(self, what: str, position: CorpusPosition) -> random.Random:
         return random.Random(f"{self.seed}/{self.purpose}/{what}/{position.epoch}/{position.shard}/{position.block}")

@@ -8,7 +8,7 @@ without a counterpart in AllenNLP (no projection, or no backward direction) keep
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.model.bilm import BiLM
-    from elmokit.model.config import BiLMConfig
 
 _OWN = "bilm."
 _NAMES = names_of("")
@@ -62,7 +61,9 @@ class AllenNLPBiLM(nn.Module):
             vectors[0] = 0.0
             trains = any(parameter.requires_grad for parameter in bilm.parameters())
             self._word_embedding = nn.Embedding.from_pretrained(vectors, freeze=not trains, padding_idx=0)
-        _use_names_of_allennlp(self)
+        if bilm.config.bidirectional and bilm.config.num_filters != bilm.config.projection_dim != bilm.config.lstm_dim:
+            self.register_state_dict_post_hook(_on_save)  # AllenNLP has no names for other models
+            self.register_load_state_dict_pre_hook(_on_load)
 
     @property
     def _elmo_lstm(self) -> AllenNLPBiLM:
@@ -145,54 +146,39 @@ def _first_rows(state: BiLMState, num_rows: int) -> BiLMState:
     def rows(kept: Tensor) -> Tensor:
         return functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept))))
 
-    return _each(state, lambda layer: LSTMState(rows(layer.cell), rows(layer.output)))
+    return _each(rows, state)
 
 
 def _with_first_rows(state: BiLMState | None, new: BiLMState) -> BiLMState:
     """The state with its first rows replaced; rows that the last batch did not have stay as they were."""
-    new = _each(new, LSTMState.detach)
-    if state is None:
-        return new
 
-    def join(olds: Sequence[LSTMState], news: Sequence[LSTMState]) -> tuple[LSTMState, ...]:
+    def join(later: Tensor, old: Tensor) -> Tensor:
+        return torch.cat([later, old[len(later) :]])
+
+    new = _each(Tensor.detach, new)
+    return new if state is None else _each(join, new, state)
+
+
+def _each(change: Callable[..., Tensor], *states: BiLMState) -> BiLMState:
+    """The state of what `change` makes of the tensors in the same place of each state."""
+
+    def layers(*sides: tuple[LSTMState, ...]) -> tuple[LSTMState, ...]:
         return tuple(
-            LSTMState(
-                torch.cat([later.cell, earlier.cell[len(later.cell) :]]),
-                torch.cat([later.output, earlier.output[len(later.output) :]]),
-            )
-            for earlier, later in zip(olds, news, strict=True)
+            LSTMState(change(*(one.cell for one in place)), change(*(one.output for one in place)))
+            for place in zip(*sides, strict=True)
         )
 
-    return BiLMState(join(state.forward, new.forward), join(state.backward, new.backward))
+    return BiLMState(layers(*(one.forward for one in states)), layers(*(one.backward for one in states)))
 
 
-def _each(state: BiLMState, change: Callable[[LSTMState], LSTMState]) -> BiLMState:
-    return BiLMState(tuple(map(change, state.forward)), tuple(map(change, state.backward)))
-
-
-def _use_names_of_allennlp(module: nn.Module) -> None:
-    """Write and read the state dict of a module, whose biLM is its part `bilm`, in AllenNLP's layout."""
-    if _has_counterpart(_config(module)):
-        module.register_state_dict_post_hook(_on_save)
-        module.register_load_state_dict_pre_hook(_on_load)
-
-
-def _config(module: Any) -> BiLMConfig:
-    return module.bilm.config
-
-
-def _has_counterpart(config: BiLMConfig) -> bool:
-    return config.bidirectional and config.num_filters != config.projection_dim != config.lstm_dim
-
-
-def _on_save(module: nn.Module, state_dict: dict[str, Tensor], prefix: str, _: object) -> None:
-    for row in rows(_config(module), _NAMES):
+def _on_save(module: AllenNLPBiLM, state_dict: dict[str, Tensor], prefix: str, _: object) -> None:
+    for row in rows(module.bilm.config, _NAMES):
         native = _joined([state_dict.pop(f"{prefix}{_OWN}{name}") for name in row.native])
         state_dict[prefix + row.name] = _joined(row.turn(native, FORGET_BIAS))
 
 
 def _on_load(
-    module: nn.Module,
+    module: AllenNLPBiLM,
     state_dict: dict[str, Tensor],
     prefix: str,
     local_metadata: object,
@@ -202,7 +188,7 @@ def _on_load(
     error_msgs: list[str],
 ) -> None:
     """Tensor by tensor; one that is missing, or has another shape, stays as it is, and torch reports it."""
-    for row in rows(_config(module), _NAMES):
+    for row in rows(module.bilm.config, _NAMES):
         name, own = prefix + row.name, [f"{prefix}{_OWN}{native}" for native in row.native]
         values = [module.get_parameter(_OWN + native).detach() for native in row.native]
         if name in state_dict:

@@ -24,8 +24,6 @@ from elmokit.text.characters import batch_character_ids, check_sentences
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-    Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-
 DEFAULT_BATCH_SIZE = 64
 
 
@@ -129,7 +127,10 @@ class ElmoEmbedder:
         arrays = self.embed_sentences((sentence.split() for sentence in sentences), batch_size)
         with progress_bar(unit="sentence", total=len(sentences)) as bar:
             for key, layers in zip(keys, arrays, strict=True):
-                yield key, _in_format(layers, output_format)
+                if output_format == "all":
+                    yield key, layers
+                else:
+                    yield key, layers[-1] if output_format == "top" else layers.mean(axis=0)
                 bar.update()
 
 
@@ -166,9 +167,3 @@ def _wrong_in_a_key(sentence: str) -> str | None:
     if any("\ud800" <= letter <= "\udfff" for letter in sentence):
         return "has half of a character"
     return None
-
-
-def _in_format(layers: Float[np.ndarray, "L T E"], output_format: str) -> Array:
-    if output_format == "all":
-        return layers
-    return layers[-1] if output_format == "top" else layers.mean(axis=0)

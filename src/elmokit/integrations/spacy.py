@@ -33,19 +33,11 @@ _srsly: Any = require("srsly", extra="spacy", purpose="elmokit.integrations.spac
 Tokens = Literal["spacy", "elmokit"]
 MODEL_FOLDER = "model"
 """What `nlp.to_disk` writes into the component's folder."""
+_DEFAULTS = {"model": DEFAULT_MODEL, "layers": "top", "tokens": "spacy", "precision": "float32"}
 
 
 @_language.Language.factory(
-    "elmo",
-    assigns=["doc.tensor"],
-    default_config={
-        "model": DEFAULT_MODEL,
-        "layers": "top",
-        "tokens": "spacy",
-        "precision": "float32",
-        "device": None,
-        "batch_size": 128,
-    },
+    "elmo", assigns=["doc.tensor"], default_config={**_DEFAULTS, "device": None, "batch_size": 128}
 )
 def make_elmo(
     nlp: Any,
@@ -180,7 +172,6 @@ class ElmoPipe:
 
 
 def _notice_misspelling(model: str | Path) -> None:
-    """Warn of a name that is nearly that of a bundled model."""
     name = str(model)
     hint = did_you_mean(name.lower(), bundled_models()) if Path(name).name == name else ""
     if hint and not is_model_name(name) and not lexists(name):

@@ -30,13 +30,9 @@ def scalar_mix(width: int, num_layers: int = 3) -> Any:
     width: that of a layer, 2D. num_layers: 3 for a component `elmo` with `layers = "all"` and two LSTM layers.
     Raises ValueError, when it is used, for documents whose tensor has other columns.
     """
+    parameters = {"weights": None, "gamma": None}
     return _thinc.Model(
-        "elmo-mix",
-        _forward,
-        init=_init,
-        dims={"nO": width},
-        params={"weights": None, "gamma": None},
-        attrs={"num_layers": num_layers},
+        "elmo-mix", _forward, init=_init, dims={"nO": width}, params=parameters, attrs={"num_layers": num_layers}
     )
 
 

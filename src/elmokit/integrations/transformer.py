@@ -105,7 +105,6 @@ class TransformerEncoder:
             yield _Part(number, start, list(sentence[start:]), num_pieces)
 
     def _word_sizes(self, sentence: Sequence[str]) -> list[int]:
-        """The number of pieces of each word."""
         sizes = [0] * len(sentence)
         if sentence:
             options = {"is_split_into_words": True, "add_special_tokens": False, "verbose": False}
@@ -159,13 +158,9 @@ def open_transformer(model: str, word_vectors: Path | None = None, *, pieces: Pi
         network = network.get_encoder()
     network = network.float()  # newer versions keep weights of 16 bits, with which padding changes the vectors
     encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
-    return SystemLayers(
-        encoder.layers,
-        num_layers=network.config.num_hidden_layers + 1,
-        dim=network.config.hidden_size,
-        files=(),
-        settings=f"{pieces}, spaced {_digest(encoder)}",  # before, words of some tokenizers had no spaces
-    )
+    num_layers, dim = network.config.num_hidden_layers + 1, network.config.hidden_size
+    settings = f"{pieces}, spaced {_digest(encoder)}"  # before, words of some tokenizers had no spaces
+    return SystemLayers(encoder.layers, num_layers=num_layers, dim=dim, files=(), settings=settings)
 
 
 def _digest(encoder: TransformerEncoder) -> str:

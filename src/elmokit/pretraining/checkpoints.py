@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from elmokit.files.atomic import write_text
+from elmokit.files.atomic import temporary_folder, write_text
 from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.files.lines import MAX_LINE_BYTES
 from elmokit.formats.native import WEIGHTS_NAME
@@ -34,7 +34,7 @@ from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import RunRecord
 from elmokit.runs.folder import METRICS_NAME
-from elmokit.runs.optimizer_state import load_optimizer, optimizer_tensors, tensors_under
+from elmokit.runs.optimizer_state import load_optimizer, tensors_under
 from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
 from elmokit.system.messages import FormatError
 from elmokit.system.python import warn_caller
@@ -50,7 +50,7 @@ _NAME = re.compile(r"step-\d{8,}")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All of a checkpoint, read or to be written."""
+    """All of a checkpoint, read or to be written; its tensors may be the run's own, not copies."""
 
     path: Path
     """Its folder, `RUN/checkpoints/step-XXXXXXXX`."""
@@ -69,30 +69,14 @@ class Checkpoint:
         return None
 
 
-def checkpoint_of(
-    run_dir: Path,
-    *,
-    bilm: BiLM,
-    softmax: Softmax,
-    optimizer: torch.optim.Optimizer | CombinedOptimizer,
-    state: BiLMState | None,
-    progress: PretrainingProgress,
-) -> Checkpoint:
-    """The checkpoint of a run as it is now; its tensors are the run's own, not copies."""
-    path = run_dir / "checkpoints" / f"step-{progress.step:08d}"
-    return Checkpoint(path, all_weights(bilm, softmax), optimizer_tensors(optimizer) | _state_tensors(state), progress)
-
-
 def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
     """Write a checkpoint, and remove those that the config does not keep."""
     final, parent, step = checkpoint.path, checkpoint.path.parent, checkpoint.progress.step
     parent.mkdir(parents=True, exist_ok=True)
-    for leftover in parent.glob(".writing-*"):
-        shutil.rmtree(leftover)
-    writing = parent / f".writing-{final.name}"
-    writing.mkdir()
-    try:
-        write_weights(writing / WEIGHTS_NAME, checkpoint.weights, step=step)
+    with temporary_folder(final) as folder:
+        writing = folder / final.name
+        writing.mkdir()
+        write_tensors(writing / WEIGHTS_NAME, checkpoint.weights, metadata={"step": str(step)})
         write_tensors(writing / TENSORS_FILE, checkpoint.tensors)
         record = checkpoint.progress.to_json()
         write_text(writing / PROGRESS_FILE, json.dumps(record | {CHECKSUM: _checksum(record)}))
@@ -100,11 +84,6 @@ def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
         if final.exists():
             shutil.rmtree(final)
         os.replace(writing, final)
-    except BaseException as error:
-        shutil.rmtree(writing, ignore_errors=True)
-        if isinstance(error, OSError) and error.filename is not None:
-            error.filename = str(final)  # not the temporary name
-        raise
     _sync(parent)
     publish(final / WEIGHTS_NAME, parent.parent / WEIGHTS_NAME)
     known = checkpoints(parent.parent)
@@ -226,17 +205,13 @@ def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress
     return PretrainingProgress.from_json(Fields(path, record))
 
 
-def write_weights(path: Path, weights: dict[str, Tensor], *, step: int) -> None:
-    """Write only the weights, as a native model's `model.safetensors`."""
-    write_tensors(path, weights, metadata={"step": str(step)})
-
-
 def all_weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
     """The weights of both by name, those of the softmax under `softmax.`."""
     return dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
 
 
-def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
+def state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
+    """The carried LSTM states by name; none before the first step."""
     sides = () if state is None else (("forward", state.forward), ("backward", state.backward))
     return {
         f"state.{direction}.{index}.{name}": tensor
@@ -261,19 +236,14 @@ def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
 
 def publish(source: Path, target: Path) -> None:
     """Make `target` a hard link to `source`, or a copy if the file system has no hard links."""
-    temporary = target.with_name(f".{target.name}.new")
-    temporary.unlink(missing_ok=True)
-    try:
+    with temporary_folder(target) as folder:
+        temporary = folder / target.name
         try:
             os.link(source, temporary)
         except OSError:
             shutil.copyfile(source, temporary)
             _sync(temporary)
         os.replace(temporary, target)
-    except OSError as error:
-        error.filename = str(target)  # not the temporary name
-        raise
-    temporary.unlink(missing_ok=True)  # `replace` leaves it if both names were links to the same file already
 
 
 def _sync(path: Path) -> None:

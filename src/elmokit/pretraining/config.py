@@ -141,18 +141,15 @@ class PretrainingConfig:
         """Learning rate of optimiser step `step`, counted from 0."""
         if step < self.warmup_steps:
             return self.learning_rate * (step + 1) / self.warmup_steps
-        left = (self.num_steps - step) / self._steps_of_decay
+        decay_steps = self.decay_steps or max(1, self.num_steps - self.warmup_steps)
+        if self.decay_share:
+            decay_steps = max(1, round(self.decay_share * self.num_steps))
+        left = (self.num_steps - step) / decay_steps
         if self.schedule == "constant" or left >= 1:
             return self.learning_rate
         if self.schedule == "linear":
             return self.learning_rate * left
         return self.learning_rate * 0.5 * (1 - math.cos(math.pi * left))
-
-    @property
-    def _steps_of_decay(self) -> int:
-        if self.decay_share:
-            return max(1, round(self.decay_share * self.num_steps))
-        return self.decay_steps or max(1, self.num_steps - self.warmup_steps)
 
     def to_json(self) -> dict[str, object]:
         """Fields by name, with the biLM's in a dictionary of their own."""

@@ -60,15 +60,10 @@ def finetune(
         softmax = adapted_softmax(softmax, vocabulary, new_vocabulary, config)
         vocabulary = new_vocabulary
     assert softmax is not None and vocabulary is not None
+    start = Start(str(model), bilm, softmax)
+    each_pass = not any(setting.partition("=")[0].strip() == "evaluate_every" for setting in settings)
     return begin(
-        shards,
-        vocabulary,
-        run_dir,
-        config=config,
-        held_out=held_out,
-        start=Start(str(model), bilm, softmax),
-        each_pass=not any(setting.partition("=")[0].strip() == "evaluate_every" for setting in settings),
-        device=device,
+        shards, vocabulary, run_dir, config=config, held_out=held_out, start=start, each_pass=each_pass, device=device
     )
 
 

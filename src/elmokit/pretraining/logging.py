@@ -64,18 +64,11 @@ class RunLog:
         """Log the losses of the window; on stderr too, if it is a file and so has no bar."""
         if self._writes_lines and self._last_line[0] != progress.step:
             self._print_line(progress)
-        self._write(
-            progress,
-            {
-                "loss": progress.window.loss,
-                "losses": progress.window.losses,
-                "learning_rate": self.config.learning_rate_at(progress.step - 1),
-                "tokens_per_second": round(self._tokens_per_second(progress), 1),
-            },
-        )
+        losses = {"loss": progress.window.loss, "losses": progress.window.losses}
+        rate, speed = self.config.learning_rate_at(progress.step - 1), round(self._tokens_per_second(progress), 1)
+        self._write(progress, {**losses, "learning_rate": rate, "tokens_per_second": speed})
 
     def log_perplexity(self, progress: PretrainingProgress, measured: Perplexity) -> None:
-        """Log an evaluation."""
         backward = None if measured.backward is None else measured.backward.perplexity
         held_out = {"forward": measured.forward.perplexity, "backward": backward, "mean": measured.mean}
         self._write(progress, {"heldout": held_out})
@@ -105,12 +98,8 @@ class RunLog:
     def _write(self, progress: PretrainingProgress, values: Mapping[str, object]) -> None:
         if self.silent:
             return
-        record = {
-            "step": progress.step,
-            "num_tokens": progress.num_tokens,
-            **values,
-            "seconds": round(progress.seconds, 1),
-        }
+        place = {"step": progress.step, "num_tokens": progress.num_tokens}
+        record = {**place, **values, "seconds": round(progress.seconds, 1)}
         append_json_line(self.path, record)
         if self.writer is not None:
             for name, value in _scalars(record):

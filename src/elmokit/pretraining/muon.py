@@ -73,15 +73,12 @@ def polar_factors(matrices: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
     small: dict[int, Tensor] = {}
     for size in {len(gram) for gram in grams}:
         indices = [index for index, gram in enumerate(grams) if len(gram) == size]
-        polynomials = _polynomials(torch.stack([grams[index] for index in indices]))
-        small |= dict(zip(indices, polynomials, strict=True))
+        gram = torch.stack([grams[index] for index in indices])
+        norms = gram.diagonal(dim1=1, dim2=2).sum(dim=1).sqrt().clamp_min(1e-30)[:, None, None]
+        gram = gram / norms / norms  # not by the square, which may be too small a number
+        polynomials = by_eigenvalues(gram) if gram.device.type == "cpu" else by_products(gram)
+        small |= dict(zip(indices, polynomials / norms, strict=True))
     return [(small[index], left) for index, left in enumerate(is_left)]
-
-
-def _polynomials(grams: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:
-    norms = grams.diagonal(dim1=1, dim2=2).sum(dim=1).sqrt().clamp_min(1e-30)[:, None, None]
-    gram = grams / norms / norms  # not by the square, which may be too small a number
-    return (by_eigenvalues(gram) if gram.device.type == "cpu" else by_products(gram)) / norms
 
 
 def by_products(gram: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:

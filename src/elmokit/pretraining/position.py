@@ -20,10 +20,6 @@ class LossWindow:
     num_timed_steps: int = 0
     """Number of the last steps that were timed; the others came from a checkpoint, which has no times."""
     seconds: float = 0.0
-    """Seconds of the timed steps."""
-
-    def after(self, losses: tuple[float, ...], *, seconds: float) -> LossWindow:
-        return LossWindow((*self.step_losses, losses), self.num_timed_steps + 1, self.seconds + seconds)
 
     @property
     def losses(self) -> list[float]:
@@ -41,11 +37,6 @@ class BestSoFar:
     perplexity: float | None = None
     num_evaluations_since: int = 0
 
-    def after(self, perplexity: float) -> BestSoFar:
-        if self.perplexity is None or perplexity < self.perplexity:
-            return BestSoFar(perplexity)
-        return replace(self, num_evaluations_since=self.num_evaluations_since + 1)
-
 
 @dataclass(frozen=True)
 class PretrainingProgress:
@@ -54,34 +45,29 @@ class PretrainingProgress:
     packers: tuple[PackerState, ...]
     """Position in the text of each direction, forward first."""
     step: int = 0
-    """Number of optimiser steps so far."""
     num_tokens: int = 0
-    """Number of corpus tokens read so far."""
     seconds: float = 0.0
     """Seconds of reading text and optimising, without evaluations and checkpoints."""
     window: LossWindow = LossWindow()
-    """Losses that are not logged yet."""
     best: BestSoFar = BestSoFar()
-    """The best evaluation."""
 
     def after(
         self, losses: tuple[float, ...], *, num_tokens: int, seconds: float, packers: Sequence[PackerState]
     ) -> PretrainingProgress:
+        window = self.window
         return replace(
             self,
             step=self.step + 1,
             num_tokens=self.num_tokens + num_tokens,
             seconds=self.seconds + seconds,
             packers=tuple(packers),
-            window=self.window.after(losses, seconds=seconds),
+            window=LossWindow((*window.step_losses, losses), window.num_timed_steps + 1, window.seconds + seconds),
         )
 
-    def logged(self) -> PretrainingProgress:
-        """The progress after a log line, which begins a new window."""
-        return replace(self, window=LossWindow())
-
     def evaluated(self, perplexity: float) -> PretrainingProgress:
-        return replace(self, best=self.best.after(perplexity))
+        if self.best.perplexity is None or perplexity < self.best.perplexity:
+            return replace(self, best=BestSoFar(perplexity))
+        return replace(self, best=BestSoFar(self.best.perplexity, self.best.num_evaluations_since + 1))
 
     def finished(self, config: PretrainingConfig) -> bool:
         """Whether the last step is done, or the held-out perplexity has not improved for `patience` evaluations."""

@@ -87,11 +87,7 @@ def tiny() -> PretrainingConfig:
     return replace(
         mini(),
         bilm=BiLMConfig(
-            filters=((1, 8), (2, 8), (3, 16)),
-            character_dim=8,
-            num_highway_layers=1,
-            projection_dim=32,
-            lstm_dim=128,
+            filters=((1, 8), (2, 8), (3, 16)), character_dim=8, num_highway_layers=1, projection_dim=32, lstm_dim=128
         ),
         num_steps=150,
         batch_size=4,

@@ -36,16 +36,14 @@ BEST_DIR = "best"
 
 @dataclass(frozen=True)
 class Change:
-    """The settings that one `--resume --set` changed."""
+    """The settings that one `--resume --set` changed, with their old and new values."""
 
     step: int
     """Number of steps that the run had made."""
     num_tokens: int
     """Number of corpus tokens that it had read."""
     before: Mapping[str, Any]
-    """Old values by field."""
     after: Mapping[str, Any]
-    """New values of the same fields."""
 
     def __post_init__(self) -> None:
         if self.before.keys() != self.after.keys():
@@ -76,12 +74,10 @@ class TextSize:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What config.json says about a run, next to the settings under the names of these fields."""
+    """What config.json says about a run, next to the resolved settings under the names of these fields."""
 
     config: PretrainingConfig
-    """Settings of the run, resolved."""
     shards: list[Path]
-    """Text files to train on."""
     shard_bytes: tuple[int, ...] = ()
     """Sizes of these files when the run started; empty in the folders of earlier versions."""
     shard_sha256: tuple[str, ...] = ()

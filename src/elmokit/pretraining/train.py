@@ -37,20 +37,19 @@ from elmokit.pretraining.before_training import (
 from elmokit.pretraining.checkpoints import (
     Checkpoint,
     all_weights,
-    checkpoint_of,
     checkpoint_to_resume,
     checkpoints,
     fill,
     publish,
     read_checkpoint,
     save_checkpoint,
-    write_weights,
+    state_tensors,
 )
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.logging import RunLog, held_out_summary, start_line
 from elmokit.pretraining.optimizers import new_optimizer
-from elmokit.pretraining.position import PretrainingProgress
+from elmokit.pretraining.position import LossWindow, PretrainingProgress
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
     BEST_DIR,
@@ -64,7 +63,8 @@ from elmokit.pretraining.run_folder import (
 from elmokit.pretraining.shards import check_same_text, moved_to, sample_sentences
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.metrics_log import keep_records, read_log
-from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError, optimizer_tensors
+from elmokit.runs.tensor_files import write_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 from elmokit.text.vocabulary import Vocabulary
 
@@ -273,7 +273,7 @@ class Run:
                 finished = self.progress.finished(config)
                 if finished or self.progress.step % config.log_every == 0:
                     log.log_losses(self.progress)
-                    self.progress = self.progress.logged()
+                    self.progress = replace(self.progress, window=LossWindow())
                 if measured is not None:
                     log.log_perplexity(self.progress, measured)
                 stopped = self.ranks.any(bool(signals))
@@ -291,13 +291,11 @@ class Run:
 
         Raises DivergenceError, and writes nothing, if it would have a number that is not finite.
         """
-        checkpoint = checkpoint_of(
-            self.run_dir,
-            bilm=self.bilm,
-            softmax=self.softmax,
-            optimizer=self.optimizer,
-            state=self.ranks.gather_state(self.state),
-            progress=self.progress,
+        checkpoint = Checkpoint(
+            self.run_dir / "checkpoints" / f"step-{self.progress.step:08d}",
+            all_weights(self.bilm, self.softmax),
+            optimizer_tensors(self.optimizer) | state_tensors(self.ranks.gather_state(self.state)),
+            self.progress,
         )
         if (name := checkpoint.not_finite()) is not None:  # in all processes, because they have the same weights
             raise self._diverged(f"{name} has a number that is not finite")
@@ -314,15 +312,11 @@ class Run:
         sys.exit(128 + signal.SIGTERM)
 
     def _advance(self, source: Iterator[Batch]) -> None:
-        """Make one step on the next batches, and update the progress."""
         began = time.monotonic()
         losses = self._one_step([next(source) for _ in range(self.config.accumulate)])
-        self.progress = self.progress.after(
-            losses,
-            num_tokens=self.config.tokens_per_step,
-            seconds=time.monotonic() - began,
-            packers=[packer.state for packer in self.packers],
-        )
+        seconds, num_tokens = time.monotonic() - began, self.config.tokens_per_step
+        packers = [packer.state for packer in self.packers]
+        self.progress = self.progress.after(losses, num_tokens=num_tokens, seconds=seconds, packers=packers)
 
     def _one_step(self, group: list[Batch]) -> tuple[float, ...]:
         """Make one optimiser step on a group of batches; each direction's mean loss over them and all processes."""
@@ -384,7 +378,8 @@ class Run:
             folder.mkdir(exist_ok=True)
             for name in (CONFIG_NAME, VOCABULARY_NAME):
                 publish(self.run_dir / name, folder / name)
-            write_weights(folder / WEIGHTS_NAME, all_weights(self.bilm, self.softmax), step=self.progress.step)
+            metadata = {"step": str(self.progress.step)}
+            write_tensors(folder / WEIGHTS_NAME, all_weights(self.bilm, self.softmax), metadata=metadata)
         return measured
 
     def _new_packers(self) -> list[Packer]:

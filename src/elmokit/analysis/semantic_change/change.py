@@ -21,7 +21,6 @@ from elmokit.system.progress_bar import progress_bar
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Float64
 
-    from elmokit.analysis.semantic_change.words import Forms
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
 
@@ -152,7 +151,11 @@ def semantic_change(
         counts = [count_tokens(corpus.sentences(), ignore_case=settings.ignore_case) for corpus in corpora]
         stop_words = stop_list(settings.stop_words)
         forms = frequent_words(*counts, most=settings.max_words, min_count=settings.min_uses, stop_words=stop_words)
-    sides = [_side(corpus, forms, settings, number) for number, corpus in enumerate(corpora)]
+    sides: list[_Side] = []
+    for number, corpus in enumerate(corpora):
+        seed = f"{settings.seed} {number}"
+        sampled = sample_uses(corpus, forms, most=settings.max_uses, ignore_case=settings.ignore_case, seed=seed)
+        sides.append(_Side(corpus, sampled))
     totals = {word: (sides[0].sampled[word].total, sides[1].sampled[word].total) for word in forms}
     enough = [word for word in forms if min(totals[word]) >= settings.min_uses]
     if not enough:
@@ -172,13 +175,6 @@ class _Side:
 
     corpus: TextCorpus
     sampled: Mapping[str, SampledUses]
-
-
-def _side(corpus: TextCorpus, forms: Forms, settings: ChangeSettings, number: int) -> _Side:
-    sampled = sample_uses(
-        corpus, forms, most=settings.max_uses, ignore_case=settings.ignore_case, seed=f"{settings.seed} {number}"
-    )
-    return _Side(corpus, sampled)
 
 
 def _measure(
@@ -228,15 +224,12 @@ def _change(
     most_resamples: int,
 ) -> WordChange:
     randomness = np.random.default_rng([settings.seed, *word.encode(errors="surrogateescape")])
-    return WordChange(
-        word,
-        layer,
-        measure_distances(
-            first, second, resamples=settings.resamples, most_resamples=most_resamples, randomness=randomness
-        ),
-        _uses(word, sides[0], moved_by(first, second), settings.num_contexts),
-        _uses(word, sides[1], moved_by(second, first), settings.num_contexts),
+    distances = measure_distances(
+        first, second, resamples=settings.resamples, most_resamples=most_resamples, randomness=randomness
     )
+    in_first = _uses(word, sides[0], moved_by(first, second), settings.num_contexts)
+    in_second = _uses(word, sides[1], moved_by(second, first), settings.num_contexts)
+    return WordChange(word, layer, distances, in_first, in_second)
 
 
 def moved_by(own: Float[np.ndarray, "N E"], other: Float[np.ndarray, "M E"]) -> Float64[np.ndarray, " N"]:

@@ -142,7 +142,6 @@ def count_tokens(sentences: Iterable[Iterable[str]], *, ignore_case: bool = Fals
 
 
 def _spelt(line: str, number: int) -> list[str]:
-    """The forms of a line, each as the tokenizer spells it."""
     forms: list[str] = []
     for form in split_tokens(line):
         tokens = tokenize(form)

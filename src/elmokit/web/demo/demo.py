@@ -61,18 +61,9 @@ def page(study: SenseStudy, *, code: str, explore: str) -> str:
 
     It has no scripts and makes no requests; `code` and `explore` are Python and a command to copy.
     """
-    return (
-        template_environment("elmokit.web.demo")
-        .get_template("page.html")
-        .render(
-            study=study,
-            extent=extent(study),
-            picture=sense_picture(study),
-            lines=describe(study),
-            code=code,
-            explore=explore,
-        )
-    )
+    template = template_environment("elmokit.web.demo").get_template("page.html")
+    parts = {"extent": extent(study), "picture": sense_picture(study), "lines": describe(study)}
+    return template.render(study=study, code=code, explore=explore, **parts)
 
 
 def write_picture(svg_path: Path, *, model: str | None = None) -> None:
@@ -90,13 +81,8 @@ def _study(model: str | None) -> SenseStudy:
     name = model or DEFAULT_MODEL
     elmo = Elmo.from_pretrained(name)
     language = language_of(elmo.vocabulary)
-    return study_senses(
-        elmo,
-        read_polysemes(LISTS[language]),
-        model=model_name(name),
-        language=language,
-        recorded=read_recorded(resolve_model(name)),
-    )
+    occurrences, recorded = read_polysemes(LISTS[language]), read_recorded(resolve_model(name))
+    return study_senses(elmo, occurrences, model=model_name(name), language=language, recorded=recorded)
 
 
 def _explore(model: str | None) -> str:

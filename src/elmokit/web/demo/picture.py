@@ -14,8 +14,10 @@ import numpy as np
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from elmokit.analysis.polysemy import SenseRates
-    from elmokit.analysis.sense_study import Plane, SenseStudy
+    from elmokit.analysis.sense_study import CloseUp, SenseStudy
 
 PANEL = (300, 232)
 """Width and height of one drawing."""
@@ -63,18 +65,17 @@ class Bar:
 
 def sense_picture(study: SenseStudy) -> str:
     """The picture as SVG, from `templates/picture.svg`."""
-    chosen = {close_up.word for close_up in study.close_ups}
-    planes = [plane for plane in study.planes if plane.word in chosen]
+    close_ups = study.close_ups
     width, height = PANEL
-    num_rows = -(-(len(planes) + 1) // _COLUMNS)
+    num_rows = -(-(len(close_ups) + 1) // _COLUMNS)
     chance = study.measured[0].nearest_rate()
     return (
         template_environment("elmokit.web.demo")
         .get_template("picture.svg")
         .render(
             study=study,
-            words=sorted(chosen),
-            scatters=[_scatter(plane, study) for plane in planes],
+            words=sorted({close_up.word for close_up in close_ups}),
+            scatters=[_scatter(close_up, study) for close_up in close_ups],
             scatter_top=_SCATTER_TOP,
             bars=_bars(study.measured[1:]),
             bars_left=_BARS_LEFT,
@@ -84,9 +85,9 @@ def sense_picture(study: SenseStudy) -> str:
             panel=PANEL,
             positions=[
                 (_MARGIN + number % _COLUMNS * (width + _GAP), _MARGIN + number // _COLUMNS * (height + _GAP))
-                for number in range(len(planes) + 1)
+                for number in range(len(close_ups) + 1)
             ],
-            sizes=sorted({len(plane.members) for plane in planes}),
+            sizes=sorted({len(close_up.members) for close_up in close_ups}),
             margin=_MARGIN,
             width=2 * _MARGIN + _COLUMNS * width + (_COLUMNS - 1) * _GAP,
             height=2 * _MARGIN + num_rows * (height + _GAP) - _GAP + 24,
@@ -94,27 +95,27 @@ def sense_picture(study: SenseStudy) -> str:
     )
 
 
-def _scatter(plane: Plane, study: SenseStudy) -> Scatter:
+def _scatter(close_up: CloseUp, study: SenseStudy) -> Scatter:
     occurrences = study.occurrences
     marks = [
-        Mark(plane.senses.index(occurrences[index].sense), x, y, " ".join(occurrences[index].tokens))
-        for index, (x, y) in zip(plane.members, _fit(plane), strict=True)
+        Mark(close_up.senses.index(occurrences[index].sense), x, y, " ".join(occurrences[index].tokens))
+        for index, (x, y) in zip(close_up.members, _fit(close_up.points), strict=True)
     ]
     legend: list[Mark] = []
     left = 8.0
-    for number, name in enumerate(plane.senses):
+    for number, name in enumerate(close_up.senses):
         legend.append(Mark(number, left, 34, name))
         left += 34 + 7.5 * len(name)
-    rate = study.top.nearest_rate(plane.members)
-    return Scatter(plane.word, f"{round(rate.correct, 1):g}/{rate.total}", legend, marks)
+    rate = study.top.nearest_rate(close_up.members)
+    return Scatter(close_up.word, f"{round(rate.correct, 1):g}/{rate.total}", legend, marks)
 
 
-def _fit(plane: Plane) -> list[tuple[float, float]]:
+def _fit(points: NDArray[np.float64]) -> list[tuple[float, float]]:
     """Coordinates in the drawing, with the same scale on both axes, so that distances are comparable."""
     size = np.array([PANEL[0], PANEL[1] - _SCATTER_TOP])
-    low, high = plane.points.min(axis=0), plane.points.max(axis=0)
+    low, high = points.min(axis=0), points.max(axis=0)
     scale = float(((size - 2 * _SCATTER_MARGIN) / np.maximum(high - low, 1e-9)).min())
-    placed = (plane.points - (low + high) / 2) * scale * (1, -1) + size / 2
+    placed = (points - (low + high) / 2) * scale * (1, -1) + size / 2
     return [(float(x), float(y)) for x, y in placed]
 
 
@@ -122,18 +123,10 @@ def _bars(measured: Sequence[SenseRates]) -> list[Bar]:
     bars: list[Bar] = []
     for number, kind in enumerate(measured):
         rate = kind.nearest_rate()
-        low, high = rate.interval
-        bars.append(
-            Bar(
-                name=kind.name,
-                rate=str(rate),
-                percent=f"{100 * rate.share:.1f} %",
-                y=_BARS_TOP + number * _BAR_STEP,
-                width=_position(rate.share) - _BARS_LEFT,
-                whisker=None if rate.guessed else (_position(low), _position(high)),
-                is_own=number >= 2,
-            )
-        )
+        low, high = map(_position, rate.interval)
+        percent, whisker = f"{100 * rate.share:.1f} %", None if rate.guessed else (low, high)
+        y, width = _BARS_TOP + number * _BAR_STEP, _position(rate.share) - _BARS_LEFT
+        bars.append(Bar(kind.name, str(rate), percent, y=y, width=width, whisker=whisker, is_own=number >= 2))
     return bars
 
 

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.polysemes import Occurrence
-    from elmokit.analysis.polysemy import Rate
     from elmokit.analysis.sense_study import CloseUp, SenseStudy
-    from elmokit.elmo.nearest import NearOccurrence
 
 WIDTH = 80
 
@@ -83,7 +81,6 @@ def extent(study: SenseStudy) -> str:
 
 
 def _describe_rates(study: SenseStudy) -> Iterator[str]:
-    """The table of the rates over the whole list, with 95 % intervals."""
     occurrences = study.occurrences
     yield f"Measured over the whole list: {extent(study)}, {len(occurrences)} sentences"
     yield ""
@@ -119,18 +116,13 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     for nearest in close_up.nearest:
         occurrence = occurrences[nearest.occurrence]
         yield f"  nearest to {snippet(occurrence.tokens, occurrence.index, 50)} ({occurrence.sense})"
-        for context in (*nearest.same_word, *nearest.other_words):
-            yield _describe_context(context, occurrences[context.sentence])
+        for near in (*nearest.same_word, *nearest.other_words):
+            other = occurrences[near.sentence]
+            sense = other.sense if near.index == other.index else ""  # what is listed is the sense of one token
+            text = _padded(snippet(other.tokens, near.index, 50), 51)
+            yield f"    {near.similarity:.2f}  {text} {sense}".rstrip()
     neighbours = ", ".join(f"{word.token} {word.cosine:.2f}" for word in close_up.static)
     yield f"  static vector: {neighbours}"
-
-
-def _describe_context(context: NearOccurrence, occurrence: Occurrence) -> str:
-    """A token of a listed sentence; the sense that is listed is of one token of it."""
-    sense = occurrence.sense if context.index == occurrence.index else ""
-    return (
-        f"    {context.similarity:.2f}  {_padded(snippet(occurrence.tokens, context.index, 50), 51)} {sense}".rstrip()
-    )
 
 
 def _describe_words(study: SenseStudy) -> Iterator[str]:
@@ -160,15 +152,12 @@ def _describe_recorded(recorded: Recorded) -> Iterator[str]:
     yield ""
     yield f"  {'':22}{'nearest one has its sense':36}{'of the same particle' if recorded.same_form else ''}".rstrip()
     for name, rate in recorded.rates.items():
-        yield f"  {name:22}{rate!s:36}{_percent(recorded.same_form.get(name))}".rstrip()
+        same_form = recorded.same_form[name].percent() if name in recorded.same_form else ""
+        yield f"  {name:22}{rate!s:36}{same_form}".rstrip()
     yield ""
     yield from (f"  {line}" for line in wrap(WHAT_IT_IS, WIDTH - 2))
     yield f"  Source: {recorded.path}"
     yield f"  Command: {recorded.command}"
-
-
-def _percent(rate: Rate | None) -> str:
-    return "" if rate is None else rate.percent()
 
 
 def _padded(text: str, width: int) -> str:

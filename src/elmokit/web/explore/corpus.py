@@ -111,7 +111,6 @@ def read_corpus(
 
 
 def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool) -> list[tuple[int, str]]:
-    """Indices and labels of a line, as pairs."""
     if columns and raw_text:
         raise ValueError(f"{where}: labels are of tokens; give text whose tokens are separated by spaces, not raw text")
     if len(columns) % 2:
@@ -239,21 +238,13 @@ def _rates(occurrences: list[Occurrence], encoded: list[Float32[np.ndarray, "L T
 
 
 def _words(occurrences: list[Occurrence], hits: list[NDArray[np.float64]]) -> list[dict[str, object]]:
-    """For each word of the list: senses, an example of each, and its rates."""
     words: list[dict[str, object]] = []
     for word in words_of(occurrences):
         members = members_of(word, occurrences)
         senses = senses_of(word, occurrences)
         examples = [next(occurrences[number] for number in members if occurrences[number].sense == s) for s in senses]
         rates = [float(of_layer[members].mean()) for of_layer in hits]
-        words.append(
-            {
-                "word": word,
-                "senses": senses,
-                "examples": [" ".join(example.tokens) for example in examples],
-                "index": examples[0].index,
-                "chance": rates[0],
-                "rates": rates[1:],
-            }
-        )
+        texts = [" ".join(example.tokens) for example in examples]
+        shown = {"word": word, "senses": senses, "examples": texts, "index": examples[0].index}
+        words.append({**shown, "chance": rates[0], "rates": rates[1:]})
     return words

@@ -19,7 +19,6 @@ class TaskMix:
     """The mix that a task has learnt for the layers of a model, at one place."""
 
     model: str
-    """Name of the model: small-en."""
     fingerprint: str
     """Fingerprint of the weights that it had then."""
     task: str
@@ -29,9 +28,8 @@ class TaskMix:
     """input or output."""
     num_runs: int
     weights: tuple[float, ...]
-    """Means over the runs of the weights after the softmax, lowest layer first."""
+    """Means over the runs of the weights after the softmax, lowest layer first; `gamma` is the mean scale."""
     gamma: float
-    """Mean over the runs of the scale."""
 
 
 def presets(elmo: Elmo) -> list[dict[str, Any]]:

@@ -86,14 +86,8 @@ def write_site(
         _write_model(target, stored)
         write_corpus(target, corpus, elmo, umap=umap)
         _copy_scripts(target / "scripts")
-        _write_page(
-            target,
-            elmo,
-            model_name(model),
-            files=[name for name, _ in corpus.sources],
-            is_raw_text=raw_text,
-            has_umap=umap,
-        )
+        names = [name for name, _ in corpus.sources]
+        _write_page(target, elmo, model_name(model), files=names, is_raw_text=raw_text, has_umap=umap)
     return folder / "index.html"
 
 
