@@ -108,8 +108,8 @@ def _spans(example: Any, prediction: Any) -> Counts:
 
 
 def _roles(example: Any, prediction: Any) -> Counts:
-    predicted = {} if example.predicate is None else {0: prediction}
-    return _matches(score_roles(gold=[{0: example.tags}], predicted=[predicted]).overall)
+    predicted = None if example.predicate is None else prediction
+    return _matches(score_roles(gold=[example.tags], predicted=[predicted]).overall)
 
 
 def _labels(example: Any, prediction: Any) -> Counts:
@@ -117,7 +117,7 @@ def _labels(example: Any, prediction: Any) -> Counts:
 
 
 def _answers(example: Any, prediction: Any) -> Counts:
-    result = score_answers(gold={"": [answer.text for answer in example.answers]}, predicted={"": prediction.text})
+    result = score_answers(gold=[[answer.text for answer in example.answers]], predicted=[prediction.text])
     return (result.f1_sum, 1.0)
 
 

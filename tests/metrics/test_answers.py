@@ -2,7 +2,7 @@ import pytest
 
 from elmokit.metrics.answers import AnswerScore, answer_f1, normalise_answer, score_answers
 
-GOLD = {"q1": ["Denver Broncos", "The Denver Broncos", "Broncos"], "q2": ["2015"], "q3": ["in the golden gate"]}
+GOLD = [["Denver Broncos", "The Denver Broncos", "Broncos"], ["2015"], ["in the golden gate"]]
 
 
 @pytest.mark.parametrize(
@@ -37,20 +37,9 @@ def test_f1_counts_shared_words(predicted: str, gold: str, f1: float):
 
 
 def test_the_best_gold_answer_counts():
-    score = score_answers(gold=GOLD, predicted={"q1": "the Broncos", "q2": "2016", "q3": "Golden Gate Park"})
+    score = score_answers(gold=GOLD, predicted=["the Broncos", "2016", "Golden Gate Park"])
     assert (score.num_questions, score.num_exact) == (3, 1)
     assert score.exact_match == pytest.approx(100 / 3)
     assert score.f1 == pytest.approx(100 * (1 + 0 + 2 / 3) / 3)
-
-
-def test_missing_answers_are_wrong_and_others_do_not_count():
-    score = score_answers(gold=GOLD, predicted={"q1": "Broncos", "q9": "2015"})
-    assert score == AnswerScore(num_questions=3, num_exact=1, f1_sum=1.0)
     assert (AnswerScore().exact_match, AnswerScore().f1) == (0, 0)
-    assert score_answers(gold={"q": ["the"]}, predicted={"q": ""}).exact_match == 100  # both are empty
-
-
-@pytest.mark.parametrize("answers", [[], "2015"])
-def test_refuses_a_question_without_gold_answers(answers: list[str]):
-    with pytest.raises(ValueError, match="question 'q1' has the gold answers .*; expected a non-empty list"):
-        score_answers(gold={"q1": answers}, predicted={})
+    assert score_answers(gold=[["the"]], predicted=[""]).exact_match == 100  # both are empty

@@ -77,13 +77,6 @@ def test_a_mention_twice_in_the_key_counts_twice_as_in_the_scorer():
     assert result.b_cubed == Score(correct=2 / 2 + 1 / 2 + 1, predicted=3, recalled=2 / 2 + 1 / 2 + 1 / 2, gold=4)
 
 
-def test_refuses_an_empty_cluster():
-    with pytest.raises(ValueError, match="predicted cluster 1 is empty"):
-        score_coreference(gold=[["a"]], predicted=[["a"], []])
-    with pytest.raises(ValueError, match="gold cluster 0 is empty"):
-        score_coreference(gold=[[]], predicted=[["a"]])
-
-
 def best_sum(similarity: list[list[float]]) -> float:
     """By trying out every alignment."""
     if len(similarity) > len(similarity[0]):

@@ -8,7 +8,7 @@ import pytest
 from elmokit.layers.devices import on_meta_device
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.open_inputs import read_words
+from elmokit.tasks.word_table import new_word_table
 from paper import table2, table3
 from paper.__main__ import main
 from paper.data_folders import data_folder, unpacked
@@ -41,7 +41,7 @@ def test_every_planned_model_is_built_with_a_toy_bilm():
         for run in plan(replace(SETUP, seeds=(0,))):
             config = replace(run.config.inputs, word_vectors="", word_dim=4, train_word_vectors=True)
             if (settings := str((run.config.model, config))) not in built:
-                words = read_words(config, [["the", "bank"]], [], seed=0)
+                words = new_word_table(config, [["the", "bank"]], [], seed=0)
                 task = find_task(run.task)
                 with on_meta_device():
                     inputs = TokenInputs(config, words=words, elmo=None if config.elmo is None else random_bilm())

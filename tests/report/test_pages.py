@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from elmokit.pretraining.run_folder import RunRecord, write_record
 from elmokit.report import pages
 from elmokit.report.pages import shown_runs, write_report
 from elmokit.report.run_history import RunHistory, read_history
-from elmokit.runs.logged_runs import read_runs, write_runs
+from elmokit.runs.logged_runs import read_runs
 from paper.plan import NO_ELMO
 from toy_planned_runs import write_arm
 
@@ -38,7 +39,7 @@ SETTINGS = PretrainingConfig(
 MEASURED = [(1_000_000, 300.0), (1_500_000, 250.0), (2_000_000, 260.0)]
 
 
-def trained(num_tokens: int, perplexity: float) -> dict[str, object]:
+def trained(num_tokens: int, perplexity: float) -> dict[str, Any]:
     """A line of the log; forward is 0.5 nats below the mean, backward as much above."""
     loss = math.log(perplexity)
     return {
@@ -52,12 +53,12 @@ def trained(num_tokens: int, perplexity: float) -> dict[str, object]:
     }
 
 
-def measured(num_tokens: int, mean: float) -> dict[str, object]:
+def measured(num_tokens: int, mean: float) -> dict[str, Any]:
     heldout = {"forward": mean - 10, "backward": mean + 10, "mean": mean}
     return {"step": num_tokens // 1000, "num_tokens": num_tokens, "seconds": 1.0, "heldout": heldout}
 
 
-def make_run(folder: Path, *records: dict[str, object], config: PretrainingConfig | None = None) -> Path:
+def make_run(folder: Path, *records: dict[str, Any], config: PretrainingConfig | None = None) -> Path:
     folder.mkdir(parents=True)
     (folder / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     if config is not None:
@@ -65,16 +66,14 @@ def make_run(folder: Path, *records: dict[str, object], config: PretrainingConfi
     return folder
 
 
+def short_run(folder: Path, *, num_lines: int = 3, config: PretrainingConfig | None = None) -> Path:
+    return make_run(folder, *(trained(*one) for one in TRAINED[:num_lines]), config=config)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    lines = sorted([*(trained(*one) for one in TRAINED), *(measured(*one) for one in MEASURED)], key=step_of)
-    return make_run(tmp_path / "mine", *lines, config=SETTINGS)
-
-
-def step_of(record: dict[str, object]) -> int:
-    step = record["step"]
-    assert isinstance(step, int)
-    return step
+    lines = [*(trained(*one) for one in TRAINED), *(measured(*one) for one in MEASURED)]
+    return make_run(tmp_path / "mine", *sorted(lines, key=lambda line: line["step"]), config=SETTINGS)
 
 
 def page_of(*runs: Path, folder: Path) -> str:
@@ -95,7 +94,7 @@ def row_of(page: str, start: str, *, number: int = 0) -> list[str]:
 @pytest.mark.parametrize("softmax", ["sampled", "full", None])
 def test_only_a_sampled_softmax_is_warned_about(softmax: str | None, tmp_path: Path):
     config = None if softmax is None else replace(SETTINGS, softmax=softmax)
-    run = make_run(tmp_path / "run", *(trained(*one) for one in TRAINED), config=config)
+    run = short_run(tmp_path / "run", config=config)
     assert ("not comparable" in page_of(run, folder=tmp_path / "docs")) == (softmax == "sampled")
     picture = (tmp_path / "docs" / "training-curve.svg").read_text(encoding="utf-8")
     assert (f"run: training, {softmax} softmax" if softmax else "run: training, softmax unknown") in picture
@@ -132,7 +131,7 @@ def test_a_forward_model_has_one_direction_and_a_log_by_itself_no_settings(tmp_p
 
 
 def test_runs_of_one_name_are_told_apart_by_their_paths(run: Path, tmp_path: Path):
-    other = make_run(tmp_path / "old" / "mine", *(trained(*one) for one in TRAINED))
+    other = short_run(tmp_path / "old" / "mine")
     page = page_of(run, other, folder=tmp_path / "docs")
     assert row_of(page, str(run).replace("_", "\\_")) != row_of(page, str(other).replace("_", "\\_"))
 
@@ -220,15 +219,6 @@ def test_without_matplotlib_the_page_says_how_to_get_the_picture(
     assert row_of(page, "mine")[1] == "2,000 of 2,500"
 
 
-def test_runs_in_one_file_make_the_same_page(run: Path, tmp_path: Path):
-    other = make_run(tmp_path / "other", *(trained(*one) for one in TRAINED))
-    write_runs(read_runs([run, other]), tmp_path / "runs.jsonl")
-    page = page_of(tmp_path / "runs.jsonl", folder=tmp_path / "a")
-    of_folders = page_of(run, other, folder=tmp_path / "b")
-    assert page.split("\n\n")[2:] == of_folders.split("\n\n")[2:]
-    assert (tmp_path / "a" / "training-curve.svg").read_bytes() == (tmp_path / "b" / "training-curve.svg").read_bytes()
-
-
 def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = tmp_path / "runs"
     write_arm(folder, "named-entities", NO_ELMO, (80, 81))
@@ -237,7 +227,7 @@ def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys:
     assert names == ["tasks.md"]
     page = (tmp_path / "docs" / "tasks.md").read_text(encoding="utf-8")
     assert f"`elmokit report {folder} -o {tmp_path / 'docs'}`" in page
-    make_run(folder / "pretrained", *(trained(*one) for one in TRAINED))
+    short_run(folder / "pretrained")
     assert main(["report", str(folder), "-o", str(tmp_path / "both")]) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
     assert names == ["training-curve.svg", "training.md", "tasks.md"]
@@ -251,12 +241,8 @@ def test_pages_go_into_a_folder(run: Path, tmp_path: Path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def short_run(folder: Path, *, num_lines: int) -> Path:
-    return make_run(folder, *(trained(*one) for one in TRAINED[:num_lines]))
-
-
 def test_what_cannot_be_shown_is_left_out_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    long, short = short_run(tmp_path / "long", num_lines=3), short_run(tmp_path / "short", num_lines=1)
+    long, short = short_run(tmp_path / "long"), short_run(tmp_path / "short", num_lines=1)
     assert main(["report", str(long), str(short), str(tmp_path / "none"), "-o", str(tmp_path / "page")]) == 0
     warned = capsys.readouterr().err
     assert "warning: left out: " in warned and "short has logged 1 training lines, and a curve needs 2" in warned
@@ -265,31 +251,24 @@ def test_what_cannot_be_shown_is_left_out_and_named(tmp_path: Path, capsys: pyte
     assert "long" in page and "| short" not in page
 
 
-def test_nothing_to_show_is_an_error(tmp_path: Path):
-    with pytest.raises(ValueError, match="short has logged 1 training lines"):
-        shown_runs([short_run(tmp_path / "short", num_lines=1)])
-    with pytest.raises(FileNotFoundError, match="no run"):
-        shown_runs([tmp_path / "none", tmp_path / "short"])
-
-
 def test_a_young_run_and_notes_in_a_folder_do_not_hide_the_others(tmp_path: Path):
-    long, young = (
-        short_run(tmp_path / "runs" / "long", num_lines=3),
-        short_run(tmp_path / "runs" / "young", num_lines=1),
-    )
-    for folder in (young, tmp_path / "runs"):
+    runs = tmp_path / "runs"
+    long, young = short_run(runs / "long"), short_run(runs / "young", num_lines=1)
+    for folder in (young, runs):
         (folder / "README.md").write_text("# not JSON")
     shown, left_out = shown_runs([long, young])
     assert shown == [long] and "young has logged 1 training lines" in left_out[0]
-    assert shown_runs([tmp_path / "runs"])[0] == [long]
+    assert shown_runs([runs])[0] == [long]
+    with pytest.raises(FileNotFoundError, match="no run"):  # nothing is left to show
+        shown_runs([tmp_path / "none", young])
     (young / "metrics.jsonl").write_text("no JSON\n{}\n")
-    shown, left_out = shown_runs([tmp_path / "runs"])
+    shown, left_out = shown_runs([runs])
     assert shown == [long] and "metrics.jsonl, line 1" in left_out[0]
 
 
 def test_names_of_runs_are_as_they_are_in_the_figure(tmp_path: Path):
     names = ["_draft", r"a$\foo$", "a|b <&>"]
-    write_report([short_run(tmp_path / name, num_lines=3) for name in names], tmp_path / "page")
+    write_report([short_run(tmp_path / name) for name in names], tmp_path / "page")
     picture = (tmp_path / "page" / "training-curve.svg").read_text(encoding="utf-8")
     assert "_draft: training" in picture and r"a$\foo$: training" in picture
     assert "a|b &lt;&amp;&gt;: training" in picture

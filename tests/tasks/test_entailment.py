@@ -78,7 +78,7 @@ def test_counts_the_pairs_without_a_label(write):
     reading = TASK.read(write(f"{pair()}\n{pair(gold_label='-')}\n"), TASK.recipes["cpu"]().model, False)
     assert reading.examples == [SentencePair(["A", "dog", "."], CAT, "neutral")]
     assert reading.skipped == {"without a label": 1}
-    assert TASK.sentences(reading.examples[0]) == [["A", "dog", "."], CAT]
+    assert TASK.sentences(reading.examples[0]) == (["A", "dog", "."], CAT)
     assert TASK.symbols(reading.examples) == ["entailment", "neutral", "contradiction"]
 
 

@@ -3,6 +3,7 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,34 +14,23 @@ from torch import nn
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.batching import num_tokens, predict_all, training_batches
 from elmokit.tasks.checkpoint import read_progress
-from elmokit.tasks.config import InputConfig, TrainingConfig
+from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.task import Task
 
 Toy = Task[Any, Any]
 
 
-class Inputs:
-    """Stands for a task's inputs, whose penalty is `factor` times the sum of a weight."""
-
-    config = InputConfig()
-
-    def __init__(self, weight: torch.Tensor, *, factor: float) -> None:
-        self.weight = weight
-        self.factor = factor
-
-    def penalty(self) -> torch.Tensor:
-        return self.factor * self.weight.sum()
-
-
 class Lone(nn.Module):
-    """One weight, whose gradient is what the test says; stands for a task's model."""
+    """Two weights, whose gradient is what the test says; stands for a task's model, and for its inputs."""
+
+    penalty_factor = 0.0
 
     def __init__(self, gradient: float) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(2))
         self.gradient = gradient
-        self.inputs = Inputs(self.weight, factor=0.0)
+        self.inputs = SimpleNamespace(penalty=lambda: self.penalty_factor * self.weight.sum())
 
     def forward(self, examples: object) -> torch.Tensor:
         return self.gradient * self.weight.sum()
@@ -63,7 +53,7 @@ def lone_training(
 def test_the_penalty_of_the_inputs_is_part_of_the_loss(toy: Toy, tmp_path: Path):
     training = lone_training(toy, tmp_path, [10])
     lone: Any = training.model
-    lone.inputs.factor = 0.5  # its gradient comes on top of the 1 of the model's own loss
+    lone.penalty_factor = 0.5  # its gradient comes on top of the 1 of the model's own loss
     training.run()
     assert lone.weight.tolist() == [-1.5, -1.5]
 

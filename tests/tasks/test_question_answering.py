@@ -129,7 +129,7 @@ def test_cuts_passages_to_train_on(file: Path):
     assert [question.id for question in reading.examples] == ["0a", "1a", "2a", "3a", "4a", "5a"]
     assert reading.skipped == {"questions with an answer beyond the first 4 tokens": 6}
     assert reading.examples[1].passage.tokens == ["Ann", "ate", "1", "apples"]
-    assert TASK.sentences(reading.examples[1]) == [["Ann", "ate", "1", "apples"], ["How", "many", "?"]]
+    assert TASK.sentences(reading.examples[1]) == (["Ann", "ate", "1", "apples"], ["How", "many", "?"])
     assert not TASK.read(file, QuestionAnsweringConfig(max_train_tokens=3), True).examples
     longer = TASK.read(file, QuestionAnsweringConfig(max_train_tokens=6), True).examples
     assert [question.passage.tokens[-1] for question in longer] == ["Seoul"] * 12

@@ -39,11 +39,9 @@ EVERYTHING = (
 @pytest.fixture
 def run(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path) -> Run:
     def start(name: str, *settings: str, task: Toy = toy, data: Path | Splits = toy_data, **given: Any) -> Path:
-        config = with_settings(
-            task.recipes["cpu"](), ["elmo=none", f"elmo.model={tiny_bilms[0]}", "max_epochs=1", *settings]
-        )
+        settings = ("elmo=none", f"elmo.model={tiny_bilms[0]}", "max_epochs=1", *settings)
         given = {"cache": tmp_path / "cache", "device": "cpu"} | given
-        return train(task, data, run_dir=tmp_path / name, config=config, **given)
+        return train(task, data, run_dir=tmp_path / name, settings=settings, **given)
 
     return start
 

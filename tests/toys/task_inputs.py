@@ -6,14 +6,15 @@ import torch
 
 from elmokit.tasks.config import InputConfig
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.open_inputs import frozen_layers, read_elmo, read_words
+from elmokit.tasks.weights import frozen_layers, read_elmo
+from elmokit.tasks.word_table import new_word_table
 
 Sentences = Sequence[Sequence[str]]
 
 
 def new_inputs(config: InputConfig, training: Sentences, others: Sentences = ()) -> TokenInputs:
     """Inputs with weights of seed 0 for the words of the training set, on the CPU, in eval mode."""
-    words = read_words(config, training, others, seed=0)
+    words = new_word_table(config, training, others, seed=0) if config.word_dim else None
     elmo = read_elmo(config.elmo, cache=None, device="cpu")
     if (frozen := frozen_layers(elmo)) is not None:
         frozen.add([*training, *others])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elmokit.metrics.score import percentage
@@ -33,19 +33,12 @@ class AnswerScore:
         return percentage(self.f1_sum, self.num_questions)
 
 
-def score_answers(*, gold: Mapping[str, Sequence[str]], predicted: Mapping[str, str]) -> AnswerScore:
-    """Compare the predicted answer to each question with all of its gold answers; the best match counts.
-
-    Both mappings are keyed by question id. A question without a prediction counts as wrong, a prediction for another
-    question does not count. Raises ValueError for a question without gold answers.
-    """
+def score_answers(*, gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> AnswerScore:
+    """Compare the predicted answer to each question with all of its gold answers; the best match counts."""
     num_exact, f1_sum = 0, 0.0
-    for question, answers in gold.items():
-        if isinstance(answers, str) or not answers:
-            raise ValueError(f"question {question!r} has the gold answers {answers!r}; expected a non-empty list")
-        if question in predicted:
-            num_exact += normalise_answer(predicted[question]) in map(normalise_answer, answers)
-            f1_sum += max(answer_f1(predicted[question], answer) for answer in answers)
+    for answers, guess in zip(gold, predicted, strict=True):
+        num_exact += normalise_answer(guess) in map(normalise_answer, answers)
+        f1_sum += max(answer_f1(guess, answer) for answer in answers)
     return AnswerScore(len(gold), num_exact, f1_sum)
 
 

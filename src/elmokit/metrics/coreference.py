@@ -39,11 +39,11 @@ def score_coreference(*, gold: Iterable[Iterable[M]], predicted: Iterable[Iterab
 
     Mentions that one side lacks are not added to it. Clusters of a single mention, on either side, count for B-cubed
     and CEAF-e but not for MUC, which scores links (the key of CoNLL-2012 has no such clusters). If a gold mention is
-    predicted more than once, its first cluster counts. Raises ValueError for an empty cluster.
+    predicted more than once, its first cluster counts. No cluster is empty.
     """
-    keys = _filled(gold, side="gold")
+    keys = [list(cluster) for cluster in gold]
     cluster_of = {mention: number for number, cluster in enumerate(keys) for mention in cluster}
-    responses = _without_repeats(_filled(predicted, side="predicted"), cluster_of.keys())
+    responses = _without_repeats(predicted, cluster_of.keys())
     found = {mention for cluster in responses for mention in cluster}
     return CoreferenceScore(
         mentions=Score.of_matches(correct=len(found & cluster_of.keys()), predicted=len(found), gold=len(cluster_of)),
@@ -94,14 +94,7 @@ def best_alignment(similarity: Sequence[Sequence[float]]) -> list[tuple[int, int
     return sorted((row, column) for column, row in enumerate(row_of[:start]) if row is not None)
 
 
-def _filled(clusters: Iterable[Iterable[M]], *, side: str) -> list[list[M]]:
-    lists = [list(cluster) for cluster in clusters]
-    if [] in lists:
-        raise ValueError(f"{side} cluster {lists.index([])} is empty; expected at least one mention in each cluster")
-    return lists
-
-
-def _without_repeats(clusters: list[list[M]], gold_mentions: Collection[M]) -> list[list[M]]:
+def _without_repeats(clusters: Iterable[Iterable[M]], gold_mentions: Collection[M]) -> list[list[M]]:
     """The clusters with each gold mention kept only where it occurs first; the scorer lets other mentions repeat."""
     seen: set[M] = set()
     unique: list[list[M]] = []

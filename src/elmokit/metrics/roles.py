@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from elmokit.metrics.score import Score, scores_by_label
@@ -41,36 +41,22 @@ class RoleScore:
         return sum((score for role, score in self.by_role.items() if role != _PREDICATE), Score())
 
 
-def score_roles(
-    *, gold: Sequence[Mapping[int, Sequence[str]]], predicted: Sequence[Mapping[int, Sequence[str]]]
-) -> RoleScore:
-    """Compare arguments: an argument is correct if its role and all of its pieces are.
+def score_roles(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str] | None]) -> RoleScore:
+    """Compare the arguments in the BIO tags of each predicate: one is correct if its role and all of its pieces are.
 
-    Each sentence is a mapping from the position of a predicate's token to the BIO tags of its arguments. All arguments
-    of a predicate without a prediction are missed; those of predicates that are not gold do not count. (The Perl script
-    also compares the lemmas of the predicates.) Raises ValueError when the numbers of sentences or of tags differ, or a
-    tag is invalid.
+    All arguments of a predicate without a prediction (None) are missed. (The Perl script also compares the lemmas of
+    the predicates.)
     """
-    if len(gold) != len(predicted):
-        raise ValueError(f"{len(gold)} sentences with gold roles but {len(predicted)} with predicted ones")
     right, guessed, true = Counter[str](), Counter[str](), Counter[str]()
     num_perfect = 0
-    for number, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
-        for position, tags in gold_tags.items():
-            guess = predicted_tags.get(position, ["O"] * len(tags))
-            where = f"sentence {number}, predicate at token {position}"
-            if len(tags) != len(guess):
-                raise ValueError(f"{where}: {len(tags)} gold tags but {len(guess)} predicted ones")
-            try:
-                truth, found = set(arguments_from_tags(tags)), set(arguments_from_tags(guess))
-            except ValueError as error:
-                raise ValueError(f"{where}, {error}") from None
-            right.update(argument.role for argument in truth & found)
-            guessed.update(argument.role for argument in found)
-            true.update(argument.role for argument in truth)
-            num_perfect += all(argument.role == _PREDICATE for argument in truth ^ found)
+    for tags, guess in zip(gold, predicted, strict=True):
+        truth, found = set(arguments_from_tags(tags)), set(arguments_from_tags(guess or []))
+        right.update(argument.role for argument in truth & found)
+        guessed.update(argument.role for argument in found)
+        true.update(argument.role for argument in truth)
+        num_perfect += all(argument.role == _PREDICATE for argument in truth ^ found)
     by_role = scores_by_label(correct=right, predicted=guessed, gold=true)
-    return RoleScore(by_role, num_predicates=sum(map(len, gold)), num_perfect=num_perfect)
+    return RoleScore(by_role, num_predicates=len(gold), num_perfect=num_perfect)
 
 
 def arguments_from_tags(tags: Sequence[str]) -> list[Argument]:

@@ -84,12 +84,8 @@ class LabelScore(Generic[L]):
 
     @property
     def accuracy(self) -> Accuracy:
-        return Accuracy(correct=int(self.micro.correct), total=int(self.micro.gold))
-
-    @property
-    def micro(self) -> Score:
-        """Sum over the labels. With one label per instance, its precision, recall and F1 equal the accuracy."""
-        return sum(self.by_label.values(), Score())
+        total = sum(self.by_label.values(), Score())
+        return Accuracy(correct=int(total.correct), total=int(total.gold))
 
     @property
     def macro_f1(self) -> float:
@@ -98,13 +94,6 @@ class LabelScore(Generic[L]):
 
 
 def score_labels(*, gold: Sequence[L], predicted: Sequence[L]) -> LabelScore[L]:
-    """Compare the predicted label of each instance with its gold label.
-
-    Raises ValueError when the numbers of gold and predicted labels differ.
-    """
-    if len(gold) != len(predicted):
-        raise ValueError(
-            f"{len(gold)} gold labels but {len(predicted)} predicted ones; expected one of each per instance"
-        )
+    """Compare the predicted label of each instance with its gold label."""
     correct = Counter(label for label, guess in zip(gold, predicted, strict=True) if label == guess)
     return LabelScore(by_label=scores_by_label(correct=correct, predicted=Counter(predicted), gold=Counter(gold)))

@@ -14,7 +14,7 @@ from elmokit.report.run_history import read_history
 from elmokit.report.tasks_page import tasks_page
 from elmokit.report.training_curve import check_is_long_enough, training_curve
 from elmokit.report.training_page import NO_PICTURE, training_page
-from elmokit.runs.logged_runs import RUNS_NAME, LoggedRun, has_runs, is_run_folder, read_runs
+from elmokit.runs.logged_runs import RUNS_NAME, LoggedRun, is_run_folder, read_runs
 from elmokit.tasks.task_runs import is_task_run, read_task_run
 
 CURVE_NAME = "training-curve.svg"
@@ -53,7 +53,7 @@ def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     problems: list[ValueError | FileNotFoundError] = []
     for path in paths:
         parts = [path]
-        if _problem(path) is not None and path.is_dir() and not is_run_folder(path) and has_runs(path):
+        if _problem(path) is not None and path.is_dir() and not is_run_folder(path):
             runs = [child for child in sorted(path.iterdir()) if child.name == RUNS_NAME or is_run_folder(child)]
             parts = runs or [path]  # notes and figures are not looked into
         for part in parts:
@@ -95,13 +95,11 @@ def _training_files(runs: Sequence[LoggedRun], command: str) -> dict[str, bytes]
     histories = [read_history(run) for run in runs]
     if len({history.name for history in histories}) < len(histories):
         histories = [replace(history, name=run.where) for run, history in zip(runs, histories, strict=True)]
-    if find_spec("matplotlib") is None:
+    picture = None if find_spec("matplotlib") is None else CURVE_NAME
+    if picture is None:
         warnings.warn(NO_PICTURE, stacklevel=3)
-        return {TRAINING_NAME: training_page(histories, command=command, picture=None).encode()}
-    return {
-        CURVE_NAME: training_curve(histories).encode(),
-        TRAINING_NAME: training_page(histories, command=command, picture=CURVE_NAME).encode(),
-    }
+    page = {TRAINING_NAME: training_page(histories, command=command, picture=picture).encode()}
+    return page if picture is None else {picture: training_curve(histories).encode(), **page}
 
 
 def write_pages(files: Mapping[str, bytes], folder: Path) -> list[Path]:

@@ -63,7 +63,12 @@ def _section(runs: Sequence[TaskRun]) -> list[str]:
         best = [(run.name, max((epoch.score for epoch in run.curve), default=None)) for run in unfinished]
         cells = [(name, ABSENT if score is None else f"{score:.1f}") for name, score in best]
         parts.append(markdown_table(("not finished", f"best {metric} so far"), cells))
-    if mixes := [row for run in ended for row in _mix_rows(run)]:
+    if mixes := [
+        (run.name, place, " ".join(f"{weight:.2f}" for weight in mix.weights) or ABSENT, f"{mix.gamma:.2f}")
+        for run in runs
+        if run.result is not None
+        for place, mix in run.result.mixes.items()
+    ]:
         parts += [MIXES, markdown_table(("run", "mix at the", "weights", "gamma"), mixes, num_names=2)]
     return parts
 
@@ -90,24 +95,10 @@ def _cells(arm: Sequence[TaskRun], without: Sequence[TaskRun] | None, metric: st
         return ABSENT, ABSENT
     before = {} if without is None or without is arm else _scores(without, metric, test)
     gains = [scores[seed] - before[seed] for seed in scores if seed in before]
-    if not gains:
-        gain = ABSENT
-    elif len(gains) == 1:
-        gain = f"{gains[0]:+.2f}"
-    else:
-        gain = str(paired_t(gains))
+    gain = str(paired_t(gains) or f"{gains[0]:+.2f}") if gains else ABSENT
     return str(Statistic(tuple(scores.values()))), gain
 
 
 def _scores(arm: Sequence[TaskRun], metric: str, test: str | None) -> Scores:
     found = {run.seed: run.result.dev if test is None else run.result.test.get(test, {}) for run in arm if run.result}
     return {seed: scores[metric] for seed, scores in found.items() if metric in scores}
-
-
-def _mix_rows(run: TaskRun) -> list[Sequence[str]]:
-    if run.result is None:
-        return []
-    return [
-        (run.name, place, " ".join(f"{weight:.2f}" for weight in mix.weights) or ABSENT, f"{mix.gamma:.2f}")
-        for place, mix in run.result.mixes.items()
-    ]

@@ -20,14 +20,11 @@ SETTINGS = (
 
 
 def training_page(histories: Sequence[RunHistory], *, command: str, picture: str | None) -> str:
-    """A page about pretraining runs.
+    """A page about pretraining runs, which have logged training lines.
 
     command: the command that writes the page.
     picture: file name of the training curves; None if there is no picture.
-    Raises ValueError if there are no histories, or if one has no training lines.
     """
-    if not histories or not all(history.training for history in histories):
-        raise ValueError("a page of training needs runs that have logged training lines")
     names = ", ".join(escape_markdown(history.name) for history in histories)
     parts = [
         "# Training",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -32,7 +32,7 @@ _WHAT_IT_IS = {
 
 @contextmanager
 def new_run(
-    run_dir: Path, *, remains: Iterable[Path] = (), files: Iterable[str] = (), resume_with: str | None = None
+    run_dir: Path, *, remains: Iterable[Path] = (), files: Sequence[str] = (), resume_with: str | None = None
 ) -> Generator[None]:
     """Hold the lock of a folder that is free for a new run; it need not exist.
 
@@ -49,9 +49,14 @@ def new_run(
     with temporary_folder(run_dir / CONFIG_NAME if run_dir.is_dir() else run_dir, named=run_dir):
         pass  # it can be written
     with lock(run_dir):
-        files = tuple(files)
-        resume_with = resume_with or f"--resume {quote(str(run_dir))}"
-        _check_is_free(run_dir, remains=remains, files=files, resume_with=resume_with)
+        if (run_dir / CONFIG_NAME).exists():
+            resume_with = resume_with or f"--resume {quote(str(run_dir))}"
+            raise ValueError(f"{run_dir} already holds a run; resume it with {resume_with}, or choose another folder")
+        for remaining in remains:
+            raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
+        for name in files:
+            if (run_dir / name).exists() and not (run_dir / STARTING_NAME).exists():
+                raise ValueError(f"{run_dir} has a file {name}, which the run would replace; choose another folder")
         try:
             yield
         except BaseException:
@@ -81,16 +86,6 @@ def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[Non
     with lock(run_dir):
         remove_leftovers(run_dir)
         yield
-
-
-def _check_is_free(run_dir: Path, *, remains: Iterable[Path], files: Iterable[str], resume_with: str) -> None:
-    if (run_dir / CONFIG_NAME).exists():
-        raise ValueError(f"{run_dir} already holds a run; resume it with {resume_with}, or choose another folder")
-    for remaining in remains:
-        raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
-    for name in files:
-        if (run_dir / name).exists() and not (run_dir / STARTING_NAME).exists():
-            raise ValueError(f"{run_dir} has a file {name}, which the run would replace; choose another folder")
 
 
 def _check_is_run(run_dir: Path) -> None:
@@ -137,10 +132,7 @@ def read_config(run_dir: Path, *, format: str, version: int, verb: str) -> dict[
 def checked_config(
     config: Mapping[str, Any], *, where: str | Path, format: str, version: int, verb: str
 ) -> dict[str, Any]:
-    """Check a config that was parsed already, as `read_config` does; errors name the file as `where`.
-
-    Raises ValueError for another format or version.
-    """
+    """Check a config that was parsed already, as `read_config` does; errors name the file as `where`."""
     values = dict(config)
     given = values.pop("format", None)
     if given != format:

@@ -19,9 +19,10 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class LoggedRecords:
-    """The records of a log; the first one is line 1."""
+    """The records of a log, and their lines as they are written; the first one is line 1."""
 
     records: list[Record]
+    lines: list[bytes]
     has_torn_line: bool
     """Whether part of another line follows: the run is writing it, or was killed while it did."""
 
@@ -53,8 +54,17 @@ def read_log(path: Path) -> LoggedRecords:
 
     Raises ValueError, naming the file and the line, for a line that is not a JSON object.
     """
-    lines, is_torn = _whole_lines(path)
-    return LoggedRecords([record for _, record in lines], is_torn)
+    if path.exists() and not path.is_file():  # reading a pipe would block
+        raise FormatError(path, "is a folder, a device or a pipe; expected the log of a run")
+    *lines, rest = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    records = [parse_json_object(line, where=f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
+    if rest:
+        try:  # perhaps only the line feed is missing, as some editors leave it
+            records.append(parse_json_object(rest, where=path))
+        except ValueError:
+            return LoggedRecords(records, lines, has_torn_line=True)
+        lines.append(rest)
+    return LoggedRecords(records, lines, has_torn_line=False)
 
 
 def keep_records(path: Path, keep: Callable[[Fields], bool]) -> None:
@@ -63,24 +73,8 @@ def keep_records(path: Path, keep: Callable[[Fields], bool]) -> None:
     Raises ValueError as `read_log` does, and what `keep` raises of a record; then nothing is removed.
     """
     if path.exists():
-        lines, _ = _whole_lines(path)
-        numbered = enumerate(lines, start=1)
+        log = read_log(path)
+        numbered = enumerate(zip(log.lines, log.records, strict=True), start=1)
         kept = [line for number, (line, record) in numbered if keep(Fields(f"{path}, line {number}", record))]
         with atomic_write(path) as temporary:
             temporary.write_bytes(b"".join(line + b"\n" for line in kept))
-
-
-def _whole_lines(path: Path) -> tuple[list[tuple[bytes, Record]], bool]:
-    """Every complete line with its record, and whether a torn line follows."""
-    if path.exists() and not path.is_file():  # reading a pipe would block
-        raise FormatError(path, "is a folder, a device or a pipe; expected the log of a run")
-    *lines, rest = path.read_bytes().split(b"\n") if path.exists() else [b""]
-    whole = [
-        (line, parse_json_object(line, where=f"{path}, line {number}")) for number, line in enumerate(lines, start=1)
-    ]
-    if not rest:
-        return whole, False
-    try:  # perhaps only the line feed is missing, as some editors leave it
-        return [*whole, (rest, parse_json_object(rest, where=f"{path}, line {len(lines) + 1}"))], False
-    except ValueError:
-        return whole, True

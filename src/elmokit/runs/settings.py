@@ -2,13 +2,11 @@
 
 import dataclasses
 import inspect
-import json
-import math
 from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any, cast, get_args
 
-from elmokit.files.json_fields import LARGEST_INTEGER, Fields, types_of
+from elmokit.files.json_fields import LARGEST_INTEGER, Fields, parse_json, types_of
 from elmokit.system.messages import did_you_mean
 
 
@@ -66,16 +64,9 @@ def _parse(name: str, text: str, kind: Any) -> object:
     if NoneType in get_args(kind) and text.lower() == "none":
         text = "null"
     try:
-        value = json.loads(text.lower() if kind is bool else text, parse_constant=_refuse)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError("too large a number")
+        value = parse_json(text.lower() if kind is bool else text, where=where)
     except ValueError as error:
         kind_name = inspect.formatannotation(kind)
         expected = f"a finite {kind_name}" if kind_name.startswith("float") else kind_name
         raise ValueError(f"{where}: expected {expected}") from error
     return Fields(where, {name: value}).read(name, kind, least=-LARGEST_INTEGER)
-
-
-def _refuse(constant: str) -> object:
-    """Config files, which are JSON, have no NaN and no infinity."""
-    raise ValueError(constant)

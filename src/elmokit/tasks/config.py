@@ -53,10 +53,7 @@ class ElmoInput:
                 f"elmo.layers is {self.layers!r}; expected mix, top, average, a number, or a weight for each layer, "
                 "with commas between them"
             )
-        if not 0 <= self.dropout_rate < 1:
-            raise ValueError(f"elmo.dropout_rate is {self.dropout_rate}; expected at least 0 and below 1")
-        if self.penalty < 0:
-            raise ValueError(f"elmo.penalty is {self.penalty}; it must not be negative")
+        check_bounds(self, counts=("penalty",), rates=("dropout_rate",))
 
     @property
     def positions(self) -> tuple[str, ...]:
@@ -93,8 +90,7 @@ class InputConfig:
     """None reads no ELMo vectors."""
 
     def __post_init__(self) -> None:
-        pairs = tuple((width, number) for width, number in self.character_filters)
-        object.__setattr__(self, "character_filters", pairs)
+        pairs = self.character_filters
         if self.max_characters > MAX_CHARACTERS:
             raise ValueError(f"max_characters is {self.max_characters}; expected at most {MAX_CHARACTERS}")
         check_bounds(self, counts=("word_dim", "min_word_count", "num_extra_words", "character_dim"))

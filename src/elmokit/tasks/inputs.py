@@ -40,7 +40,7 @@ class EncodedTokens:
 
 
 class TokenInputs(nn.Module):
-    """Token lists -> `EncodedTokens`. Created from a config by `tasks/open_inputs.py`, which opens the files it needs.
+    """Token lists -> `EncodedTokens`. `tasks/weights.py` opens the files it needs.
 
     words: the words with their vectors; None for a config without word vectors.
     elmo: layers that do not change, or the biLM itself, which is then trained; None for a config without ELMo.
@@ -83,7 +83,7 @@ class TokenInputs(nn.Module):
         empty = torch.zeros(*mask.shape, 0, device=device)
         inputs, outputs = [empty], [empty]
         if self.words is not None:
-            inputs.append(self.words(sentences))
+            inputs.append(self.words(sentences, mask))
         if self.characters is not None:
             inputs.append(self.characters(sentences, mask))
         if self.elmo is not None:
@@ -133,20 +133,14 @@ class _CharacterCNN(nn.Module):
         return batch
 
 
-def _layer_choice(layers: str) -> LayerChoice:
-    weights = numbers_between_commas(layers)
-    if weights is not None:
-        return weights
-    return int(layers) if layers.isdecimal() else cast("LayerChoice", layers)
-
-
 def _new_embedding(config: ElmoInput, layers: VectorSource | BiLM) -> ElmoEmbedding:
+    choice = int(config.layers) if config.layers.isdecimal() else numbers_between_commas(config.layers)
     embedding = ElmoEmbedding(
         layers,
         num_mixes=len(config.positions),
         dropout_rate=config.dropout_rate,
         layer_norm=config.layer_norm,
-        layers=_layer_choice(config.layers),
+        layers=cast("LayerChoice", config.layers if choice is None else choice),
         rescale=config.rescale,
         penalty_factor=config.penalty,
         encode_distinct=False,  # keeps the order of sums, and so the bits, of runs that train the biLM

@@ -82,7 +82,8 @@ class TaskTraining(Generic[E, P]):
             score = scores[self.task.metric]
             self.progress = self.progress.after(score, config=self.config, step=step, began=began)
             if self.progress.best_epoch == self.progress.epoch:
-                self._save_best()
+                with self.average.in_place_of_the_weights():
+                    write_tensors(self.run_dir / BEST_FILE, self.model.state_dict())
             self._log(loss, rate, scores)
             write_checkpoint(self.run_dir, self.progress, self.model, self.optimizer, self.average.values)
         return self.progress
@@ -151,10 +152,6 @@ class TaskTraining(Generic[E, P]):
         if not math.isfinite(scores[self.task.metric]):
             raise ValueError(f"{self.task.metric} of the development set is {scores[self.task.metric]}")
         return scores
-
-    def _save_best(self) -> None:
-        with self.average.in_place_of_the_weights():
-            write_tensors(self.run_dir / BEST_FILE, self.model.state_dict())
 
     def _log(self, loss: float, rate: float, scores: Mapping[str, float]) -> None:
         now = self.progress

@@ -8,12 +8,16 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from elmokit.files.json_fields import Fields
+from elmokit.files.atomic import check_names
+from elmokit.files.json_fields import Fields, blaming
+from elmokit.files.lines import is_read_once
+from elmokit.formats.names import is_model_name, resolve_model
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
-from elmokit.system.messages import FormatError, printable
+from elmokit.system.messages import printable
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, config_from_json
-from elmokit.tasks.task import Task
+from elmokit.tasks.reading import TaskExamples, digest
+from elmokit.tasks.task import E, P, Task
 
 BEST_FILE = "model.safetensors"
 CHECKPOINT_FILE = "checkpoint.safetensors"
@@ -107,11 +111,61 @@ def named_by(run_dir: Path, *, if_moved: str = "") -> Generator[None]:
         raise ValueError(f"{error} (named in {run_dir / CONFIG_NAME})") from error
 
 
+def find_data(task: Task[E, P], data: str | Path | Splits) -> Splits:
+    """The files of a data set. Raises what `Task.find` does, and ValueError for a file that cannot be read again."""
+    splits = data if isinstance(data, Splits) else task.find(Path(data).expanduser())
+    for path in (*splits.train, *splits.dev, *splits.test):
+        if is_read_once(path):
+            raise ValueError(f"{path} can be read only once, and a resumed run reads it again; give a file")
+        check_names(path.resolve())
+    return splits
+
+
+def moved(
+    record: TaskRecord, task: Task[E, P], data: str | Path | Splits | None, elmo_model: str | Path | None
+) -> TaskRecord:
+    """The record with the places where its files and its biLM are now.
+
+    Raises ValueError for other numbers of files than those of the training and development sets of the run.
+    """
+    if data is not None:
+        splits, before = absolute_splits(find_data(task, data)), record.splits
+        if (len(splits.train), len(splits.dev)) != (len(before.train), len(before.dev)):
+            names = ", ".join(path.name for path in (*before.train, *before.dev))
+            raise ValueError(f"the run began with {names}; say where all of these files are now, or none of them")
+        record = replace(record, splits=replace(splits, test=splits.test or record.splits.test))
+    return record if elmo_model is None else with_elmo_model(record, absolute_model(str(elmo_model)))
+
+
+def check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskExamples[E]) -> None:
+    """Raise ValueError if the sentences are not those that the run began with, as far as it has recorded them."""
+    if record.digest not in (None, digest(task, examples)):
+        before, now = (counts.get("train", {}).get("examples", 0) for counts in (record.counts, examples.counts))
+        numbers = f": {before:,} training examples then, {now:,} now" if before != now else ""
+        raise ValueError(
+            f"the training or development set has changed since the run began{numbers}; a run is resumed with the "
+            "files that it began with"
+        )
+
+
+def absolute_model(model: str) -> str:
+    """What config.json says of a biLM: the name of a model, or an absolute path."""
+    path = resolve_model(model)
+    return model if is_model_name(model) else str(path.resolve())
+
+
+def absolute_splits(splits: Splits) -> Splits:
+    """The files by their absolute paths."""
+    train, dev, test = (tuple(path.resolve() for path in files) for files in (splits.train, splits.dev, splits.test))
+    return Splits(train, dev, test)
+
+
 def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] | None) -> TaskRecord:
     fields = Fields(where, values)
-    files, counts = fields.fields("files"), fields.fields("examples")
+    files, examples = fields.fields("files"), fields.fields("examples")
+    counts = [(split, examples.fields(split)) for split in examples.names]
     name = fields.text("task")
-    try:
+    with blaming(where):
         return TaskRecord(
             task=name,
             config=config_from_json(fields, (task or find_task(name)).model_config),
@@ -119,14 +173,6 @@ def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] |
             splits=Splits(**{split: tuple(map(Path, files.texts(split))) for split in SPLITS}),
             fingerprint=None if fields.value("elmo_fingerprint") is None else fields.text("elmo_fingerprint"),
             digest=fields.text("digest") if "digest" in fields and fields.value("digest") is not None else None,
-            counts={split: _counts(counts.fields(split)) for split in counts.names},
+            counts={split: {reason: of.integer(reason) for reason in of.names} for split, of in counts},
             other_vectors="other_vectors" in fields and fields.boolean("other_vectors"),
         )
-    except FormatError:
-        raise
-    except ValueError as error:
-        raise FormatError(where, str(error)) from None
-
-
-def _counts(fields: Fields) -> dict[str, int]:
-    return {reason: fields.integer(reason) for reason in fields.names}

@@ -18,12 +18,11 @@ from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
-from elmokit.tasks.open_inputs import check_elmo, read_elmo
 from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
 from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, TaskRecord, named_by, read_record, with_elmo_model
 from elmokit.tasks.task import Task, shortened
 from elmokit.tasks.task_model import TaskModel
-from elmokit.tasks.weights import check_shapes, new_model, read_weights
+from elmokit.tasks.weights import check_elmo, check_shapes, new_model, read_elmo, read_weights
 from elmokit.tasks.word_table import load_word_table
 from elmokit.text.corpora.cells import UnlabelledError
 

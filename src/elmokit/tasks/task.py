@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from elmokit.tasks.config import Splits, TaskConfig
+from elmokit.tasks.config import Splits, TaskConfig, until_converged
 
 if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 E = TypeVar("E")  # an example, as a reader gives it: for instance a sentence with its tags
 P = TypeVar("P")  # a prediction for one example
+Recipe = Callable[[], TaskConfig]
 _MOST_CHARACTERS = 60
 
 
@@ -67,7 +69,7 @@ class Task(Generic[E, P]):
     """(model config, inputs, symbols) -> the model, with fresh weights. Imports torch only when it is called."""
     score: Callable[[Sequence[E], Sequence[P]], Mapping[str, float]]
     """(examples, predictions) -> numbers by name, as the official scorer computes them."""
-    recipes: Mapping[str, Callable[[], TaskConfig]]
+    recipes: Mapping[str, Recipe]
     """Recipes by name: `paper` has the published sizes, `cpu` trains in minutes on two cores."""
     model_config: type[Any]
     """Type of `TaskConfig.model`."""
@@ -134,6 +136,11 @@ def of_several_documents(examples: list[E]) -> list[E]:
     """The examples, without their field `document` if all are of the same one: its sentences can be set apart then."""
     found = cast("list[Any]", examples)
     return examples if len({each.document for each in found}) > 1 else [replace(each, document="") for each in found]
+
+
+def recipes_by_name(paper: Recipe, cpu: Recipe, others: Mapping[str, Recipe] | None = None) -> Mapping[str, Recipe]:
+    """A task's recipes. `cpu-converged` is `cpu`, trained `until_converged`, if the others do not have their own."""
+    return {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu), **(others or {})}
 
 
 def recipe_config(task: Task[Any, Any], name: str) -> TaskConfig:

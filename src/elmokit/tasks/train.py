@@ -20,8 +20,6 @@ from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
 from elmokit.tasks.config import Splits, TaskConfig, with_settings
 from elmokit.tasks.final_scores import finish
 from elmokit.tasks.loop import TaskTraining
-from elmokit.tasks.moved_files import absolute_model, absolute_splits, check_is_unchanged, find_data, moved
-from elmokit.tasks.open_inputs import check_elmo, frozen_layers, read_elmo, read_words
 from elmokit.tasks.reading import (
     TaskExamples,
     dev_in_use,
@@ -37,13 +35,25 @@ from elmokit.tasks.run_folder import (
     IF_DATA_MOVED,
     IF_MODEL_MOVED,
     TaskRecord,
+    absolute_model,
+    absolute_splits,
+    check_is_unchanged,
+    find_data,
+    moved,
     named_by,
     read_record,
     write_record,
 )
 from elmokit.tasks.task import E, P, Task, recipe_config
-from elmokit.tasks.weights import check_shapes, new_model
-from elmokit.tasks.word_table import VECTORS_FILE, WORDS_FILE, WordTable, load_word_table, save_word_table
+from elmokit.tasks.weights import check_elmo, check_shapes, frozen_layers, new_model, read_elmo
+from elmokit.tasks.word_table import (
+    VECTORS_FILE,
+    WORDS_FILE,
+    WordTable,
+    load_word_table,
+    new_word_table,
+    save_word_table,
+)
 from elmokit.text.scripts import script_counts
 from elmokit.vectors.file_vector_source import FileVectorSource
 
@@ -100,8 +110,9 @@ def train(
         if (elmo_input := config.inputs.elmo) is not None:
             elmo_input = replace(elmo_input, model=absolute_model(elmo_input.model))
             config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
-        words = read_words(config.inputs, training, others, seed=config.training.seed)
-        if words is not None:  # the file's width
+        words = None
+        if config.inputs.word_dim:
+            words = new_word_table(config.inputs, training, others, seed=config.training.seed)  # of the file's width
             config = replace(config, inputs=replace(config.inputs, word_dim=words.vectors.shape[1]))
         elmo = read_elmo(config.inputs.elmo, cache=None if cache is None else Path(cache), device=device)
         record = TaskRecord(
@@ -116,7 +127,10 @@ def train(
         )
         examples = examples if test else replace(examples, test={})
         loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
-        _create(run_dir, record, words)  # the folder is a run from here on, so what can be refused was refused before
+        start_writing(run_dir)  # what can be refused was refused before
+        if words is not None:
+            save_word_table(run_dir, words)
+        write_record(run_dir, record)  # last, because a folder with a config.json is a run
         finish(loop, record, examples)
     return run_dir
 
@@ -227,11 +241,3 @@ def _new_loop(
     config = record.config.training
     dev, name = dev_in_use(examples.dev, config)
     return TaskTraining(task, config, model, train=examples.train, dev=dev, dev_name=name, run_dir=run_dir)
-
-
-def _create(run_dir: Path, record: TaskRecord, words: WordTable | None) -> None:
-    """Write what a run knows before its first step; config.json comes last, so a folder with one is complete."""
-    start_writing(run_dir)
-    if words is not None:
-        save_word_table(run_dir, words)
-    write_record(run_dir, record)

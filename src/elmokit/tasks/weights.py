@@ -1,4 +1,4 @@
-"""Weights of a task's model: fresh ones, and those on disk, checked before memory is taken for them."""
+"""What a task's model is made of: the biLM that it reads, and its weights, checked before memory is taken for them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,60 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from elmokit.elmo.elmo import Elmo
 from elmokit.files.safetensors import read_layout
+from elmokit.formats.read import read_bilm
 from elmokit.layers.devices import find_device, on_meta_device, seeded
 from elmokit.model.bilm import BiLM
 from elmokit.model.vector_source import VectorSource
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import FormatError
+from elmokit.tasks.config import ElmoInput
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.run_folder import TaskRecord
 from elmokit.tasks.task import E, P, Task
 from elmokit.tasks.task_model import TaskModel
 from elmokit.tasks.word_table import WordTable
+from elmokit.vectors.cache import CachedActivations
+from elmokit.vectors.file_vector_source import FileVectorSource
+from elmokit.vectors.files import recognise
+
+
+def read_elmo(
+    config: ElmoInput | None, *, cache: Path | None, device: str | torch.device | None
+) -> VectorSource | BiLM | None:
+    """Open the biLM if it is trained, the activations of a frozen one, or another system's vectors; None without ELMo.
+
+    Raises ValueError if vectors from a file are to be trained, and what reading a model raises.
+    """
+    if config is None:
+        return None
+    if recognise(config.model) is not None:
+        if config.train:
+            raise ValueError(
+                f"elmo.train is true, but {config.model} holds fixed vectors; give a model, or set elmo.train=false"
+            )
+        return FileVectorSource(config.model)
+    if config.train:
+        return read_bilm(config.model)[0]
+    return CachedActivations(Elmo.from_pretrained(config.model, device=device), folder=cache)
+
+
+def check_elmo(record: TaskRecord, elmo: VectorSource | BiLM | None, run_dir: Path) -> None:
+    """Raise ValueError if the biLM is not the one that the task was trained with."""
+    frozen = frozen_layers(elmo)
+    if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
+        raise ValueError(
+            f"{run_dir} was trained with the biLM of fingerprint {record.fingerprint}; the one given has {found}, so "
+            "its vectors are different; give the biLM of the training"
+        )
+
+
+def frozen_layers(elmo: VectorSource | BiLM | None) -> VectorSource | None:
+    """The layers that do not change; None without ELMo, and for a biLM that is trained with the task."""
+    return None if isinstance(elmo, nn.Module) else elmo
 
 
 def new_model(

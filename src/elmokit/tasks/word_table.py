@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.elmo.layer_choice import unit_vectors
-from elmokit.files.atomic import atomic_write
+from elmokit.files.atomic import write_text
 from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.system.messages import FormatError
 from elmokit.text.word_vectors import read_word_vectors
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Float32
+    from jaxtyping import Bool, Float, Float32
 
     from elmokit.tasks.config import InputConfig
 
@@ -85,8 +85,7 @@ def new_word_table(
 def save_word_table(folder: Path, table: WordTable) -> None:
     """Write the words and their vectors as two files of a run folder."""
     write_arrays(folder / VECTORS_FILE, {"vectors": table.vectors})
-    with atomic_write(folder / WORDS_FILE) as temporary:
-        temporary.write_text(json.dumps({"learnt": table.learnt, "fixed": table.fixed}) + "\n", encoding="utf-8")
+    write_text(folder / WORDS_FILE, json.dumps({"learnt": table.learnt, "fixed": table.fixed}) + "\n")
 
 
 def load_word_table(folder: Path) -> WordTable:
@@ -132,17 +131,15 @@ class WordEmbedding(nn.Module):
         """Width of the word vectors, D."""
         return self.weight.shape[1]
 
-    def forward(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "B T D"]:
-        lengths = torch.tensor([len(sentence) for sentence in sentences])
-        real = torch.arange(int(lengths.max())) < lengths[:, None]
+    def forward(self, sentences: Sequence[Sequence[str]], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         found = [self.rows.get(word, 0) for word in _keys(sentences, lower_case=self.lower_case)]
         rows = torch.tensor(found, device=self.weight.device)
         vectors = functional.embedding(rows.clamp(max=self.num_learnt - 1), self.weight)
         beyond = (rows - self.num_learnt).clamp(min=-1)
         if bool((beyond >= 0).any()):
             vectors = torch.where((beyond >= 0)[:, None], self.fixed[beyond.clamp(min=0)], vectors)
-        batch = vectors.new_zeros(*real.shape, self.dim)
-        batch[real.to(batch.device)] = vectors
+        batch = vectors.new_zeros(*mask.shape, self.dim)
+        batch[mask] = vectors
         return batch
 
 

@@ -69,6 +69,8 @@ def test_nothing_to_attend_to_gives_finite_vectors_and_gradients(name: str):
 
 def test_refuses_batches_and_masks_that_do_not_fit():
     attend, (left, right) = attentions()["premise"], random_pair()
+    with pytest.raises(ValueError, match="of type torch.float32; expected torch.bool"):
+        attend(left, right, MASK.float(), OTHER_MASK)
     with pytest.raises(ValueError, match="a mask of shape"):
         attend(left, right, MASK[:, :2], OTHER_MASK)
     with pytest.raises(ValueError, match="attention between batches of shapes"):
@@ -79,8 +81,6 @@ def test_a_masked_softmax_computed_by_hand():
     scores = torch.tensor([[1.0, 3.0, 100.0], [0.0, 0.0, 0.0]]).log1p()  # weights 2, 4, 101
     mask = torch.tensor([[True, True, False], [False, False, False]])
     torch.testing.assert_close(masked_softmax(scores, mask), torch.tensor([[1 / 3, 2 / 3, 0.0], [0.0, 0.0, 0.0]]))
-    with pytest.raises(ValueError, match="of type torch.float32; expected torch.bool"):
-        masked_softmax(scores, mask.float())
 
 
 def test_soft_alignment_computed_by_hand():

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 def masked_softmax(scores: Tensor, mask: Tensor, *, dim: int = -1) -> Tensor:
     """Softmax over the positions where the mask is True, zero elsewhere; all zeros if the mask is True nowhere."""
-    if mask.dtype != torch.bool:
-        raise ValueError(f"the mask is of type {mask.dtype}; expected torch.bool, True where attention is allowed")
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=dim) * mask
 
 

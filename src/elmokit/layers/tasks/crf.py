@@ -38,8 +38,6 @@ class CRF(nn.Module):
         Labels of padding are ignored. AllenNLP's loss is the negative sum over the batch.
         """
         sentence_lengths(mask, values=scores)
-        if not mask.any():
-            return scores.new_zeros(len(scores))
         transitions = self._with_boundary()
         return _score(scores, mask, labels, transitions) - _log_partition(scores, mask, transitions)
 
@@ -71,8 +69,6 @@ def viterbi(
     """
     lengths = sentence_lengths(mask, values=scores)
     num_labels = scores.shape[2]
-    if not mask.any():
-        return [[] for _ in mask]
     if transitions is None:
         transitions = scores.new_zeros(num_labels + 1, num_labels + 1)
     if allowed is not None:

@@ -65,7 +65,6 @@ class AlternatingHighwayLSTM(nn.Module):
 
     def __init__(self, *, input_dim: int, hidden_dim: int, num_layers: int, recurrent_dropout_rate: float) -> None:
         super().__init__()
-        self.hidden_dim = hidden_dim
         self.layers = nn.ModuleList(
             HighwayLSTMLayer(
                 input_dim=hidden_dim if index else input_dim,
@@ -78,8 +77,6 @@ class AlternatingHighwayLSTM(nn.Module):
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
         sentence_lengths(mask, values=inputs)
-        if not mask.any():
-            return inputs.new_zeros(*mask.shape, self.hidden_dim)
         hidden = inputs.transpose(0, 1)
         alive = mask.t()[..., None].to(inputs.dtype)
         for layer in self.layers:
@@ -136,7 +133,6 @@ class CoupledBiLSTM(nn.Module):
 
     def __init__(self, *, input_dim: int, hidden_dim: int, recurrent_dropout_rate: float) -> None:
         super().__init__()
-        self.hidden_dim = hidden_dim
         self.directions = nn.ModuleList(
             CoupledLSTMLayer(
                 input_dim=input_dim,
@@ -149,8 +145,6 @@ class CoupledBiLSTM(nn.Module):
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
         sentence_lengths(mask, values=inputs)
-        if not mask.any():
-            return inputs.new_zeros(*mask.shape, 2 * self.hidden_dim)
         alive = mask.t()[..., None].to(inputs.dtype)
         outputs = [direction(inputs.transpose(0, 1), alive) for direction in self.directions]
         return torch.cat(outputs, dim=2).transpose(0, 1)
@@ -227,8 +221,6 @@ def _read_both_ways(
     of every step fills a tensor of all steps with zeros.
     """
     turned = _turned(mask, values=inputs)
-    if not mask.any():
-        return inputs.new_zeros(*mask.shape, 2 * forward.hidden_size)
     from_left = forward(inputs)[0]
     from_right = backward(_reordered(inputs, turned))[0]
     return torch.cat([from_left, _reordered(from_right, turned)], dim=2) * mask[..., None]

@@ -40,10 +40,6 @@ def read(path: Path, config: CoreferenceConfig, training: bool) -> Reading[Coref
     return Reading(list(read_coreference_documents(path)))
 
 
-def sentences(example: CoreferenceDocument) -> Sequence[Sequence[str]]:
-    return example.sentences
-
-
 def symbols(examples: Iterable[CoreferenceDocument]) -> list[str]:
     """The genres in the names of the documents."""
     return sorted({genre(example.name) for example in examples} - {""})
@@ -80,7 +76,8 @@ def from_text(line: str) -> CoreferenceDocument:
             offsets += [(start + first, start + after) for first, after in token_offsets(sentence, words)]
     if not tokens:
         raise ValueError(f"{first_token(line)} has no tokens; expected the sentences of a document")
-    return _document(_TEXT, tokens, [_NOBODY] * sum(map(len, tokens)), LocatedTokens(line, offsets))
+    speakers = [_NOBODY] * sum(map(len, tokens))
+    return CoreferenceDocument(_TEXT, 0, tokens, speakers, clusters=[], located=LocatedTokens(line, offsets))
 
 
 def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
@@ -115,7 +112,8 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     repeated = [speaker for speaker, sentence in zip(speakers, tokens, strict=True) for _ in sentence]
     flat = list(chain.from_iterable(tokens))
     text = text_of_tokens(values, flat)
-    return _document(name, tokens, repeated, None if text is None else LocatedTokens.of(flat, text))
+    located = None if text is None else LocatedTokens.of(flat, text)
+    return CoreferenceDocument(name, 0, tokens, repeated, clusters=[], located=located)
 
 
 def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
@@ -135,12 +133,6 @@ def result(example: CoreferenceDocument, prediction: Clusters) -> ResolvedDocume
     located = example.located or LocatedTokens.of(list(chain.from_iterable(example.sentences)), None)
     clusters = [[located.span(first, last) for first, last in cluster] for cluster in prediction]
     return ResolvedDocument(example.name, located.text, example.sentences, clusters)
-
-
-def _document(
-    name: str, sentences: list[list[str]], speakers: list[str], located: LocatedTokens | None
-) -> CoreferenceDocument:
-    return CoreferenceDocument(name, part=0, sentences=sentences, speakers=speakers, clusters=[], located=located)
 
 
 def _texts(value: object, *, what: str, kind: str) -> list[str]:
@@ -185,7 +177,7 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     metric="average_f1",
     find=partial(find_splits, names=_FILES, task_name="coreference"),
     read=read,
-    sentences=sentences,
+    sentences=attrgetter("sentences"),
     symbols=symbols,
     build=build,
     score=score,

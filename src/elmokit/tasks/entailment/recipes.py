@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
+from elmokit.tasks.task import recipes_by_name
 
 _ELMO = ElmoInput(position="both", layer_norm=True, penalty=0.001)  # P; the penalty is its lambda
 _CPU_ELMO = replace(_ELMO, layer_norm=False, rescale=True, dropout_rate=0.2)
@@ -103,9 +102,4 @@ def cpu_output() -> TaskConfig:
     return replace(recipe, inputs=replace(recipe.inputs, elmo=elmo))
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
-    "paper": paper,
-    "cpu": cpu,
-    "cpu-converged": partial(until_converged, cpu),
-    "cpu-output": cpu_output,
-}
+RECIPES = recipes_by_name(paper, cpu, {"cpu-output": cpu_output})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +44,6 @@ def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[Senten
         else:
             reading.examples.append(pair)
     return reading
-
-
-def sentences(example: SentencePair) -> Sequence[Sequence[str]]:
-    return [example.premise, example.hypothesis]
 
 
 def symbols(examples: Iterable[SentencePair]) -> list[str]:
@@ -128,7 +125,7 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     metric="accuracy",
     find=partial(find_splits, names=_FILES, task_name="entailment"),
     read=read,
-    sentences=sentences,
+    sentences=attrgetter("premise", "hypothesis"),
     symbols=symbols,
     build=build,
     score=score,

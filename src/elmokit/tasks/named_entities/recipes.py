@@ -5,11 +5,10 @@ A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds
+from elmokit.tasks.task import recipes_by_name
 
 _ELMO = ElmoInput(position="input", penalty=0.1)  # paper; the penalty is its lambda
 _CPU_ELMO = replace(_ELMO, rescale=True)  # ours
@@ -78,9 +77,4 @@ def cpu_ko() -> TaskConfig:
     )
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
-    "paper": paper,
-    "cpu": cpu,
-    "cpu-converged": partial(until_converged, cpu),
-    "cpu-ko": cpu_ko,
-}
+RECIPES = recipes_by_name(paper, cpu, {"cpu-ko": cpu_ko})

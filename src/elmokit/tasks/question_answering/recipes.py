@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
+from elmokit.tasks.task import recipes_by_name
 
 _ELMO = ElmoInput(
     position="both",  # Peters et al. (2018), appendix
@@ -103,8 +103,4 @@ def cpu_converged() -> TaskConfig:
     return replace(recipe, training=replace(recipe.training, dev_share=0.15))
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
-    "paper": paper,
-    "cpu": cpu,
-    "cpu-converged": cpu_converged,
-}
+RECIPES = recipes_by_name(paper, cpu, {"cpu-converged": cpu_converged})

@@ -88,10 +88,6 @@ def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading
     return reading
 
 
-def sentences(example: Question) -> Sequence[Sequence[str]]:
-    return [example.passage.tokens, example.tokens]
-
-
 def symbols(examples: Iterable[Question]) -> list[str]:
     return []
 
@@ -105,8 +101,8 @@ def build(config: QuestionAnsweringConfig, inputs: TokenInputs, symbols: Sequenc
 def score(examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> dict[str, float]:
     """F1 and exact match, as the official script computes them."""
     result = score_answers(
-        gold={str(index): [answer.text for answer in question.answers] for index, question in enumerate(examples)},
-        predicted={str(index): answer.text for index, answer in enumerate(predictions)},
+        gold=[[answer.text for answer in question.answers] for question in examples],
+        predicted=[answer.text for answer in predictions],
     )
     return {"f1": result.f1, "exact_match": result.exact_match}
 
@@ -204,7 +200,7 @@ TASK: Task[Question, FoundAnswer] = Task(
     metric="f1",
     find=find,
     read=read,
-    sentences=sentences,
+    sentences=attrgetter("passage.tokens", "tokens"),
     symbols=symbols,
     build=build,
     score=score,

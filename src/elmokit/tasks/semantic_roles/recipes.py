@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds
+from elmokit.tasks.task import recipes_by_name
 
 MAX_LAYERS = 64
 _ELMO = ElmoInput(
@@ -100,8 +99,4 @@ def cpu() -> TaskConfig:
     )
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
-    "paper": paper,
-    "cpu": cpu,
-    "cpu-converged": partial(until_converged, cpu),
-}
+RECIPES = recipes_by_name(paper, cpu)

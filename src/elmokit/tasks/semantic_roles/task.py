@@ -87,12 +87,9 @@ def build(config: SemanticRolesConfig, inputs: TokenInputs, symbols: Sequence[st
 
 def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
     """The overall scores of srl-eval, and the F1 of each role. All arguments of predicates without V are missed."""
-    result = score_roles(
-        gold=[{0: example.tags} for example in examples],
-        predicted=[
-            {} if example.predicate is None else {0: tags} for example, tags in zip(examples, predictions, strict=True)
-        ],
-    )
+    pairs = zip(examples, predictions, strict=True)
+    predicted = [None if example.predicate is None else tags for example, tags in pairs]
+    result = score_roles(gold=[example.tags for example in examples], predicted=predicted)
     return {
         "f1": result.overall.f1,
         "precision": result.overall.precision,

@@ -5,11 +5,10 @@ been run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
+from elmokit.tasks.task import recipes_by_name
 
 CLASSIFIERS = ("bcn", "bilstm", "cnn")
 """Names of the networks in `model.NETWORKS`."""
@@ -65,10 +64,8 @@ class SentimentConfig:
             counts=("min_phrase_tokens",),
             rates=("input_dropout_rate", "projection_dropout_rate", "integrator_dropout_rate", "output_dropout_rates"),
         )
-        pairs = tuple((width, number) for width, number in self.cnn_filters)
-        object.__setattr__(self, "cnn_filters", pairs)
-        if not pairs or min(min(pair) for pair in pairs) < 1:
-            raise ValueError(f"cnn_filters are {pairs}; expected pairs of a width and a number of at least 1")
+        if not self.cnn_filters or min(map(min, self.cnn_filters)) < 1:
+            raise ValueError(f"cnn_filters are {self.cnn_filters}; expected pairs of width and number, at least 1")
 
 
 def paper() -> TaskConfig:
@@ -152,11 +149,4 @@ def cpu_output() -> TaskConfig:
     return replace(recipe, inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, position="output")))
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
-    "paper": paper,
-    "cpu": cpu,
-    "cpu-converged": partial(until_converged, cpu),
-    "cpu-output": cpu_output,
-    "cpu-cnn": cpu_cnn,
-    "cpu-ko": cpu_ko,
-}
+RECIPES = recipes_by_name(paper, cpu, {"cpu-output": cpu_output, "cpu-cnn": cpu_cnn, "cpu-ko": cpu_ko})
