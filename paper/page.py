@@ -211,8 +211,8 @@ def _curve_text(evidence: Evidence) -> str:
     return (
         f"What a better biLM brings: `{best.model}`, of perplexity {best.perplexity:.1f} on held-out text, gains "
         f"{escape_markdown(str(gain))} points over one of {worst.perplexity:.1f},\nin the mean of "
-        f"{len(curves)} tasks trained on a tenth of their data (development sets, over seeds; the biLMs differ in width "
-        f"and training too: [by task]({FOLDER}/perplexity.md))."
+        f"{len(curves)} tasks trained on a tenth of their data (development sets, over seeds; the biLMs differ in\n"
+        f"width and training too: [by task]({FOLDER}/perplexity.md))."
     )
 
 
