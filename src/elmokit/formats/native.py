@@ -152,7 +152,7 @@ def write_native(
         arrays = {name: np.asarray(array, dtype=dtype) for name, array in own.items()}
         write_arrays(target / WEIGHTS_NAME, arrays, metadata=METADATA)
         if card is not None or not (target / CARD_NAME).exists():
-            write_text(target / CARD_NAME, card or short_card(stored))
+            write_text(target / CARD_NAME, short_card(stored) if card is None else card)
         if stored.vocabulary is not None:
             stored.vocabulary.write(target / VOCABULARY_NAME)
         else:

@@ -53,7 +53,7 @@ class ElmoInput:
                 f"elmo.layers is {self.layers!r}; expected mix, top, average, a number, or a weight for each layer, "
                 "with commas between them"
             )
-        check_bounds(self, counts=("penalty",), rates=("dropout_rate",))
+        check_bounds(self, counts=("penalty",), rates=("dropout_rate",), prefix="elmo.")
 
     @property
     def positions(self) -> tuple[str, ...]:
@@ -281,22 +281,28 @@ def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | N
 
 
 def check_bounds(
-    config: Any, *, positive: Sequence[str] = (), counts: Sequence[str] = (), rates: Sequence[str] = ()
+    config: Any,
+    *,
+    positive: Sequence[str] = (),
+    counts: Sequence[str] = (),
+    rates: Sequence[str] = (),
+    prefix: str = "",
 ) -> None:
     """Check fields of a config; one that is a tuple is checked number by number.
 
     positive: fields of at least 1; counts: of at least 0; rates: of dropout, at least 0 and below 1.
+    prefix: what stands before the names of the fields where a user sets them.
     Raises ValueError, naming the field, its value and what is expected.
     """
     for name in positive:
         if min(_numbers(config, name)) < 1:
-            raise ValueError(f"{name} is {getattr(config, name)}; expected at least 1")
+            raise ValueError(f"{prefix}{name} is {getattr(config, name)}; expected at least 1")
     for name in counts:
         if min(_numbers(config, name)) < 0:
-            raise ValueError(f"{name} is {getattr(config, name)}; it must not be negative")
+            raise ValueError(f"{prefix}{name} is {getattr(config, name)}; it must not be negative")
     for name in rates:
         if not all(0 <= rate < 1 for rate in _numbers(config, name)):
-            raise ValueError(f"{name} is {getattr(config, name)}; expected at least 0 and below 1")
+            raise ValueError(f"{prefix}{name} is {getattr(config, name)}; expected at least 0 and below 1")
 
 
 def _numbers(config: Any, name: str) -> tuple[float, ...]:
