@@ -5,14 +5,12 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.statistics import Statistic
 from elmokit.report.pages import check_folder, write_pages
 from elmokit.report.pictures import pictures
@@ -26,12 +24,12 @@ from paper.claims import Verdict, verdicts
 from paper.figure1 import sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import curves_figure, gains_figure, sample_figure, weights_figure
-from paper.perplexity_curve import gain_curves, mean_gain, setup_of, with_shared_bilms
+from paper.perplexity_curve import gain_curves, mean_gain, with_shared_bilms
 from paper.plan import DATASETS, MODEL, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
 from paper.reproduction import REPRODUCTIONS, OurRow, Reproduction, find_reproduction
 from paper.results import read_results
-from paper.runs import Evidence, Tested, gain_text, make_setup, read_evidence
+from paper.runs import Evidence, gain_text, make_setup, read_evidence
 from paper.table1 import CONTROLS, OTHER_SYSTEMS, difference_on_test, headlines
 
 PAGE_NAME = "results.md"
@@ -85,7 +83,6 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     models = (MODEL, KOREAN_TABLE.model)
     evidence = {model: read_evidence(make_setup(Path(), model=model), paths) for model in models}
     english = evidence[find_reproduction("table1").model]
-    today = replace(english, setup=setup_of(english.setup, DEFAULT_MODEL))
     found = verdicts(english)
     pages: dict[str, list[str]] = {"claims": _claims_page(found)}
     left_out: list[str] = []
@@ -106,7 +103,7 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     runs = {name: run for of_model in evidence.values() for name, run in of_model.runs.items()}
     hours = sum(run.result.seconds for run in runs.values() if run.result is not None) / 3600
     page = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        tasks=_tasks_table(english, today),
+        tasks=_tasks_table(english),
         curve=_curve_text(english),
         claims=_claims_table(found),
         figure=f"![{FIGURES['figure1'][2]}]({FOLDER}/figure1.svg)" if f"{FOLDER}/figure1.svg" in files else "",
@@ -176,10 +173,9 @@ def _pictures(name: str, evidence: Evidence) -> dict[str, bytes]:
     return {f"{FOLDER}/{name}.{ending}": picture for ending, picture in pictures(partial(draw, shown)).items()}
 
 
-def _tasks_table(evidence: Evidence, today: Evidence) -> str:
-    """A row for each task, and one more where the package's biLM of today has been trained too."""
+def _tasks_table(evidence: Evidence) -> str:
     records = item_records(evidence.results)
-    found, of_today = headlines(evidence), headlines(today)
+    found = headlines(evidence)
     header = ("task", "no ELMo", "+ ELMo", "gain", "error", "random biLM", "MiniLM", "the paper's gain", "error")
 
     def row(task: str) -> list[str]:
@@ -187,22 +183,16 @@ def _tasks_table(evidence: Evidence, today: Evidence) -> str:
         papers = [_cell(TABLE_1.cell(name, "gain")), f"{TABLE_1.cell(name, 'relative')} %"]
         if task not in found:
             return [name, *[ABSENT] * 6, *papers]
-        pairs = ((CONTROLS, "random biLM"), (OTHER_SYSTEMS, "MiniLM-L6"))
-        controls = (_control(evidence, table, task, arm) for table, arm in pairs)
-        return [name, *scores(found[task]), *controls, *papers]
-
-    def scores(one: Tested) -> list[str]:
+        one = found[task]
         none, elmo = one.none.score(one.test_set), one.elmo.score(one.test_set)
         assert none is not None and elmo is not None, "a pair has test scores"
         gain = str(difference_on_test(one, records) or f"{one.gain:+.2f} (one seed)")
-        return [str(none), str(elmo), gain, f"{100 * one.gain / (100 - none.mean):.1f} %"]
+        error = f"{100 * one.gain / (100 - none.mean):.1f} %"
+        pairs = ((CONTROLS, "random biLM"), (OTHER_SYSTEMS, "MiniLM-L6"))
+        controls = (_control(evidence, table, task, arm) for table, arm in pairs)
+        return [name, str(none), str(elmo), gain, error, *controls, *papers]
 
-    rows: list[list[str]] = []
-    for task in SIX_TASKS:
-        rows.append(row(task))
-        if task in of_today and of_today[task].elmo.is_converged and today.setup.model != evidence.setup.model:
-            rows.append([f"{DATASETS[task].row}, {today.setup.model}", *scores(of_today[task]), *[ABSENT] * 4])
-    return markdown_table(header, rows)
+    return markdown_table(header, map(row, SIX_TASKS))
 
 
 def _control(evidence: Evidence, table: Ablation, task: str, arm: str) -> str:
