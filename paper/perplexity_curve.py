@@ -104,8 +104,8 @@ def details(evidence: Evidence) -> list[OurTable]:
     about = (
         "Perplexity of the held-out English text, mean of both directions; score on the whole development set in "
         "percent; gains in points, paired by seed, with their 95 % intervals (Student's t). Trained on a tenth of the "
-        "data, until the scores get no better. `small-en` is twice as wide as the others; text, tokens read and "
-        "optimiser differ."
+        "data, until the scores get no better. `small-en` is twice as wide as the others; text, tokens read, "
+        "optimiser and the machine that trained its runs differ."
     )
     return [OurTable("Gain by perplexity", about, columns, rows)]
 
