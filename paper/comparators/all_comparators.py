@@ -52,7 +52,7 @@ def train_comparator(
 
     files: shards of tokenised text; for `cove`, a text and its translation, and optionally a pair to measure BLEU on.
     output: the file (word vectors) or the new folder (all others) of the model.
-    settings: changes to the settings, as `field=value`; docs/comparators.md lists the fields.
+    settings: changes to the settings, as `field=value`; the config of each system documents its fields.
     resume: continue an interrupted training of `cove` or `context2vec` in `output`, with the same files and settings;
         it ends with the same weights as one that was not interrupted.
     Returns what was measured, by name. Raises ValueError for an unknown system, wrong settings and texts that cannot be
