@@ -14,7 +14,7 @@ MIN_COVERAGE := 85
 # Idle threads that spin cost more than they give on few cores.
 export OMP_WAIT_POLICY := passive
 
-# Each process of the tests would compile what it imports if the machine forbids Python to keep that.
+# Some machines forbid Python to keep compiled modules: each process of the tests would compile what it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
 # Python compiles what it imports: a small part of the 36,000 modules of the three environments.

@@ -103,6 +103,7 @@ def area_under_curve(positives: Sequence[float], negatives: Sequence[float]) -> 
 
 def ranks(numbers: Sequence[float]) -> list[float]:
     """The rank of each number, from 1 for the smallest; equal numbers share the mean of their ranks."""
+    assert not np.isnan(numbers).any(), "NaN has no rank"
     _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[places].tolist()
 

@@ -8,6 +8,9 @@ import pickle
 import shutil
 import tarfile
 import zipfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +22,11 @@ import torch
 from elmokit.formats import vocabulary_file as vocabulary
 from elmokit.formats.bilm_tf import BILM_TF, find_pair
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
+from elmokit.formats.format import Format
 from elmokit.formats.model_files import ModelFiles
 from elmokit.formats.names import model_name
 from elmokit.formats.native import NATIVE
-from elmokit.formats.recognise import inspect, read_stored, recognise
+from elmokit.formats.recognise import FORMATS, inspect, read_stored, recognise
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
@@ -290,3 +294,18 @@ def test_no_more_is_read_than_words_can_be_packed_to(tmp_path: Path, monkeypatch
     monkeypatch.setattr(vocabulary, "MAX_BYTES", 80_000)
     with pytest.raises(ValueError, match=r"words.gz: has more than 78.1 KiB, which is too much for a file of its size"):
         read_vocabulary(tmp_path / "words.gz")
+
+
+@pytest.mark.parametrize("name", ["allennlp", "many_langs", "token_vectors"])
+def test_a_softmax_that_its_format_never_has_is_missed_before_weights_are_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    known = next(each for each in FORMATS if each.name == name)
+
+    @contextmanager
+    def opened(files: ModelFiles) -> Generator[tuple[Format, ModelFiles]]:
+        yield replace(known, read=pytest.fail), files
+
+    monkeypatch.setattr("elmokit.formats.recognise.opened", opened)
+    with pytest.raises(FormatError, match="has no softmax"):
+        read_stored(tmp_path, with_softmax=True)

@@ -166,4 +166,5 @@ ALLENNLP = Format(
     recognise=_recognise,
     inspect=_inspect,
     read=_read,
+    keeps_softmax=False,
 )

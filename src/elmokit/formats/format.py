@@ -61,6 +61,8 @@ class Format:
     read: Read
     write: Callable[[Path, StoredBiLM, WriteSettings], list[str]] | None = None
     """Writes a new folder, completely or not at all, and returns notes for the user. None if it is only read."""
+    keeps_softmax: bool = True
+    """False: no model of this format has a softmax, and `read_stored` says so before it reads the weights."""
     dtypes: tuple[str, ...] = ("float32",)
     """Types in which the weights can be written."""
     softmax_dtypes: tuple[str, ...] = ()

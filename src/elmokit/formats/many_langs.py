@@ -199,4 +199,5 @@ MANY_LANGS = Format(
     recognise=_recognise,
     inspect=_inspect,
     read=_read,
+    keeps_softmax=False,
 )

@@ -108,7 +108,7 @@ class StoredBiLM:
         """Raise FormatError, naming `path`, for dictionaries that do not belong to the config."""
         lookup, spelling = self.config.lookup, self.spelling
         if lookup is None or spelling is None:
-            if lookup is not spelling:
+            if lookup is not None or spelling is not None:
                 raise FormatError(path, "has dictionaries, or a config that needs them, but not both")
             return
         tables = {"words": (spelling.words, lookup.num_words), "characters": (spelling.symbols, lookup.num_symbols)}
