@@ -65,6 +65,8 @@ def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
     with inspection.noting_refusals(), opened(files) as (known, found):
         inspection.format, inspection.description = known.name, known.description
         known.inspect(found, inspection)
+        where = str(found.path), str(files.path)  # of an archive's files, the temporary folder is not named
+        inspection.refusals[:] = [refusal.replace(*where) for refusal in inspection.refusals]
     if files.is_archive:
         inspection.add_files(files.path)
     with inspection.noting_refusals():
