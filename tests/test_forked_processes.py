@@ -38,3 +38,32 @@ def test_a_child_of_a_process_that_has_used_threads_does_not_wait_for_them(forks
     (tmp_path / "text.txt").write_text("We sat on the bank of a river .\n" * 10, encoding="utf-8")
     done = forks.run_script(SCRIPT, tmp_path / "text.txt")
     assert done.stdout == "encode True\nsurprisal True\nmodule True\nperplexity True\n2\n", done.stderr
+
+
+FORK_WHILE_PACKING = """
+import os, signal, threading, time
+import elmokit.elmo.weights_holder as holder
+from elmokit import Elmo
+
+elmo, is_packing, pack = Elmo("small-en"), threading.Event(), holder.PackedBiLM
+
+def pack_slowly(*given, **settings):
+    is_packing.set()
+    time.sleep(0.5)
+    return pack(*given, **settings)
+
+holder.PackedBiLM = pack_slowly
+thread = threading.Thread(target=elmo.encode, args=(["By the bank."],))
+thread.start()
+is_packing.wait()
+if (child := os.fork()) == 0:
+    signal.alarm(20)
+    os._exit(len(elmo.encode(["By the bank."])[0]))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread.join()
+"""
+
+
+def test_a_child_of_a_process_whose_other_thread_packs_the_weights_does_not_wait_for_it(forks: Any):
+    done = forks.run_script(FORK_WHILE_PACKING)
+    assert done.stdout == "4\n", done.stderr

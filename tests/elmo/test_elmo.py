@@ -157,6 +157,8 @@ def test_distinct_tokens_are_encoded_once_and_forgotten_when_others_come(monkeyp
 def test_vectors_are_float32_whatever_the_dtype_of_the_weights_is(dtype: torch.dtype):
     bilm = random_bilm().to(dtype)
     (vectors,) = Elmo(bilm).encode([["a", "cat"]])
+    assert_same([vectors], copy.deepcopy(Elmo(bilm)).encode([["a", "cat"]]))
+    assert Elmo(bilm).fingerprint() == copy.deepcopy(Elmo(bilm)).fingerprint()
     assert_same([vectors], Elmo(bilm.float()).encode([["a", "cat"]]))
 
 
@@ -172,8 +174,11 @@ def test_an_elmo_can_be_pickled_and_copied_before_and_after_use_and_trained_if_i
     assert all(parameter.requires_grad for parameter in copy.deepcopy(Elmo(random_bilm())).bilm.parameters())
 
 
-def test_a_saved_model_is_opened_by_its_path_has_its_vocabulary_and_may_be_of_half_size(tmp_path: Path):
-    toy_elmo().save(tmp_path / "tiny")
+def test_a_saved_model_is_opened_by_its_path_has_its_vocabulary_and_may_be_of_half_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    toy_elmo().save("~/tiny")
     again = Elmo(tmp_path / "tiny")
     assert again.fingerprint() == toy_elmo().fingerprint() and again.vocabulary == VOCABULARY
     with pytest.raises(FileExistsError):

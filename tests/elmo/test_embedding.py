@@ -101,6 +101,10 @@ def test_refuses_padding_between_tokens_sentences_that_are_strings_and_no_mixes(
     ids[0, 1] = 0
     with pytest.raises(ValueError, match="sentence 0 has padding"):
         new_embedding()(ids)
+    with pytest.raises(ValueError, match="begin with a boundary, which is added here"):
+        new_embedding()(torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True)))
+    with pytest.raises(ValueError, match=r"are torch.float32; expected whole numbers"):
+        new_embedding()(ids.float())
     with pytest.raises(ValueError, match="expected a list of tokens"):
         new_embedding()(["The cat sat."])
     for source in (random_bilm(BILM_CONFIG), Lengths()):

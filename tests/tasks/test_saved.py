@@ -170,6 +170,16 @@ def test_raw_text_and_data_without_labels_that_are_not_named_so_are_told_from_da
     with pytest.raises(ValueError, match="; if this is raw text, say so with --input-kind text, or kind=.text.$"):
         list(trained.predict_file(path))
     assert list(trained.predict_file(path, kind="text")) == ["c\tcow ant"]
+    text = tmp_path / "lines.txt"
+    for lines, kind in (
+        ('{"tokens": ["cow"]}\n', "is JSON"),
+        ("id\ttext\tfrom\n1\tcow ant\tx\n", "is a table of columns separated by tabs"),
+        ("cow NN B-PER\nand CC O\nant NN O\n", "is columns, with a token on each line"),
+    ):
+        text.write_text(lines)
+        with pytest.raises(ValueError, match=rf"lines\.txt {kind}; expected text, one example per line"):
+            list(trained.predict_file(text))
+        assert len(list(trained.predict_file(text, kind="text"))) == len(lines.splitlines())
     for name, text, fields in (
         ("ner", "Jane\nsang\n\n", "tokens"),
         ("srl", "Jane\nsang\n\n", "tokens and predicate"),

@@ -144,7 +144,7 @@ def prepare(
     line, for a file name that is not UTF-8, and when nothing is left to train on, or an excluded file has no text;
     FileExistsError when the folder exists.
     """
-    raw, folder = as_paths(raw), Path(folder)
+    raw, folder = as_paths(raw), Path(folder).expanduser()
     how = how or Preparation()
     for path in (*raw, *how.exclude):
         if is_read_once(path):  # once for its text, and once for its checksum in the manifest

@@ -73,7 +73,7 @@ def write_vocabulary(
         raise ValueError(f"the minimum count is {min_count}; expected at least 1")
     if max_size is not None and max_size <= len(SPECIALS):
         raise ValueError(f"the maximum size is {max_size}; expected more than the {len(SPECIALS)} specials")
-    shards, path = as_paths(shards), Path(path)
+    shards, path = as_paths(shards), Path(path).expanduser()
     check_is_not_input(path, *shards)
     with atomic_write(path) as unfinished, temporary_folder(path) as folder:
         counted = _Counted(shards, folder, memory_bytes=memory_bytes)

@@ -36,7 +36,7 @@ from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.elmo.weights_holder import LoadedBiLM
 from elmokit.formats import hub
 from elmokit.formats.format import WriteSettings
-from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
+from elmokit.formats.names import DEFAULT_MODEL, expanded, lasting_paths
 from elmokit.formats.native import card_of, write_native, write_repository
 from elmokit.formats.read import read_bilm, to_stored
 from elmokit.formats.recognise import read_stored
@@ -169,7 +169,7 @@ class Elmo:
         dtype: "float32", or "float16", which takes half the space. To keep a model's softmax, use `elmokit.convert`.
         A native model that is there is replaced. Raises FileExistsError for any other folder that is not empty.
         """
-        write_native(Path(folder), self._stored(), dtype=dtype)
+        write_native(expanded(folder), self._stored(), dtype=dtype)
 
     def push_to_hub(
         self, address: str, *, dtype: str = "float32", private: bool = False, message: str = "Upload a biLM"

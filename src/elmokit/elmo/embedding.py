@@ -198,11 +198,13 @@ class ElmoEmbedding(nn.Module):
             lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
             layers = self.frozen.layers(sentences)
             return layers.to(device), (torch.arange(layers.shape[2]) < lengths[:, None]).to(device)
-        assert self.bilm is not None
+        assert self.bilm is not None and self.boundaries is not None
         if not isinstance(sentences, Tensor):
             sentences = torch.from_numpy(padded(sentences, self.bilm.spelling.rows))
         self.bilm.check_ids(sentences)
         sentences = sentences.to(device)
+        if (sentences[:, :1] == self.boundaries[0]).all(dim=2).any():
+            raise ValueError("character ids begin with a boundary, which is added here; leave out add_boundaries=True")
         mask = (sentences > 0).any(dim=2)
         with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):
             return self._activations(self.bilm, sentences, mask), mask

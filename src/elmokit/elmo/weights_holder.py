@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,6 +16,7 @@ from elmokit.layers.packed.linear import check_precision
 from elmokit.model.bilm import BiLM, spelling_of
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.token_cache import weight_versions
+from elmokit.system.python import STATE_LOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,6 @@ class LoadedBiLM:
         self._read_again: Callable[[], StoredBiLM] | None = None
         self._name = self._sample = ""
         self._packed: PackedBiLM | None = None
-        self._lock = threading.RLock()  # packing takes the tensors of the files, one by one, away from other threads
         self._packed_from = self._hashed_from = self._versions()
         self._fingerprint = ""
 
@@ -70,7 +69,7 @@ class LoadedBiLM:
     @property
     def bilm(self) -> BiLM:
         """The module. Once accessed, it stays in memory, and changes of its weights are noticed."""
-        with self._lock:
+        with STATE_LOCK:
             if self._bilm is None:
                 self._bilm = self.module()
                 self._packed_from = self._versions()
@@ -79,12 +78,12 @@ class LoadedBiLM:
 
     def module(self) -> BiLM:
         """The module for a moment, not to be changed: what is not in memory is read and not kept."""
-        with self._lock:
+        with STATE_LOCK:
             return self._bilm or from_stored(self._read())[0].to(self.device).requires_grad_(False)
 
     def packed(self) -> PackedBiLM:
         """The packed form; it is made again if the weights of the module have changed, or its device."""
-        with self._lock:
+        with STATE_LOCK:
             if self._bilm is not None and self._versions() != self._packed_from:
                 self._packed = None
                 self.device = _device_of(self._bilm)
@@ -113,7 +112,7 @@ class LoadedBiLM:
 
     def fingerprint(self) -> str:
         """As `Elmo.fingerprint`; it is kept until the weights of the module change."""
-        with self._lock:
+        with STATE_LOCK:
             if self._versions() != self._hashed_from or not self._fingerprint:
                 self._hashed_from = self._versions()
                 self._fingerprint = _fingerprint(self.config, self.spelling, self._weights())
@@ -121,7 +120,7 @@ class LoadedBiLM:
 
     def __getstate__(self) -> dict[str, Any]:
         bilm = self.module()
-        weights = {name: tensor.cpu().numpy() for name, tensor in bilm.state_dict().items()}
+        weights = dict(_arrays(bilm.state_dict()))
         return {
             "config": self.config,
             "spelling": bilm.spelling if self.config.lookup is not None else None,
@@ -145,7 +144,7 @@ class LoadedBiLM:
         with suppress(ValueError):  # where there is no such device
             self.to(find_device(state["device"]))
 
-    def _versions(self) -> list[tuple[int, int]]:
+    def _versions(self) -> list[tuple[int, int, bytes]]:
         return [] if self._bilm is None else weight_versions(self._bilm)
 
     def _weights(self) -> Weights:
@@ -179,9 +178,10 @@ def _sample(config: BiLMConfig, weights: Weights) -> str:
 
 
 def _arrays(weights: Weights) -> Iterator[tuple[str, NDArray[Any]]]:
-    """All weights in the order of their names, one by one."""
+    """All weights in the order of their names, one by one; NumPy has no bfloat16."""
     for name in sorted(weights):
-        yield name, torch.as_tensor(weights[name], device="cpu").contiguous().numpy()
+        weight = torch.as_tensor(weights[name], device="cpu").contiguous()
+        yield name, (weight.float() if weight.dtype == torch.bfloat16 else weight).numpy()
 
 
 def _device_of(bilm: BiLM) -> torch.device:

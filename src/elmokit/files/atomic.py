@@ -65,7 +65,7 @@ def as_paths(files: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """The files as paths. Raises ValueError for a single one, whose letters would be taken for the names of files."""
     if isinstance(files, str | os.PathLike):
         raise ValueError(f"{os.fspath(files)} is given alone; expected a list of files: [{os.fspath(files)!r}]")
-    return [Path(file) for file in files]
+    return [Path(file).expanduser() for file in files]
 
 
 def check_names(*paths: str | os.PathLike[str]) -> None:

@@ -143,7 +143,7 @@ def is_read_once(path: str | os.PathLike[str]) -> bool:
     if os.fspath(path) == STDIN:
         return True
     try:
-        mode = os.stat(path).st_mode
+        mode = os.stat(os.path.expanduser(path)).st_mode
     except (OSError, ValueError):  # opening it says what is wrong
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
@@ -215,7 +215,7 @@ def _open(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
         yield _decompressed(cast("BinaryIO", sys.stdin.buffer), name)
         return
     try:
-        file = open(path, "rb")  # noqa: SIM115 (closed by the with statement below)
+        file = open(os.path.expanduser(path), "rb")  # noqa: SIM115 (closed by the with statement below)
     except FileNotFoundError:
         raise FileNotFoundError(f"{name}: there is no such file") from None
     except IsADirectoryError:

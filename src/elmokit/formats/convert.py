@@ -38,7 +38,7 @@ def convert(
     Returns notes for the user, such as that a softmax was left out. Raises ValueError for a format or setting that
     cannot be written, FileExistsError if the target exists, and the errors of reading.
     """
-    target = Path(target)
+    target = Path(target).expanduser()
     writers = {known.name: known for known in FORMATS if known.write is not None}
     chosen = writers.get(to)
     if chosen is None or chosen.write is None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
 from elmokit.system.python import require
 from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 
@@ -89,7 +89,8 @@ def embed_parquet(
     data = require("ray.data", extra="ray", purpose="embedding with Ray")
     resources = resources or RayResources()
     start = time.monotonic()
-    inputs, output = Path(input_path).resolve(), Path(output_folder).resolve()
+    inputs, output = Path(input_path).expanduser().resolve(), Path(output_folder).expanduser().resolve()
+    model = str(lasting_paths(model)[0])  # which actors, whose working folder is another one, find too
     pieces = list_pieces(inputs, output)
     output.mkdir(parents=True, exist_ok=True)
     if not pieces:  # tables without rows

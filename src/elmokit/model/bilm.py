@@ -71,10 +71,12 @@ class BiLM(nn.Module):
         return self.contextualise(tokens, lengths.cpu(), state)
 
     def check_ids(self, character_ids: Int[Tensor, "B T C"]) -> None:
-        """Raise ValueError for another number of characters than the config's."""
+        """Raise ValueError for another number of characters than the config's, and for what is not whole numbers."""
         if character_ids.dim() != 3 or character_ids.shape[2] != self.config.row_width:
             expected = f"expected (sentences, tokens, {self.config.row_width})"
             raise ValueError(f"character ids have shape {tuple(character_ids.shape)}; {expected}")
+        if character_ids.is_floating_point():
+            raise ValueError(f"character ids are {character_ids.dtype}; expected whole numbers")
 
     def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
         """Context-independent representations (N,D) of N tokens: layer 0 of the biLM."""

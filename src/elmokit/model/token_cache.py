@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
+
+from elmokit.system.python import STATE_LOCK
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Encoder = CharEncoder | PackedCharEncoder | LookupEncoder
 
 MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
+NUM_SAMPLED = 64  # numbers of each weight
 CHUNK = 256  # tokens per call of the char encoder, to limit its memory
 
 Key = str | bytes
@@ -34,7 +36,6 @@ class TokenCache:
         self.spelling = spelling
         self.max_tokens = max_tokens
         self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
-        self._lock = Lock()  # threads share an Elmo
         self._weights_seen = weight_versions(char_encoder)
 
     @torch.no_grad()
@@ -56,13 +57,13 @@ class TokenCache:
 
     def forget(self) -> None:
         """Drop all cached representations."""
-        with self._lock:
+        with STATE_LOCK:
             self._vectors.clear()
             self._weights_seen = weight_versions(self.char_encoder)
 
     def _vectors_of(self, spelling: dict[Key, str]) -> Float[Tensor, "U D"]:
         vectors: dict[Key, Tensor] = {}
-        with self._lock:
+        with STATE_LOCK:
             for key in spelling:
                 if key in self._vectors:
                     self._vectors.move_to_end(key)
@@ -70,7 +71,7 @@ class TokenCache:
         new = {key: token for key, token in spelling.items() if key not in vectors}
         encoded = dict(zip(new, self._encode(list(new.values())), strict=True))
         vectors |= encoded
-        with self._lock:
+        with STATE_LOCK:
             self._vectors.update(encoded)
             while len(self._vectors) > self.max_tokens:
                 self._vectors.popitem(last=False)
@@ -88,6 +89,17 @@ class TokenCache:
         return vectors
 
 
-def weight_versions(module: nn.Module) -> list[tuple[int, int]]:
-    """A list that changes whenever a weight is written to or moved (if made in inference mode: only when moved)."""
-    return [(weight.data_ptr(), 0 if weight.is_inference() else weight._version) for weight in module.parameters()]
+def weight_versions(module: nn.Module) -> list[tuple[int, int, bytes]]:
+    """A list that changes whenever a weight is written to or moved.
+
+    Torch does not count writes through `weight.data`, as of moving averages, or in inference mode; a sample shows them.
+    """
+    return [
+        (weight.data_ptr(), 0 if weight.is_inference() else weight._version, _sample(weight))
+        for weight in module.parameters()
+    ]
+
+
+def _sample(weight: Tensor) -> bytes:
+    flat = weight.detach().reshape(-1)
+    return flat[:: 1 + len(flat) // NUM_SAMPLED].contiguous().view(torch.uint8).cpu().numpy().tobytes()

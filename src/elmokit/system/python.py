@@ -1,10 +1,11 @@
-"""What Python leaves to its users: optional packages, the folder of caches, the line of a warning, freed memory."""
+"""What Python leaves to its users: optional packages, the folder of caches, the line of a warning, memory, forks."""
 
 import ctypes
 import importlib
 import inspect
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,12 @@ from typing import Any
 
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+STATE_LOCK = threading.RLock()
+"""Held while what threads share changes: weights that are packed, remembered tokens, torch's engine. A fork waits for
+it, because its child would wait for ever for a thread that it does not have."""
+if hasattr(os, "register_at_fork"):  # not on Windows
+    _release = STATE_LOCK.release
+    os.register_at_fork(before=STATE_LOCK.acquire, after_in_parent=_release, after_in_child=_release)
 
 
 class PackageError(ImportError, ValueError):

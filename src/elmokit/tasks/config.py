@@ -206,7 +206,7 @@ class Splits:
         for name in ("train", "dev", "test"):
             files: Any = getattr(self, name)
             several = (files,) if isinstance(files, str | Path) else files
-            object.__setattr__(self, name, tuple(map(Path, several)))
+            object.__setattr__(self, name, tuple(Path(file).expanduser() for file in several))
 
 
 def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 
 from elmokit.files.json_fields import parse_json_object
-from elmokit.files.lines import STDIN, read_lines
+from elmokit.files.lines import STDIN, is_terminal, read_lines, shown_name, with_head
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
@@ -25,6 +25,7 @@ from elmokit.tasks.task_model import TaskModel
 from elmokit.tasks.weights import check_elmo, check_shapes, new_model, read_elmo, read_weights
 from elmokit.tasks.word_table import load_word_table
 from elmokit.text.corpora.cells import UnlabelledError
+from elmokit.text.corpora.kinds import Kind, kind_of
 
 INPUT_KINDS = ("text", "json", "data")
 EXAMPLES_AT_ONCE = 1000
@@ -74,7 +75,7 @@ class TrainedTask:
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
-        reading = self._advice(if_raw_text=kind is None)
+        is_named, reading = kind is not None, self._advice(if_raw_text=kind is None)
         kind = kind or self._kind_of(Path(path))
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
@@ -91,7 +92,10 @@ class TrainedTask:
             if self.task.without_labels is not None:
                 examples = [self.task.without_labels(example) for example in examples]
         else:
-            examples = self._read_lines(path, kind)
+            lines, name = read_lines(path), shown_name(path)
+            if kind == "text" and not (is_named or is_terminal(path)):
+                lines = self._checked(lines, name=name)
+            examples = self._of_lines(lines, kind, name=name)
         for pair in self._predictions(examples):
             if form == "json":
                 yield json.dumps(pair and self.task.result(*pair).to_dict(), ensure_ascii=False)
@@ -193,10 +197,20 @@ class TrainedTask:
     def _read_data(self, path: str | Path) -> list[Any]:
         return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
 
-    def _read_lines(self, path: str | Path, kind: str) -> Iterator[Any]:
+    def _checked(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
+        """The lines of what is text by its name. Raises ValueError if the first of them are of something else."""
+        lines, head = with_head(lines)
+        found = kind_of(head)
+        if found is not None and not (self.task.text_has_tabs and found in (Kind.TABS, Kind.WORDS)):
+            raise ValueError(
+                f"{name} is {found.value}; expected text, one example per line, or say what it is: --input-kind json, "
+                "data or text, or kind='json', 'data' or 'text'"
+            )
+        return lines
+
+    def _of_lines(self, lines: Iterator[str], kind: str, *, name: str) -> Iterator[Any]:
         """An example for each line, None for a blank one."""
-        name = "standard input" if str(path) == STDIN else path
-        for number, line in enumerate(read_lines(path), start=1):
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 yield None
                 continue

@@ -82,6 +82,8 @@ class Task(Generic[E, P]):
     one. If a blank line ends a sentence, it is the last line."""
     result: Callable[[E, P], Prediction]
     """Turns an example and its prediction into what users get: a frozen dataclass, or its JSON object."""
+    text_has_tabs: bool = False
+    """Whether a line of raw text has tabs between its parts."""
     unlabelled_fields: str = "tokens"
     """Fields of a JSON object that `from_json` takes, for an error of data without labels."""
     without_labels: Callable[[E], E] | None = None

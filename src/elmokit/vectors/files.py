@@ -66,7 +66,7 @@ def load_vectors(path: str | Path) -> StoredVectors:
     or (L,T,E). Nothing is unpickled, and sizes are checked before memory is allocated. Raises OSError for a missing
     file or a folder, and ValueError, naming the file and the part of it, for one that holds no vectors or is damaged.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file of vectors")
     if not path.is_file():
@@ -84,7 +84,7 @@ def load_vectors(path: str | Path) -> StoredVectors:
 
 def recognise(path: str | Path) -> VectorsFormat | None:
     """The layout of a file of vectors, by its contents; None for anything else, such as a model or a missing file."""
-    path = Path(path)
+    path = Path(path).expanduser()
     if not path.is_file():
         return None
     start = _start(path)

@@ -65,7 +65,7 @@ def save_vectors(
     sentence, and numbers that float16 cannot hold; OSError if the disk is full, and InUseError, an OSError, if another
     process writes these files.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     if path.suffix != ".npy":
         raise ValueError(f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.txt")
     for number, sentence in enumerate(sentences):

@@ -74,7 +74,9 @@ def test_compressed_text_standard_input_and_raw_text(text: Path, tmp_path: Path,
     packed = tmp_path / "text.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
     embed_file(ELMO, text, tmp_path / "plain.npz")
-    embed_file(ELMO, packed, tmp_path / "packed.npz")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    embed_file(ELMO, "~/text.gz", "~/packed.npz")
+    assert len(load_vectors("~/packed.npz")) == len(load_vectors(tmp_path / "plain.npz"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.read_bytes()))))
     embed_file(ELMO, "-", tmp_path / "piped.npz")
     plain = (tmp_path / "plain.npz").read_bytes()

@@ -15,7 +15,6 @@ of oneDNN and FBGEMM are private to torch, so each kernel is tried before it is 
 from __future__ import annotations
 
 import ctypes
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -25,6 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from elmokit.system.python import STATE_LOCK
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -45,8 +46,6 @@ per number of rows."""
 BLOCK = 64  # outputs that oneDNN stores together
 ROWS_AT_ONCE = 256
 """Rows of a weight that are rounded to whole numbers together."""
-_ENGINE_LOCK = threading.Lock()
-"""Torch's engine and the filters of warnings are those of all threads, two of which may load a model."""
 _TINY = torch.finfo(torch.float32).tiny
 
 _torch: Any = torch
@@ -245,7 +244,7 @@ class Int8:
         self.levels = levels or _levels(Int8)
         self.bias = bias
         whole, scales = _whole_numbers(weight)
-        with _ENGINE_LOCK, warnings.catch_warnings():
+        with STATE_LOCK, warnings.catch_warnings():
             chosen = torch.backends.quantized.engine
             warnings.simplefilter("ignore")  # torch deprecates qint8 tensors; without them `_works` will be False
             torch.backends.quantized.engine = "fbgemm"

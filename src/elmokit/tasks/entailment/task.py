@@ -135,6 +135,7 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    text_has_tabs=True,
     unlabelled_fields="premise and hypothesis",
     keep_together=_premise,
 )

@@ -210,5 +210,6 @@ TASK: Task[Question, FoundAnswer] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    text_has_tabs=True,
     keep_together=attrgetter("article"),
 )

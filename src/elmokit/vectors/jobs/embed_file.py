@@ -89,12 +89,15 @@ def embed_file(
     the line or row, and InUseError, an OSError, if another process writes the same output; then no output is left.
     While it runs, the folder of the output needs twice the output's size.
     """
-    output = Path(output_path)
+    output = Path(output_path).expanduser()
     layout = format_to_write(output)
     raw_text = raw_text or split_sentences
     source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
     layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
-    neighbour, given = output.with_suffix(".txt"), Path(input_path)  # readers would take the former for the sentences
+    neighbour, given = (
+        output.with_suffix(".txt"),
+        Path(input_path).expanduser(),
+    )  # the former looks like the text
     is_other = neighbour.is_file() and not (source.is_text and given.is_file() and neighbour.samefile(given))
     beside: dict[Path, Callable[[Sentence], str]] = {}
     if not layout.holds_text and (raw_text or is_other):

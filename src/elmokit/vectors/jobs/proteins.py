@@ -86,7 +86,7 @@ def embed_fasta(
     and InUseError, an OSError, if another process writes the same output; then no output is left. While it runs, the
     folder of the output needs twice the output's size.
     """
-    output = Path(output_path)
+    output = Path(output_path).expanduser()
     chosen = "sum" if layers is None else as_layers(layers, top=elmo.config.num_layers)
     job = Job(
         elmo,

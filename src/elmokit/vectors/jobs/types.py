@@ -61,7 +61,7 @@ def embed_types(
     The other arguments are those of `embed_file`. The sums of the words that are written are in memory, the text is
     not. Raises ValueError for a text without such words, and as `embed_file` does; then no output is left.
     """
-    output = Path(output_path)
+    output = Path(output_path).expanduser()
     if output.suffix not in _WRITERS:
         raise ValueError(f"{output}: vectors of words are text; expected a name that ends in {' or '.join(_WRITERS)}")
     layers = layers_of_types(layers, top=elmo.config.num_layers)
