@@ -405,8 +405,10 @@ def test_settings_with_which_others_train_are_not_warned_of(
 ) -> None:
     monkeypatch.setattr(Run, "train", lambda self, on_step: None)
     pretrain_toy(tmp_path / "run", "num_steps=9", "warmup_steps=3")
-    pretrain_toy(tmp_path / "held", "num_steps=11", "warmup_steps=3", held_out=[vocabulary])
+    pretrain_toy(tmp_path / "held", "num_steps=11", "warmup_steps=3", "dropout_rate=0.1", held_out=[vocabulary])
     assert not recwarn.list
+    with pytest.warns(UserWarning, match="times, and a model learns them by heart without dropout; dropout_rate=0.2"):
+        pretrain_toy(tmp_path / "dry", "num_steps=11", "warmup_steps=3", held_out=[vocabulary])
 
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ MOST_UNKNOWN = 0.5
 MOST_CUT = 0.01
 """Share of them that may be longer than the model reads without a warning."""
 MOST_PASSES = 10
-"""Passes over the text without held-out text that need no warning: those of the released models (bilm-tf)."""
+"""Passes over text that need no warning without held-out text or dropout, those of the released models (bilm-tf)."""
 MOST_WARM_UP = 1 / 3
 """Share of the steps that may be warm-up without a warning."""
 
@@ -158,11 +158,15 @@ def _product_seconds(dtype: torch.dtype) -> float:
 def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_held_out: bool) -> None:
     """Warn of a text that is read so often that the model learns it by heart, and of a run that is mostly warm-up."""
     num_steps = config.num_steps
-    if text is not None and not has_held_out and num_steps > MOST_PASSES * text.steps_per_pass(config):
-        warn_caller(
-            f"{num_steps:,} steps read the {text.num_tokens:,} tokens of text {text.times(config)}, and without "
-            "held-out text (--held-out FILE, or held_out=[FILE]) nothing shows when the model learns them by heart"
-        )
+    if text is not None and num_steps > MOST_PASSES * text.steps_per_pass(config):
+        read = f"{num_steps:,} steps read the {text.num_tokens:,} tokens of text {text.times(config)}"
+        if not has_held_out:
+            warn_caller(
+                f"{read}, and without held-out text (--held-out FILE, or held_out=[FILE]) nothing shows when the model "
+                "learns them by heart"
+            )
+        elif not config.dropout_rate:
+            warn_caller(f"{read}, and a model learns them by heart without dropout; dropout_rate=0.2 puts it off")
     if config.warmup_steps > MOST_WARM_UP * num_steps:
         highest = config.learning_rate_at(min(config.warmup_steps, num_steps) - 1)
         reached = "" if config.warmup_steps <= num_steps else f", so the learning rate ends at {highest:g}"
