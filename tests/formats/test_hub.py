@@ -16,11 +16,13 @@ from toy_bilm import random_bilm
 from toy_hub import Repository, ToyHub, serving_hub
 from toy_language_model import write_toy
 
-pytestmark = pytest.mark.usefixtures("on_cpu")
 pytest.importorskip("huggingface_hub", reason="needs the extra: pip install 'elmokit[hub]'")
 
-# huggingface_hub hands a file to httpx as it did when httpx did not mind.
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
+pytestmark = [
+    pytest.mark.usefixtures("on_cpu"),
+    # huggingface_hub hands a file to httpx as it did when httpx did not mind.
+    pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning"),
+]
 
 SENTENCES = [["the", "cat", "sat", "."], ["밥"]]
 ADDRESS = "hf://ann/tiny"
@@ -48,7 +50,7 @@ def assert_same_vectors(one: Elmo, other: Elmo) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def test_what_is_pushed_can_be_loaded(toy_hub: ToyHub):
+def test_what_is_pushed_can_be_loaded_and_may_be_private_in_float16_and_with_a_message(toy_hub: ToyHub):
     address = ELMO.push_to_hub(ADDRESS)
     loaded = Elmo.from_pretrained(ADDRESS)
     assert_same_vectors(loaded, ELMO)
@@ -57,13 +59,10 @@ def test_what_is_pushed_can_be_loaded(toy_hub: ToyHub):
     assert sorted(files) == [".gitattributes", "README.md", "config.json", "model.safetensors"]
     card = files["README.md"].decode()
     assert card.startswith("---\nlibrary_name: elmokit\n") and f"Elmo.from_pretrained('{ADDRESS}')" in card
-
-
-def test_a_repository_may_be_private_its_weights_float16_and_its_commit_has_a_message(toy_hub: ToyHub):
-    ELMO.push_to_hub(ADDRESS, dtype="float16", private=True, message="Half of it")
-    repository = toy_hub.repositories["ann/tiny"]
+    ELMO.push_to_hub("hf://ann/half", dtype="float16", private=True, message="Half of it")
+    repository = toy_hub.repositories["ann/half"]
     assert repository.private and repository.messages[-1] == "Half of it"
-    assert inspect(ADDRESS).dtypes == ["float16"]
+    assert inspect("hf://ann/half").dtypes == ["float16"]
 
 
 def test_a_branch_a_tag_or_a_commit_can_be_asked_for(toy_hub: ToyHub):

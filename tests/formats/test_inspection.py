@@ -17,10 +17,8 @@ def test_a_native_model(folder: Path):
     assert inspection.format == "native"
     assert {path.name for path in inspection.files} == {path.name for path in folder.iterdir()}
     assert all(path.stat().st_size == size for path, size in inspection.files.items())
-    assert inspection.dtypes == ["float32"]
-    assert inspection.num_parameters == 3622
-    assert inspection.num_softmax_parameters == 20 * 7
-    assert inspection.vocabulary_size == 20
+    assert (inspection.dtypes, inspection.vocabulary_size) == (["float32"], 20)
+    assert (inspection.num_parameters, inspection.num_softmax_parameters) == (3622, 20 * 7)
     assert inspection.refusals == inspection.risks == []
     size = "2 layers of 10 cells projected to 6, forward and backward, skip connections"
     assert all(words in str(inspection) for words in (size, "3,622 (3,762 with the softmax)", "none found"))
@@ -30,9 +28,8 @@ def test_a_pair(pair: Path):
     inspection = inspect(pair)
     assert inspection.format == "bilm_tf"
     assert {path.name for path in inspection.files} == {"options.json", "weights.hdf5", "vocabulary.txt"}
-    assert inspection.dtypes == ["float32"]
+    assert (inspection.dtypes, inspection.vocabulary_size) == (["float32"], 4)
     assert (inspection.num_parameters, inspection.num_softmax_parameters) == (3622, None)
-    assert inspection.vocabulary_size == 4
     assert "3,622 (no softmax)" in str(inspection)
     assert inspect(pair / "options.json", pair / "weights.hdf5").vocabulary_size is None
     published = inspect(FIXTURES / "bilm_tf")
@@ -54,8 +51,7 @@ def test_only_strangers_in_the_folder_of_the_model_are_named(folder: Path):
 def test_the_parts_of_a_softmax_are_counted(tmp_path: Path):
     write_native(tmp_path / "model", make_stored(num_tokens=2000), max_file_bytes=24_000, dtype="float16")
     inspection = inspect(tmp_path / "model")
-    assert inspection.num_softmax_rows == 2000
-    assert inspection.dtypes == ["float16"]
+    assert (inspection.dtypes, inspection.num_softmax_rows) == (["float16"], 2000)
     assert sum(path.name.startswith("softmax") for path in inspection.files) == 2
     (tmp_path / "model" / "softmax-00001-of-00002.safetensors").unlink()
     assert "softmax-00001-of-00002.safetensors: is missing" in inspect(tmp_path / "model").refusals[0]

@@ -16,7 +16,7 @@ from elmokit.formats.recognise import inspect, read_stored
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
-from toy_stored import assert_equal, make_stored, without_allocation
+from toy_stored import assert_equal, assert_refused, make_stored, without_allocation
 
 Change = Callable[[dict[str, Any]], object]
 EMBEDDING = "char_encoder.embedding.weight"
@@ -48,9 +48,7 @@ def test_refuses_a_config(folder: Path, change: Change, message: str):
     config = json.loads((folder / "config.json").read_text())
     change(config)
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(FormatError, match=rf"config\.json: .*{message}"):
-        read_stored(folder)
-    assert inspect(folder).refusals
+    assert_refused(rf"config\.json: .*{message}", folder)
 
 
 @pytest.mark.parametrize(
@@ -65,15 +63,11 @@ def test_refuses_a_config(folder: Path, change: Change, message: str):
         (lambda h: h[EMBEDDING].update(data_offsets=[4192, 0]), "has -4192 bytes"),
         (lambda h: h[EMBEDDING].update(data_offsets=[0, 1 << 62]), "expected 0 to"),
         (lambda h: h[EMBEDDING].update(data_offsets=[4, 4196]), "starts at byte"),
-        (lambda h: h.pop(EMBEDDING), "starts at byte"),
         (lambda h: h.pop("softmax.weight"), "its tensors end at byte .*: it is cut short"),
         (lambda h: h.update({EMBEDDING: 7}), f"field {EMBEDDING}: is a number; expected an object"),
         (lambda h: h.update(other=h.pop(EMBEDDING)), f"{EMBEDDING}: is missing; expected shape"),
         (lambda h: h.update(other={"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}), "other: is not a weight"),
-        (
-            lambda h: h.update(other={"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}),
-            "byte 0; expected 4",
-        ),
+        (lambda h: h.update(other={"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}), "byte 0; expected 4"),
     ],
 )
 def test_refuses_a_header(folder: Path, change: Change, message: str):
@@ -84,9 +78,8 @@ def test_refuses_a_header(folder: Path, change: Change, message: str):
     change(header)
     encoded = json.dumps(header).encode()
     weights.write_bytes(len(encoded).to_bytes(8, "little") + encoded + content[8 + length :])
-    with without_allocation(), pytest.raises(FormatError, match=rf"model\.safetensors: .*({message})"):
-        read_stored(folder)
-    assert inspect(folder).refusals
+    with without_allocation():
+        assert_refused(rf"model\.safetensors: .*({message})", folder)
 
 
 @pytest.mark.parametrize(
@@ -95,16 +88,13 @@ def test_refuses_a_header(folder: Path, change: Change, message: str):
         ((1 << 62).to_bytes(8, "little") + b"{", "its header would have 4194304.0 TiB"),
         ((50_000_000).to_bytes(8, "little") + b"{" + b" " * 1000, "cut short"),
         (b"\x02\0\0", "cut short"),
-        ((2).to_bytes(8, "little") + b"[]", "header: holds a list; expected an object"),
         ((19).to_bytes(8, "little") + b'{"a": {}, "a": {}} ', 'the key "a" is repeated'),
     ],
-    ids=range(5),
+    ids=range(4),
 )
 def test_refuses_what_is_not_safetensors(folder: Path, content: bytes, message: str):
     (folder / "model.safetensors").write_bytes(content)
-    with pytest.raises(FormatError, match=rf"model\.safetensors: .*{message}"):
-        read_stored(folder)
-    assert inspect(folder).refusals
+    assert_refused(rf"model\.safetensors: .*{message}", folder)
 
 
 def test_refuses_to_write_what_could_not_be_read(tmp_path: Path):
@@ -150,18 +140,15 @@ def test_an_incomplete_softmax_is_refused_only_when_it_is_wanted(tmp_path: Path)
     ):
         second.write_bytes(new) if new is not None else second.unlink()
         read_stored(folder)
-        with pytest.raises(FormatError, match=rf"softmax-00002-of-00003\.safetensors: {reason}"):
-            read_stored(folder, with_softmax=True)
+        assert_refused(rf"softmax-00002-of-00003\.safetensors: {reason}", folder, with_softmax=True)
     second.write_bytes(content)
     (folder / "softmax-00002-of-00007.safetensors").write_bytes(content)
-    with pytest.raises(FormatError, match="has 4 softmax files; softmax-00001-of-00003.safetensors says 3"):
-        read_stored(folder, with_softmax=True)
+    assert_refused("has 4 softmax files; softmax-00001-of-00003.safetensors says 3", folder, with_softmax=True)
 
 
 def test_softmax_and_vocabulary_must_agree(folder: Path):
     Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(folder / "vocabulary.txt")
-    with pytest.raises(FormatError, match=r"vocabulary\.txt: has 4 tokens, but the softmax has 20 rows"):
-        read_stored(folder, with_softmax=True)
+    assert_refused(r"vocabulary\.txt: has 4 tokens, but the softmax has 20 rows", folder, with_softmax=True)
     assert any("has 4 tokens, but the softmax has 20 rows" in refusal for refusal in inspect(folder).refusals)
 
 
@@ -171,9 +158,7 @@ def test_a_config_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path,
         secret.write_text(content)
         (folder / "config.json").unlink()
         (folder / "config.json").symlink_to(secret)
-        with pytest.raises(
-            FormatError, match=r"config\.json: is a link out of its folder, and is not followed"
-        ) as error:
+        with pytest.raises(FormatError, match=r"config\.json: is a link out of its folder, and is not") as error:
             read_stored(folder)
         assert str(error.value) in inspect(folder).refusals
 
@@ -218,21 +203,28 @@ def test_other_folders_are_not_written_into(tmp_path: Path):
 
 @pytest.fixture
 def quantised(tmp_path: Path) -> Path:
-    write_native(tmp_path / "int8", make_stored(num_tokens=20), softmax_dtype="int8")
+    stored = make_stored(num_tokens=20)
+    stored.tensors[SOFTMAX_WEIGHT][3] = 0.0  # whose step is 0
+    write_native(tmp_path / "int8", stored, softmax_dtype="int8")
     return tmp_path / "int8"
 
 
-def test_each_number_is_off_by_half_a_step_at_most_and_the_types_are_described(quantised: Path):
+def test_only_a_softmax_is_in_int8_each_number_off_by_half_a_step_at_most_and_the_types_are_described(
+    quantised: Path, tmp_path: Path
+):
     inspection = inspect(quantised)
     assert (inspection.dtypes, inspection.softmax_dtypes, inspection.refusals) == (["float32"], ["int8"], [])
     assert inspection.num_softmax_rows == 20
     assert "  softmax     int8" in str(inspection).splitlines()
     stored, read = make_stored(num_tokens=20), read_stored(quantised, with_softmax=True)
     weight = stored.tensors[SOFTMAX_WEIGHT]
+    weight[3] = 0.0
     steps = np.abs(weight).max(axis=1, keepdims=True) / 127
     difference = np.abs(read.tensors[SOFTMAX_WEIGHT] - weight)
     assert (difference <= 0.5001 * steps).all() and difference.any()
     assert np.array_equal(read.tensors[SOFTMAX_BIAS], stored.tensors[SOFTMAX_BIAS])
+    write_native(tmp_path / "bare", make_stored(), softmax_dtype="int8")
+    assert not list((tmp_path / "bare").glob("softmax-*"))
 
 
 def test_it_is_split_into_files_and_converted_like_any_other(tmp_path: Path):
@@ -244,15 +236,6 @@ def test_it_is_split_into_files_and_converted_like_any_other(tmp_path: Path):
     np.testing.assert_allclose(once.tensors[SOFTMAX_WEIGHT], twice.tensors[SOFTMAX_WEIGHT], rtol=1e-6)
     convert(tmp_path / "whole", tmp_path / "float32", to="native")
     assert_equal(once, read_stored(tmp_path / "float32", with_softmax=True))
-
-
-def test_only_a_softmax_is_written_in_int8_and_its_rows_of_zeros_stay_zeros(tmp_path: Path):
-    write_native(tmp_path / "bare", make_stored(), softmax_dtype="int8")
-    assert not list((tmp_path / "bare").glob("softmax-*"))
-    stored = make_stored(num_tokens=20)
-    stored.tensors[SOFTMAX_WEIGHT][3] = 0.0
-    write_native(tmp_path / "model", stored, softmax_dtype="int8")
-    assert not read_stored(tmp_path / "model", with_softmax=True).tensors[SOFTMAX_WEIGHT][3].any()
 
 
 @pytest.mark.parametrize(

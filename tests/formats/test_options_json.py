@@ -9,7 +9,7 @@ import pytest
 
 from elmokit.formats.bilm_tf import read_options
 from elmokit.formats.recognise import inspect, read_stored
-from elmokit.system.messages import FormatError
+from toy_stored import assert_refused
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -71,15 +71,12 @@ def test_a_clip_of_0_is_no_clip_and_a_risk_as_are_fields_that_are_not_known(pair
 )
 def test_refuses(pair: Path, change: Change, message: str):
     path = _changed(pair, change)
-    with pytest.raises(FormatError, match=rf"options\.json: .*({message})"):
-        read_stored(path, pair / "weights.hdf5")
-    assert inspect(path, pair / "weights.hdf5").refusals
+    assert_refused(rf"options\.json: .*({message})", path, pair / "weights.hdf5")
 
 
 def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path):
-    path = _changed(pair, lambda options: options.pop("char_cnn"))
-    with pytest.raises(FormatError, match=r"weights\.hdf5: dataset embedding: is missing; options\.json calls for"):
-        read_stored(path, pair / "weights.hdf5")
+    _changed(pair, lambda options: options.pop("char_cnn"))
+    assert_refused(r"weights\.hdf5: dataset embedding: is missing; options\.json calls for", pair)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +92,4 @@ def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path):
 def test_refuses_what_is_not_an_ordinary_json_object(pair: Path, text: str, message: str):
     path = pair / "options.json"
     path.write_text(text)
-    with pytest.raises(FormatError, match=rf"options\.json: .*({message})"):
-        read_stored(path, pair / "weights.hdf5")
-    assert inspect(path, pair / "weights.hdf5").refusals
+    assert_refused(rf"options\.json: .*({message})", path, pair / "weights.hdf5")

@@ -30,14 +30,28 @@ from elmokit.formats.recognise import FORMATS, inspect, read_stored, recognise
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
+from toy_stored import assert_refused
 
 
-def test_names_do_not_matter(pair: Path):
+def pair_names(path: Path) -> list[str]:
+    """Names of the options and of the weights that are found."""
+    found = find_pair(ModelFiles(path))
+    return [found.options.name, found.weights.name]
+
+
+def test_names_do_not_matter_unless_a_folder_has_two_released_pairs(pair: Path):
+    for name in ("small", "5.5B"):
+        for file, ending in (("options", "json"), ("weights", "hdf5")):
+            shutil.copy(pair / f"{file}.{ending}", pair / f"elmo_{name}_{file}.{ending}")
+    released = ["elmo_5.5B_options.json", "elmo_5.5B_weights.hdf5"]
+    assert pair_names(pair / released[0]) == pair_names(pair / released[1]) == released
+    assert_refused("holds several options", pair)
+    for path in pair.glob("elmo_*"):
+        path.unlink()
     (pair / "options.json").rename(pair / "elmo_2x4096_options.hdf5")
     (pair / "weights.hdf5").rename(pair / "weights.json")
     (pair / "vocabulary.txt").rename(pair / "vocab")
-    found = find_pair(ModelFiles(pair))
-    assert (found.options.name, found.weights.name) == ("elmo_2x4096_options.hdf5", "weights.json")
+    assert pair_names(pair) == ["elmo_2x4096_options.hdf5", "weights.json"]
     assert read_stored(pair).vocabulary is not None
 
 
@@ -79,40 +93,33 @@ def test_a_vocabulary_that_does_not_unpack_is_not_taken_for_another_file(pair: P
 def test_a_folder_whose_only_file_of_pytorch_is_damaged_says_what_is_wrong_with_it(tmp_path: Path, new: bool):
     path = tmp_path / "weights.th"
     torch.save({"scalar": torch.ones(3)}, path, _use_new_zipfile_serialization=new)
-    with pytest.raises(FormatError, match=r"holds no model that can be read: weights\.th"):
-        read_stored(tmp_path)
+    assert_refused(r"holds no model that can be read: weights\.th", tmp_path)
     os.truncate(path, path.stat().st_size - 5)
-    with pytest.raises(FormatError, match=r"weights\.th: .*is (damaged|cut short)"):
-        read_stored(tmp_path)
+    assert_refused(r"weights\.th: .*is (damaged|cut short)", tmp_path)
 
 
 def test_weights_are_told_from_other_hdf5_files(pair: Path):
     with h5py.File(pair / "a_cache.hdf5", "w") as file:
         file["0"] = np.zeros((3, 4, 12), np.float32)
     (pair / "broken.hdf5").write_bytes((pair / "weights.hdf5").read_bytes()[:2000])
-    assert find_pair(ModelFiles(pair)).weights.name == "weights.hdf5"
+    assert pair_names(pair)[1] == "weights.hdf5"
     (pair / "copy.hdf5").write_bytes((pair / "weights.hdf5").read_bytes())
-    with pytest.raises(FormatError, match="several HDF5 files of weights: copy.hdf5, weights.hdf5; give the options"):
-        find_pair(ModelFiles(pair))
-    assert find_pair(ModelFiles(pair / "copy.hdf5")).weights.name == "copy.hdf5"
+    assert_refused("several HDF5 files of weights: copy.hdf5, weights.hdf5; give the options", pair)
+    assert pair_names(pair / "copy.hdf5")[1] == "copy.hdf5"
     (pair / "copy.hdf5").unlink()
     (pair / "weights.hdf5").unlink()
-    with pytest.raises(FormatError, match=r"broken\.hdf5: cannot be opened as HDF5, perhaps truncated"):
-        find_pair(ModelFiles(pair))
+    assert_refused(r"broken\.hdf5: cannot be opened as HDF5, perhaps truncated", pair)
     (pair / "broken.hdf5").write_bytes((pair / "a_cache.hdf5").read_bytes())
-    with pytest.raises(FormatError, match="holds no HDF5 file with a biLM's weights"):
-        find_pair(ModelFiles(pair))
+    assert_refused("holds no HDF5 file with a biLM's weights", pair)
 
 
 def test_a_half_of_a_pair_says_what_is_missing(pair: Path, tmp_path: Path):
     (tmp_path / "half").mkdir()
     (pair / "options.json").rename(tmp_path / "half" / "options.json")
     for path in (pair, pair / "weights.hdf5"):
-        with pytest.raises(FormatError, match=r"there is no options\.json of bilm-tf with it"):
-            recognise(path)
+        assert_refused(r"there is no options\.json of bilm-tf with it", path)
     for path in (tmp_path / "half", tmp_path / "half" / "options.json"):
-        with pytest.raises(FormatError, match="there is no HDF5 file of weights with it"):
-            recognise(path)
+        assert_refused("there is no HDF5 file of weights with it", path)
 
 
 def _torch_file(*, new: bool) -> bytes:
@@ -180,8 +187,7 @@ def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path)
         (pair, weights, r"is a folder; expected an options\.json .*; give the folder alone"),
         (options, pair, r"is a folder; expected the HDF5 file .*; give the folder alone"),
     ):
-        with pytest.raises(FormatError, match=message):
-            recognise(first, second)
+        assert_refused(message, first, second)
 
 
 @pytest.mark.parametrize("content", [OTHER_FILES[name][0] for name in ("nothing", "web page", "pointer")])
@@ -190,21 +196,9 @@ def test_what_a_failed_download_left_is_named(pair: Path, folder: Path, content:
         kept = path.read_bytes()
         path.write_bytes(content)
         for given in (path, path.parent):
-            with pytest.raises(FormatError, match=f"{path.name}: is an? .*; expected a model file: (download|run)"):
-                read_stored(given)
+            assert_refused(f"{path.name}: is an? .*; expected a model file: (download|run)", given)
         path.write_bytes(kept)
         assert read_stored(path).tensors
-
-
-def test_of_two_released_pairs_the_one_with_the_given_name_is_read(pair: Path):
-    for name in ("small", "5.5B"):
-        for file, ending in (("options", "json"), ("weights", "hdf5")):
-            shutil.copy(pair / f"{file}.{ending}", pair / f"elmo_{name}_{file}.{ending}")
-    for given in ("elmo_5.5B_options.json", "elmo_5.5B_weights.hdf5"):
-        found = find_pair(ModelFiles(pair / given))
-        assert (found.options.name, found.weights.name) == ("elmo_5.5B_options.json", "elmo_5.5B_weights.hdf5")
-    with pytest.raises(FormatError, match="holds several options"):
-        find_pair(ModelFiles(pair))
 
 
 def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path):
@@ -253,29 +247,24 @@ def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
     with pytest.raises(FileNotFoundError, match="no model 'mini-en': .*; small-en has taken its place; installed: "):
         inspect("mini-en")
     for url in ("https://x.org/options.json", Path("https://x.org/options.json")):
-        with pytest.raises(FileNotFoundError, match="is a URL, which elmokit does not download; .*hf://user/model"):
-            recognise(url)
-        with pytest.raises(FileNotFoundError, match="is a URL, which elmokit does not download"):
-            recognise(pair / "options.json", url)
+        for given in ([url], [pair / "options.json", url]):
+            with pytest.raises(FileNotFoundError, match="is a URL, which elmokit does not download; .*hf://user/model"):
+                recognise(*given)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FormatError, match="is a folder without files; expected a model"):
-        recognise(tmp_path / "empty")
+    assert_refused("is a folder without files; expected a model", tmp_path / "empty")
 
 
 def test_pipes_and_dangling_links_do_not_keep_us_waiting(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for path in (tmp_path / "pipe", tmp_path / "link", tmp_path):
-        with pytest.raises(FormatError, match="a device, pipe or dangling link"):
-            recognise(path)
+        assert_refused("a device, pipe or dangling link", path)
 
 
 def test_safetensors_without_our_config_are_explained(folder: Path):
     (folder / "config.json").write_text('{"architectures": ["BertModel"]}')
-    with pytest.raises(FormatError, match=r"is a safetensors file; .*there is no config\.json of elmokit"):
-        recognise(folder / "model.safetensors")
-    with pytest.raises(FormatError, match=r"config\.json \(a JSON file\)"):
-        recognise(folder)
+    assert_refused(r"is a safetensors file; .*there is no config\.json of elmokit", folder / "model.safetensors")
+    assert_refused(r"config\.json \(a JSON file\)", folder)
 
 
 def test_a_model_is_called_as_its_folder_or_as_it_is_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -82,14 +82,12 @@ def test_the_names_that_other_dumps_have_are_read(tmp_path: Path, config: BiLMCo
     stored = make_stored(config)
     write_bilm_tf(tmp_path / "hdf5", stored)
     weights = tmp_path / "hdf5" / "weights.hdf5"
+    own = {"W_0": "kernel", "B": "bias", "W_P_0": "projection/kernel"} if rename[1].startswith("rnn/") else {}
     datasets = _datasets(weights)
     with h5py.File(weights, "w") as file:
         for name, values in datasets.items():
-            new = name.replace(*rename)
-            if new.startswith("rnn/"):
-                for ours, theirs in (("W_0", "kernel"), ("B", "bias"), ("W_P_0", "projection/kernel")):
-                    new = new.removesuffix(f"/{ours}") + f"/{theirs}" if new.endswith(f"/{ours}") else new
-            file[new] = values
+            group, _, last = name.replace(*rename).rpartition("/")
+            file[f"{group}/{own.get(last, last)}"] = values
     options = json.loads((tmp_path / "hdf5" / "options.json").read_text())
     if not config.bidirectional:
         del options["bidirectional"]  # bilm-tf's default is a forward model; the file says so too
@@ -104,10 +102,8 @@ def test_compressed_and_wider_or_narrower_floats_are_read(pair: Path):
     with h5py.File(weights, "w") as file:
         for number, (name, values) in enumerate(datasets.items()):
             chunks = tuple(max(1, length * 2 // 3) for length in values.shape)
-            dtype = (">f4", "<f8", "<f4")[number % 3]
-            file.create_dataset(
-                name, data=values.astype(dtype), chunks=chunks, compression="gzip", shuffle=bool(number % 2)
-            )
+            packed = {"chunks": chunks, "compression": "gzip", "shuffle": bool(number % 2)}
+            file.create_dataset(name, data=values.astype((">f4", "<f8", "<f4")[number % 3]), **packed)
     assert_equal(make_stored(), read_stored(pair))
     with h5py.File(weights, "r+") as file:
         del file["char_embed"]
@@ -143,11 +139,8 @@ def _datasets(path: Path) -> dict[str, np.ndarray]:
 
 def test_a_model_of_each_format_is_the_same_module(folder: Path, pair: Path):
     native, softmax, vocabulary = read_bilm(folder, with_softmax=True)
-    assert softmax is not None
-    assert vocabulary is not None
-    assert softmax.weight.shape == (len(vocabulary), 6)
-    assert not native.training
-    assert all(parameter.requires_grad for parameter in native.parameters())
+    assert softmax is not None and vocabulary is not None and softmax.weight.shape == (len(vocabulary), 6)
+    assert not native.training and all(parameter.requires_grad for parameter in native.parameters())
     for paths in ({"path": pair}, {"path": pair / "options.json", "weights": pair / "weights.hdf5"}):
         other, none, _ = read_bilm(**paths)
         assert none is None

@@ -4,11 +4,16 @@ import resource
 import tracemalloc
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+from elmokit.formats.recognise import inspect, read_stored
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.model.config import BiLMConfig
+from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
 
 TINY = BiLMConfig(
@@ -50,6 +55,13 @@ def without_allocation(most_bytes: int = 4 << 20) -> Generator[None]:
         tracemalloc.stop()
     assert traced < most_bytes
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - resident < 64 << 10  # KiB
+
+
+def assert_refused(reason: str, *paths: Path, **settings: Any) -> None:
+    """`read_stored` says the reason, a regular expression, and `inspect` does not take the model either."""
+    with pytest.raises(FormatError, match=reason):
+        read_stored(*paths, **settings)
+    assert inspect(*paths).refusals
 
 
 def assert_equal(first: StoredBiLM, second: StoredBiLM) -> None:
