@@ -19,14 +19,9 @@ def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
 
 
 def test_an_error_quotes_no_more_than_the_first_token_of_a_file():
-    assert [first_token("Seoul"), first_token("  in Seoul"), first_token("a\tb"), first_token("\x1b[2J")] == [
-        "'Seoul'",
-        "'in' ...",
-        "'a' ...",
-        r"'\x1b[2J'",
-    ]
-    assert first_token("x" * 100) == f"'{'x' * 40}' ..."
-    assert [first_token(""), first_token(" ")] == ["''", "' '"]
+    quoted = {"Seoul": "'Seoul'", "  in Seoul": "'in' ...", "a\tb": "'a' ...", "\x1b[2J": r"'\x1b[2J'"}
+    quoted |= {"x" * 100: f"'{'x' * 40}' ...", "": "''", " ": "' '"}
+    assert {text: first_token(text) for text in quoted} == quoted
 
 
 def test_sizes_are_in_the_largest_unit_that_fits_and_numbers_agree_with_their_nouns():

@@ -56,14 +56,6 @@ def test_a_bar_that_is_asked_for_is_shown_everywhere(capsys: pytest.CaptureFixtu
     assert "reading:  25%" in shown and "4/4" in shown and "token/s" in shown
 
 
-def test_a_terminal_gets_a_bar_unless_the_work_is_done_at_once(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with progress_bar(unit="token", total=2) as bar:
-        assert not bar.disable
-        bar.update(2)
-    assert terminal.getvalue() == ""
-
-
 def test_the_seconds_are_shown_while_nothing_is_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     monkeypatch.setattr(progress, "DELAY", 0.02)
@@ -75,11 +67,14 @@ def test_the_seconds_are_shown_while_nothing_is_counted(monkeypatch: pytest.Monk
     assert terminal.getvalue() == shown  # nothing more after the end
 
 
-def test_a_notebook_gets_a_bar_and_any_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
+def test_a_terminal_and_a_notebook_get_a_bar_unless_the_work_is_done_at_once_or_it_is_switched_off(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with progress_bar(unit="token", total=2, show=False) as bar:
-        assert bar.disable
-        bar.update(2)
-    assert terminal.getvalue() == ""
+    for show in (None, False):
+        with progress_bar(unit="token", total=2, show=show) as bar:
+            assert bar.disable == (show is False)
+            bar.update(2)
+        assert terminal.getvalue() == ""
     monkeypatch.setattr(sys, "stderr", type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})())
     assert progress.shows_bars()
