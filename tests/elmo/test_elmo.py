@@ -42,11 +42,13 @@ def test_one_float32_array_for_each_sentence_in_input_order_with_progress_if_ask
     assert "5/5" in capsys.readouterr().err
 
 
-def test_layers_by_name_and_number():
+def test_layers_by_name_and_number_also_of_numpy():
     every = ELMO.encode(SENTENCES, layers="all")
     assert [array.shape for array in every] == [(3, len(sentence), 12) for sentence in SENTENCES]
-    for number in range(3):
+    numbers: list[Any] = [0, 1, 2, np.int64(1), np.uint8(1), np.array(1)]
+    for number in numbers:
         assert_same(ELMO.encode(SENTENCES, layers=number), [array[number] for array in every])
+        assert_same(ELMO.encode(SENTENCES, layers="all", batch_size=number + 1), every)
     assert_same(ELMO.encode(SENTENCES, layers="top"), [array[2] for array in every])
     assert_same(ELMO.encode(SENTENCES), [array[2] for array in every])
     assert_same(ELMO.encode(SENTENCES, layers="average"), [array.mean(axis=0) for array in every])
@@ -56,12 +58,18 @@ def test_layers_by_name_and_number():
 
 
 @pytest.mark.parametrize(
-    "layers",
-    [3, np.int64(3), -1, True, np.bool_(True), None, "bottom", 1.0, [0], [0.5, 0.5], [1, 2, np.nan], ["a", "b", "c"]],
+    ("argument", "values", "message"),
+    [
+        ("layers", [3, np.int64(3), -1, True, np.bool_(True), None, "bottom", 1.0], "layers is .* 0 .*to 2"),
+        ("layers", [[0], [0.5, 0.5], [1, 2, np.nan], ["a", "b", "c"]], "layers is .* finite weights, of layers 0 to 2"),
+        ("pooling", ["sum"], "pooling is 'sum'"),
+        ("batch_size", [0, 2.5, "8", None], "batch_size is .*; expected a whole number, at least 1"),
+    ],
 )
-def test_refuses_layers_that_are_not_there(layers: object):
-    with pytest.raises(ValueError, match=r"layers is .* 0 .*to 2"):
-        ELMO.encode(SENTENCES, layers=layers)  # type: ignore[call-overload]
+def test_refuses_layers_that_are_not_there_and_other_poolings_and_sizes(argument: str, values: list[Any], message: str):
+    for value in values:
+        with pytest.raises(ValueError, match=message):
+            ELMO.encode(SENTENCES, **{argument: value})
 
 
 def test_pooling_is_over_the_real_tokens_and_zero_without_any():
@@ -85,21 +93,6 @@ def test_strings_are_tokenised_one_gives_its_array_and_none_gives_none():
     assert ELMO.encode([], pooling="mean").shape == (0, 12)
     assert ELMO.encode([], pooling="mean", layers="all").shape == (0, 3, 12)
     assert ELMO.encode_streams([]) == [] and ELMO.encode_streams([[], []]) == [[], []]
-
-
-def test_refuses_other_poolings_and_sizes_of_batches():
-    with pytest.raises(ValueError, match="pooling is 'sum'"):
-        ELMO.encode(SENTENCES, pooling="sum")  # type: ignore[call-overload]
-    for batch_size in (0, 2.5, "8", None):
-        with pytest.raises(ValueError, match=f"batch_size is {batch_size!r}; expected a whole number, at least 1"):
-            ELMO.encode(SENTENCES, batch_size=batch_size)  # pyright: ignore
-
-
-def test_whole_numbers_of_numpy_are_whole_numbers():
-    numbers: list[Any] = [np.int64(1), np.uint8(1), np.array(1)]
-    for number in numbers:
-        assert_same(ELMO.encode(SENTENCES, layers=number), ELMO.encode(SENTENCES, layers=1))
-        assert_same(ELMO.encode(SENTENCES, batch_size=number), ELMO.encode(SENTENCES, batch_size=1))
 
 
 def test_batches_hold_sentences_of_similar_length_within_the_budget():
@@ -215,7 +208,9 @@ def test_it_moves_between_devices_that_are_there():
                 move(device)
 
 
-def test_int8_on_a_gpu_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch):
+def test_int8_on_a_gpu_is_refused_before_anything_is_read_and_a_copy_is_on_the_cpu_where_its_gpu_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     message = r"^precision 'int8' works only on the CPU, not on cuda; give device='cpu' \(--device cpu\), or"
@@ -223,13 +218,8 @@ def test_int8_on_a_gpu_is_refused_before_anything_is_read(monkeypatch: pytest.Mo
         Elmo("no-model", precision="int8")
     with pytest.raises(ValueError, match=message):
         Elmo(random_bilm(), precision="int8").to("cuda")
-
-
-def test_a_copy_is_on_the_cpu_where_its_gpu_is_not(monkeypatch: pytest.MonkeyPatch):
     loaded = LoadedBiLM(random_bilm(), precision="float32")
     loaded.device = torch.device("cuda", 3)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert copy.deepcopy(loaded).device == torch.device("cpu")
 
 
@@ -308,9 +298,7 @@ def test_threads_may_be_the_first_to_use_a_model(tmp_path: Path, monkeypatch: py
 def test_threads_share_a_model_whose_memory_of_tokens_is_full():
     elmo = Elmo(random_bilm())
     elmo._loaded.packed().token_cache.max_tokens = 8  # pyright: ignore[reportPrivateUsage]
-    texts = [
-        [[f"{thread}{number % 12}" for number in range(start, start + 9)] for start in range(40)] for thread in "abab"
-    ]
+    texts = [[[f"{thread}{(start + more) % 12}" for more in range(9)] for start in range(40)] for thread in "abab"]
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(elmo.encode, texts))
     assert all(np.array_equal(one, other) for one, other in zip(found[0], found[2], strict=True))

@@ -17,6 +17,7 @@ from toy_bilm import TINY, random_bilm
 
 BILM_CONFIG = replace(TINY, activation="tanh")
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["a"]]
+NO_BILM: list[Any] = [Elmo(random_bilm(TINY)), "small-en", None]
 
 
 def new_embedding(**settings: Any) -> ElmoEmbedding:
@@ -96,22 +97,20 @@ def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
     torch.testing.assert_close(output.mixes[0][output.mask], expected, atol=1e-5, rtol=0)
 
 
-def test_refuses_padding_between_tokens_sentences_that_are_strings_and_no_mixes():
+def test_refuses_padding_between_tokens_and_sentences_that_are_strings():
     ids = torch.from_numpy(batch_character_ids(SENTENCES)).clone()
     ids[0, 1] = 0
-    with pytest.raises(ValueError, match="sentence 0 has padding"):
-        new_embedding()(ids)
-    with pytest.raises(ValueError, match="begin with a boundary, which is added here"):
-        new_embedding()(torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True)))
-    with pytest.raises(ValueError, match=r"are torch.float32; expected whole numbers"):
-        new_embedding()(ids.float())
-    with pytest.raises(ValueError, match="expected a list of tokens"):
-        new_embedding()(["The cat sat."])
-    for source in (random_bilm(BILM_CONFIG), Lengths()):
-        with pytest.raises(ValueError, match="^got the string 'The cat sat'; expected a list of sentences"):
-            ElmoEmbedding(source)("The cat sat")
-    with pytest.raises(ValueError, match="num_mixes is 0"):
-        new_embedding(num_mixes=0)
+    for given, message in (
+        (ids, "sentence 0 has padding"),
+        (ids.float(), "are torch.float32; expected whole numbers"),
+        (torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True)), "begin with a boundary, which is added"),
+        (["The cat sat."], "expected a list of tokens"),
+        ("The cat sat", "^got the string 'The cat sat'; expected a list of sentences"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            new_embedding()(given)
+    with pytest.raises(ValueError, match="^got the string 'The cat sat'; expected a list of sentences"):
+        ElmoEmbedding(Lengths())("The cat sat")
 
 
 @pytest.mark.parametrize("choice", ["top", "average", 0, 1, 2, [0.1, 0.3, 0.6], np.array([2.0, 0.0, -1.0], np.float32)])
@@ -213,10 +212,20 @@ def test_frozen_layers_take_the_place_of_the_bilm():
         ElmoEmbedding(lengths, requires_grad=True)
 
 
-@pytest.mark.parametrize("given", [Elmo(random_bilm(TINY)), "small-en", None])
-def test_what_is_not_a_bilm_is_refused_at_once(given: Any):
-    with pytest.raises(ValueError, match=r"bilm is of type .*; expected a BiLM, such as elmo\.bilm, or frozen layers"):
-        ElmoEmbedding(given)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        *(({"bilm": bilm}, "bilm is of type .*; expected a BiLM, such as elmo.bilm, or frozen") for bilm in NO_BILM),
+        ({"layers": 3}, "layers is 3; this model has layers 0"),
+        ({"layers": "best"}, "layers is 'best'; expected mix"),
+        ({"num_mixes": 0}, "num_mixes is 0"),
+    ],
+)
+def test_what_is_not_a_bilm_and_settings_that_it_does_not_have_are_refused_at_once(
+    settings: dict[str, Any], message: str
+):
+    with pytest.raises(ValueError, match=message):
+        ElmoEmbedding(**({"bilm": random_bilm(BILM_CONFIG)} | settings))
 
 
 @pytest.mark.parametrize("layers", ["mix", "top"])
@@ -232,9 +241,3 @@ def test_the_mixes_are_made_on_the_device_of_the_bilm_and_the_default_device_cha
     with torch.device("meta"):
         here.measure_scales(SENTENCES)
         assert torch.equal(here(SENTENCES).mixes[0], expected)
-
-
-def test_refuses_layers_that_it_does_not_have():
-    for choice, message in ((3, "layers is 3; this model has layers 0"), ("best", "layers is 'best'; expected mix")):
-        with pytest.raises(ValueError, match=message):
-            new_embedding(layers=choice)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from elmokit.scoring.perplexity import bilm_perplexity
 from toy_bilm import TINY, random_bilm
 from toy_language_model import VOCABULARY, losses_by_definition, toy_elmo, toy_parts, write_toy
 
+ONE_DIRECTION = toy_elmo(replace(TINY, bidirectional=False))
 SENTENCES = [["a", "b", "c", "a"], ["z"], ["a", "b"], ["c", "c"], ["b", "z", "a", "c", "b", "b"], ["a"], ["a", "b"]]
 
 
@@ -102,13 +103,8 @@ def test_directions_that_are_not_asked_for_or_not_there_are_left_out() -> None:
     assert backward.forward is None
     with pytest.raises(ValueError, match="direction is 'forward'; backward was computed"):
         backward.bits()
-    with pytest.raises(ValueError, match="direction is 'left'; expected forward, backward or both"):
-        toy_elmo().surprisal([["a"]], direction="left")  # type: ignore[arg-type]
-    elmo = toy_elmo(replace(TINY, bidirectional=False))
-    (result,) = elmo.surprisal([["a"]])
+    (result,) = ONE_DIRECTION.surprisal([["a"]])
     assert list(result.directions) == ["forward"]
-    with pytest.raises(ValueError, match="the model has no backward direction"):
-        elmo.surprisal([["a"]], direction="backward")
 
 
 @pytest.mark.usefixtures("on_cpu")
@@ -124,14 +120,21 @@ def test_a_stored_model_reads_its_softmax_when_it_is_needed_and_refuses_that_of_
             elmo.surprisal(["a b"])
 
 
-def test_a_model_without_softmax_or_vocabulary_and_a_token_with_spaces_are_refused() -> None:
-    bilm, softmax = toy_parts()
-    with pytest.raises(ValueError, match="the model has no softmax; surprisal needs"):
-        Elmo(bilm, VOCABULARY).surprisal(["a"])
-    with pytest.raises(ValueError, match="the model has no vocabulary; surprisal needs"):
-        Elmo(bilm, softmax=softmax).surprisal(["a"])
-    with pytest.raises(ValueError, match="the token 'The keys to the cabinet' has a space in it, which no vocabulary"):
-        toy_elmo().surprisal([("The keys to the cabinet", "are")])
+@pytest.mark.parametrize(
+    ("elmo", "sentence", "direction", "message"),
+    [
+        (Elmo(toy_parts()[0], VOCABULARY), "a", "both", "the model has no softmax; surprisal needs"),
+        (Elmo(toy_parts()[0], softmax=toy_parts()[1]), "a", "both", "the model has no vocabulary; surprisal needs"),
+        (ONE_DIRECTION, "a", "backward", "the model has no backward direction"),
+        (toy_elmo(), "a", "left", "direction is 'left'; expected forward, backward or both"),
+        (toy_elmo(), ("The keys", "are"), "both", "the token 'The keys' has a space in it, which no vocabulary"),
+    ],
+)
+def test_what_a_model_lacks_a_wrong_direction_and_a_token_with_spaces_are_refused(
+    elmo: Elmo, sentence: Any, direction: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        elmo.surprisal([sentence], direction=direction)
 
 
 def test_conditional_surprisal_is_what_a_part_adds_to_the_other() -> None:
@@ -152,12 +155,13 @@ def test_conditional_surprisal_is_what_a_part_adds_to_the_other() -> None:
 
 def test_conditional_surprisal_refuses_what_is_no_pair() -> None:
     elmo = toy_elmo()
-    with pytest.raises(ValueError, match="1 prefixes, but 2 continuations; expected as many of each"):
-        elmo.conditional_surprisal(["a"], ["b", "c"])
-    with pytest.raises(ValueError, match="the continuation of pair 1 has no tokens"):
-        elmo.conditional_surprisal(["a", "a"], ["b", " "])
-    with pytest.raises(ValueError, match="the sentences are 'a b'"):
-        elmo.conditional_surprisal("a b", ["c"])
+    for prefixes, continuations, message in (
+        (["a"], ["b", "c"], "1 prefixes, but 2 continuations; expected as many of each"),
+        (["a", "a"], ["b", " "], "the continuation of pair 1 has no tokens"),
+        ("a b", ["c"], "the sentences are 'a b'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            elmo.conditional_surprisal(prefixes, continuations)
     (forward,) = elmo.conditional_surprisal(["a"], ["b"], direction="forward")
     with pytest.raises(ValueError, match="direction is 'backward'; forward was computed"):
         forward.total("backward")
