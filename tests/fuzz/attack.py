@@ -29,9 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.path.append(str(Path(__file__).parents[1] / "toys"))
     arguments = _parser().parse_args(argv)
     if arguments.part == "report":
-        results = [result for path in arguments.results for result in read_results(path)]
+        results = [result for name in arguments.names for result in read_results(Path(name))]
     elif arguments.part == "small":
-        counts = {name: part_named(name).small_count for name in arguments.parts or PARTS}
+        counts = {name: part_named(name).small_count for name in arguments.names or PARTS}
         results = [_result(name, arguments.seed, range(count)) for name, count in counts.items() if count]
     else:
         count = part_named(arguments.part).count if arguments.count is None else arguments.count
@@ -46,19 +46,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    commands = parser.add_subparsers(dest="part", required=True, metavar="PART")
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--output", type=Path, metavar="FILE", help="results as JSON, keyed by part")
-    seeded = argparse.ArgumentParser(add_help=False)
-    seeded.add_argument("--seed", type=int, default=0)
-    for name in PARTS:
-        part = commands.add_parser(name, parents=[common, seeded])
-        part.add_argument("--first", type=int, default=0, metavar="N", help="number of the first attempt (default: 0)")
-        part.add_argument("--count", type=int, metavar="N", help="attempts (default: as in the goals)")
-    small = commands.add_parser("small", parents=[common, seeded], help="a little of each part, as `make test` runs it")
-    small.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}")
-    report = commands.add_parser("report", parents=[common], help="add up the results of several runs")
-    report.add_argument("results", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("part", choices=(*PARTS, "small", "report"), help="small: a little of each part")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the parts of `small`, the results of `report`")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="results as JSON, keyed by part")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first attempt (default: 0)")
+    parser.add_argument("--count", type=int, metavar="N", help="attempts (default: as in the goals)")
     return parser
 
 

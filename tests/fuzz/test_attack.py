@@ -12,7 +12,7 @@ import pytest
 import attack
 from attack import main
 from attacks import mutations
-from attacks.limited_child import Call, Ending, Limits, RefusedError, WrongError, run_limited
+from attacks.limited_child import Call, Ending, RefusedError, WrongError, run_limited
 from attacks.outcome import Outcome, Result, read_results, write_results
 from attacks.writing_verbs import verbs_not_attacked
 from unmeasured import unmeasured_environment
@@ -60,7 +60,7 @@ def test_every_ending_of_a_call_is_told_apart_and_the_calls_after_it_run():
         (Outcome.MEMORY, Call(lambda: bytearray(1 << 40))),
         (Outcome.OK, Call(lambda: bytearray(50 << 20))),
     ]
-    endings = list(run_limited([call for _, call in calls], Limits(seconds=1.0)))
+    endings = list(run_limited([call for _, call in calls], seconds=1.0))
     assert [ending.outcome for ending in endings] == [outcome for outcome, _ in calls]
     assert endings[5] == Ending(Outcome.CRASH, "SIGABRT")
     assert 45 << 20 <= endings[8].memory < 60 << 20 and endings[0].memory < 1 << 20

@@ -16,30 +16,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from attacks.outcome import Outcome
 from elmokit.layers.devices import is_about_devices
 
+SECONDS = 10.0
+"""What one call may take: wall-clock time, and as much CPU time."""
+ADDRESS_SPACE = 1 << 30
+"""Bytes in addition to what the process has; beyond it, allocations fail."""
 CALLS_PER_CHILD = 200
 """After so many calls a child is replaced, so that what libraries leave behind does not add up."""
-
 MOST_PATIENCE = 12
 """How many times the limit a child may wait for the processor on a busy machine."""
 _FORK = multiprocessing.get_context("fork")
 MOST_SAID = 1000
 """Characters of a refusal: of what a file holds, it quotes a token."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one call may take."""
-
-    seconds: float = 10.0
-    """Wall-clock time, and as much CPU time."""
-    address_space: int = 1 << 30
-    """Bytes in addition to what the process has; beyond it, allocations fail."""
 
 
 @dataclass(frozen=True)
@@ -71,30 +63,32 @@ class WrongError(Exception):
     """Raised by a call that has found a result that is not what it should be."""
 
 
-def run_limited(calls: Iterable[Call], limits: Limits | None = None) -> Iterator[Ending]:
+def run_limited(calls: Iterable[Call], *, seconds: float = SECONDS) -> Iterator[Ending]:
     """Run each call in a child, and yield how it ended, in order."""
     calls, waiting = iter(calls), list[Call]()
     while waiting := waiting or list(islice(calls, CALLS_PER_CHILD)):
-        for ending in _one_child(waiting, limits or Limits()):
+        for ending in _one_child(waiting, seconds):
             waiting = waiting[1:]
             yield ending
 
 
-def _one_child(calls: Sequence[Call], limits: Limits) -> Iterator[Ending]:
+def _one_child(calls: Sequence[Call], seconds: float) -> Iterator[Ending]:
     """Endings of the calls up to the first one that kills the child."""
     reader, writer = _FORK.Pipe(duplex=False)
-    child = _FORK.Process(target=_be_child, args=(calls, limits, writer))
+    child = _FORK.Process(target=_be_child, args=(calls, seconds, writer))
     child.start()
     writer.close()
     try:
         for _ in calls:
-            if not _answers(reader, child.pid, limits.seconds):
-                yield Ending(Outcome.HANG, seconds=limits.seconds)
+            if not _answers(reader, child.pid, seconds):
+                yield Ending(Outcome.HANG, seconds=seconds)
                 return
             try:
                 ending = reader.recv()
             except EOFError:
-                yield _death(child)
+                child.join()
+                name = signal.Signals(-(child.exitcode or 0)).name
+                yield Ending(Outcome.HANG if name == "SIGXCPU" else Outcome.CRASH, name)
                 return
             if isinstance(ending, str):
                 raise RuntimeError(f"an attack failed, not what it attacks: {ending}")
@@ -115,22 +109,18 @@ def _answers(reader: Connection, pid: int | None, seconds: float) -> bool:
     return False
 
 
-def _death(child: BaseProcess) -> Ending:
-    child.join()
-    name = signal.Signals(-(child.exitcode or 0)).name
-    return Ending(Outcome.HANG if name == "SIGXCPU" else Outcome.CRASH, name)
-
-
-def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection) -> None:
+def _be_child(calls: Sequence[Call], seconds: float, writer: Connection) -> None:
     """Run the calls, and send how each ended. Does not return."""
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(silence, descriptor)
-        limit_memory(limits.address_space)
+        most = _memory("VmSize") + ADDRESS_SPACE
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for call in calls:
-            _limit_processor(limits.seconds)
+            hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + seconds) + 1, hard))
             writer.send(_run(call))
     except BaseException:
         writer.send(traceback.format_exc())
@@ -138,52 +128,37 @@ def _be_child(calls: Sequence[Call], limits: Limits, writer: Connection) -> None
         os._exit(0)
 
 
-def limit_memory(num_bytes: int = Limits.address_space) -> None:
-    """Let this process take so many bytes more; beyond that Python and torch raise errors that nobody expects."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + num_bytes
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def _limit_processor(seconds: float) -> None:
-    used = time.process_time()
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used + seconds) + 1, hard))
-
-
 def _run(call: Call) -> Ending:
     call.prepare()
-    before = _start_of_memory()
-    began = time.monotonic()
-    outcome, said = Outcome.OK, ""
+    with suppress(OSError):  # where it is forbidden to forget the peak so far, peaks are those of the whole child
+        Path("/proc/self/clear_refs").write_text("5")
+    before, began = _memory("VmRSS"), time.monotonic()
+    outcome, said = _outcome(call)
+    return Ending(outcome, said[:400], _memory("VmHWM") - before, time.monotonic() - began)
+
+
+def _outcome(call: Call) -> tuple[Outcome, str]:
     try:
         call.run()
     except MemoryError as error:
-        outcome, said = Outcome.MEMORY, _place(error)
+        return Outcome.MEMORY, _place(error)
     except WrongError as error:
-        outcome, said = Outcome.WRONG, str(error)
+        return Outcome.WRONG, str(error)
     except (RefusedError, ValueError, OSError) as error:
-        outcome, said = Outcome.REFUSED, f"{type(error).__name__}: {error}"
+        said = f"{type(error).__name__}: {error}"
         if len(said) > MOST_SAID:
-            outcome, said = Outcome.WRONG, f"a refusal of {len(said):,} characters: {said}"
+            return Outcome.WRONG, f"a refusal of {len(said):,} characters: {said}"
+        return Outcome.REFUSED, said
     except BaseException as error:
         refused = isinstance(error, RuntimeError) and is_about_devices(error)
-        outcome, said = (Outcome.REFUSED, str(error)) if refused else (Outcome.TRACEBACK, _place(error))
-    seconds = time.monotonic() - began
-    return Ending(outcome, said[:400], _memory("VmHWM") - before, seconds)
+        return (Outcome.REFUSED, str(error)) if refused else (Outcome.TRACEBACK, _place(error))
+    return Outcome.OK, ""
 
 
 def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-3:]]
     return f"{type(error).__name__}: {str(error)[:150]} ({' > '.join(places)})"
-
-
-def _start_of_memory() -> int:
-    """Forget the peak so far, and return the memory in use, in bytes."""
-    with suppress(OSError):  # where that is forbidden, peaks are those of the whole child
-        Path("/proc/self/clear_refs").write_text("5")
-    return _memory("VmRSS")
 
 
 def _memory(field: str) -> int:

@@ -109,10 +109,8 @@ def by_part(results: Iterable[Result]) -> list[Result]:
     """One result for each part: several of one part are added up."""
     parts: dict[str, Result] = {}
     for result in results:
-        if result.part in parts:
+        if parts.setdefault(result.part, result) is not result:
             parts[result.part].add(result)
-        else:
-            parts[result.part] = result
     return [parts[name] for name in sorted(parts)]
 
 

@@ -1,11 +1,12 @@
 """Targets: folders of runs, of pretraining and of tasks, which are resumed, opened to predict, and reported on."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-from attacks.targets import Target, again, new_folder, target
+from attacks.targets import Target, new_folder, target
 from attacks.weights import stored_bilm
 from elmokit.formats.native import write_native
 from elmokit.pretraining.train import Run, resume_pretraining
@@ -29,13 +30,14 @@ def run_targets(folder: Path) -> Iterator[Target]:
     given = folder / "given"
     given.mkdir(parents=True)
     write_native(given / "bilm", stored_bilm())
-    made = target("run of pretraining: resume", folder, pretrain_tiny, _resume_pretraining)
+    made = target("run of pretraining: resume", folder, pretrain_tiny, _resume_pretraining, _report)
     yield made
-    yield again(made, "run of pretraining: report", folder, _report)
+    yield replace(made, name="run of pretraining: report", use=_report)
     for name, elmo in (("", None), (" with ELMo", ElmoInput(model=str(given / "bilm"), position="both"))):
-        made = target(f"run of a task{name}: predict", folder, partial(train_tagger, given, elmo), _predict)
+        make = partial(train_tagger, given, elmo)
+        made = target(f"run of a task{name}: predict", folder, make, _predict, _resume_task)
         yield made
-        yield again(made, f"run of a task{name}: resume", folder, _resume_task)
+        yield replace(made, name=f"run of a task{name}: resume", use=_resume_task)
     yield target("runs of a task: report", folder, partial(_train_both, given), _report)
 
 

@@ -113,11 +113,8 @@ def _count_operations(kill: Kill, counted: memoryview) -> None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (kill.file_bytes, kill.file_bytes))
 
     def audit(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "open":
-            flags = arguments[2]
-            if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR):
-                count()
-        elif event in _CHANGES:
+        flags = arguments[2] if event == "open" else 0
+        if event in _CHANGES or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)):
             count()
 
     def fsync(file: int) -> None:

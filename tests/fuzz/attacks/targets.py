@@ -3,7 +3,7 @@
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,27 +29,15 @@ class Target:
         return sum(map(len, self.files.values()))
 
 
-def target(
-    name: str, folder: Path, make: Callable[[Path], object], use: Callable[[Path], object], *, is_named: bool = False
-) -> Target:
-    """A target of the files that `make` writes into a new folder; they must be readable."""
-    place = _place(folder, name)
+def target(name: str, folder: Path, make: Use, *uses: Use, is_named: bool = False) -> Target:
+    """A target of the first use and of the files that `make` writes into a new folder; all uses must read them."""
+    place = folder / name.replace(" ", "-").replace("/", "-")
     with redirect_stderr(io.StringIO()):
         make(place)
         files = read(place)
-        use(place)  # imports what it needs
-    return Target(name, files, use, is_named)
-
-
-def again(first: Target, name: str, folder: Path, use: Use) -> Target:
-    """The same files as those of a target, used in another way."""
-    with redirect_stderr(io.StringIO()):
-        use(_place(folder, first.name))  # imports what it needs
-    return replace(first, name=name, use=use)
-
-
-def _place(folder: Path, name: str) -> Path:
-    return folder / name.replace(" ", "-").replace("/", "-")
+        for use in uses:
+            use(place)  # imports what it needs
+    return Target(name, files, uses[0], is_named)
 
 
 @contextmanager

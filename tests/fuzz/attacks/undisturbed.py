@@ -3,6 +3,7 @@
 import atexit
 import importlib
 import random
+import re
 import shutil
 import tempfile
 import time
@@ -12,8 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from attacks.outcome import Attempt, Outcome
-from attacks.stopped_child import Command
-from attacks.writing_verbs import Job, contents, go_on, make_inputs
+from attacks.writing_verbs import Job, contents, go_on, make_inputs, run_whole
 
 _IMPORTED = (
     *("elmokit.pretraining.train", "elmokit.tasks.train", "elmokit.vectors.jobs.embed_file", "elmokit.tasks.saved"),
@@ -62,9 +62,7 @@ class Undisturbed:
         folder = empty or self.folder / f"{self._num_folders}"
         folder.mkdir(exist_ok=True)
         if job.before:
-            ended = Command(job.before.split(), folder).wait()
-            if ended.code:
-                raise RuntimeError(f"elmokit {job.before} in {folder} ended with {ended.code}: {ended.said}")
+            run_whole(job.before, folder)
         for name in job.old if old else ():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(OLD)
@@ -102,15 +100,9 @@ class Undisturbed:
 
     def half_written(self, job: Job, folder: Path, before: dict[str, object]) -> list[str]:
         """Files that should appear as a whole, and are neither that nor as `before`; none of a run's."""
-        if job.grows:
-            return []
-        whole = self.whole(job).files
-        return [
-            name
-            for name, content in contents(folder).items()
-            if not any(part.startswith(".") or part.endswith(".partial") for part in Path(name).parts)
-            if content is not None and content not in (whole.get(name), before.get(name))
-        ]
+        whole, found = self.whole(job).files, {} if job.grows else contents(folder)
+        changed = [name for name in found if found[name] not in (None, whole.get(name), before.get(name))]
+        return [name for name in changed if not re.search(r"(^|/)\.|\.partial(/|$)", name)]
 
 
 def _import(modules: Sequence[str]) -> None:

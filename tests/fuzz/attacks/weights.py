@@ -70,14 +70,16 @@ def _published_targets(folder: Path) -> Iterator[Target]:
                 read_stored(path, with_softmax=None)
             except ValueError:  # half of a model, or of a kind that is refused
                 continue
-            name = "" if path.is_dir() else path.name
-            use = partial(_read_named, name)
-            yield target(f"{path.parent.name}/{path.name}", folder, partial(_copy, path, name), use)
+            name = f"{path.parent.name}/{path.name}"
+            if path.is_dir():
+                yield target(name, folder, partial(shutil.copytree, path), read_model)
+            else:
+                yield target(name, folder, partial(_copy, path), partial(_read_named, path.name))
 
 
-def _copy(source: Path, name: str, folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    (shutil.copyfile if name else partial(shutil.copytree, dirs_exist_ok=True))(source, folder / name)
+def _copy(source: Path, folder: Path) -> None:
+    folder.mkdir()
+    shutil.copy(source, folder)
 
 
 def _read_named(name: str, folder: Path) -> None:
@@ -91,7 +93,10 @@ def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folde
 
 def read_model(path: Path) -> None:
     """What `inspect` and `convert` read of a model; both refuse it, or none does."""
-    refusals = _refusals(path)
+    try:
+        refusals = inspect(path).refusals
+    except (ValueError, OSError) as error:
+        refusals = [str(error)]
     read_stored(path, with_softmax=None)
     if refusals:
         raise ValueError(max(refusals, key=len))
@@ -100,13 +105,6 @@ def read_model(path: Path) -> None:
 def embed(folder: Path) -> None:
     """What `embed` does with a model."""
     Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress_bar=False)
-
-
-def _refusals(path: Path) -> list[str]:
-    try:
-        return inspect(path).refusals
-    except (ValueError, OSError) as error:
-        return [str(error)]
 
 
 def pack_hdf5(path: Path, *, compression: str | None, libver: str) -> None:

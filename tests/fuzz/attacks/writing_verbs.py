@@ -136,9 +136,14 @@ def make_inputs(folder: Path) -> None:
     without = f"{_TRAIN} --elmo none --run sentiment --set {_TASK}".replace("../inputs/", "")
     with_elmo = f"{_TRAIN} --elmo both --model bilm --no-cache --run with-elmo --set {_TASK}".replace("../inputs/", "")
     for command in (bilm, without, with_elmo):
-        ended = Command(command.split(), folder).wait()
-        if ended.code:
-            raise RuntimeError(f"elmokit {command}\n{ended.said}")
+        run_whole(command, folder)
+
+
+def run_whole(command: str, folder: Path) -> None:
+    """Run a command, which must succeed."""
+    ended = Command(command.split(), folder).wait()
+    if ended.code:
+        raise RuntimeError(f"elmokit {command} in {folder} ended with {ended.code}: {ended.said}")
 
 
 def go_on(job: Job, folder: Path, *, kill: Kill | None = None) -> Ended:
