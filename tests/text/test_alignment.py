@@ -35,6 +35,7 @@ def pieces(text: str, tokens: list[str] | None = None) -> list[str]:
 )
 def test_gives_the_text_of_each_token(text: str, expected: list[str]):
     assert pieces(text) == expected
+    assert token_offsets("ab", ["a", "\u200b", "b"]) == [(0, 1), (1, 1), (1, 2)]  # nothing of one that is invisible
 
 
 @given(ANY_TEXT)
@@ -54,10 +55,6 @@ def test_every_token_of_every_text_has_its_place(text: str):
 def test_tokens_of_another_tokenizer_are_found_too(words: list[str], spaces: list[str]):
     text = spaces[-1] + "".join(word + space for word, space in zip(words, spaces, strict=False))
     assert pieces(text, words) == words
-
-
-def test_a_token_of_nothing_visible_is_empty():
-    assert token_offsets("ab", ["a", "\u200b", "b"]) == [(0, 1), (1, 1), (1, 2)]
 
 
 @pytest.mark.parametrize(

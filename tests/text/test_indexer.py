@@ -47,8 +47,6 @@ def test_either_dictionary_may_be_absent_and_keys_are_equal_for_equal_rows_only(
         (WORDS, SYMBOLS | {"x": 5}, "another character with the number of <pad>"),
     ],
 )
-def test_dictionaries_without_the_special_symbols_are_refused(
-    words: dict[str, int], symbols: dict[str, int], reason: str
-):
+def test_dictionaries_without_special_symbols_are_refused(words: dict[str, int], symbols: dict[str, int], reason: str):
     with pytest.raises(ValueError, match=reason):
         spelling(words, symbols)

@@ -29,7 +29,6 @@ def test_reads_documents_which_may_have_parts_and_number_signs():
     [
         ([], "x.conll has no document"),
         ([ROW.format(0, "a")], "line 1: 'bc/x' ... is outside a document"),
-        (["#begin document bc/x", "#end document"], "line 1: '#begin' ...; expected"),
         ([f"#begin document (bc/x); part {'1' * 5000}"], "line 1: '#begin' ...; expected"),
         (document(), "line 1: document 'bc/x' is empty"),
         (document(ROW.format(0, "a"))[:-1], "line 1: document 'bc/x' has no '#end document' up to line 3"),

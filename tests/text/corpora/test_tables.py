@@ -36,7 +36,6 @@ def test_quotes_and_empty_cells_are_text_and_rows_of_csv_may_go_over_several_lin
     [
         ["text\tlabel", '"a ""good"" film, yes"\t1'],  # as pandas writes it
         ['"text"\t"label"', '"a ""good"" film, yes"\t"1"'],
-        ["text,label", '"a ""good"" film, yes",1'],
         ["ID;Label;Text", '7;1;"a ""good"" film, yes"'],
         ['"","text","label"', '"0","a ""good"" film, yes","1"'],
     ],
@@ -58,9 +57,7 @@ def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
         ([], "x.tsv has no rows"),
         (["text\tlabel"], "x.tsv has no rows"),
         (["text\trating", "a\t1"], "x.tsv, line 1: the header has no column label: 'text' ..."),
-        (["review\tlabel", "a\t1"], "line 1: the header has no column text or document: 'review' ..."),
         (["text\tlabel", "a\t1", "b"], "line 3: 1 tab-separated columns, but 2 in the header: 'b'"),
-        (["text\tlabel", "a\tb\tc"], "line 2: 3 tab-separated columns, but 2 in the header: 'a' ..."),
         (["text,label", "a,b,c"], "line 2: 3 comma-separated columns, but 2 in the header: 'a,b,c'"),
         (["text,label", '"a,b'], "the row of line 1 after the header is not CSV: unexpected end of data"),
         (["document\tlabel\tlabel", "a\t1\t2"], "line 1: the header has two columns label; expected one"),
