@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,30 +64,26 @@ def test_punctuation_and_capitals_hide_nothing_and_a_blank_line_or_text_of_json_
     assert exclusion(path).find(PASSAGE.split()) is None
 
 
-def test_a_file_that_would_exclude_nothing_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    for content in ("", "one two three four\n", '{"n": 3}\n'):
-        path.write_text(content)
-        with pytest.raises(ValueError, match="file: has no text of 5 successive words, so it would exclude nothing"):
-            exclusion(path)
-
-
 KOREAN = "나는 오늘 아침에 일찍 일어나서 밥을 먹었다"
-CUT_SHORT = {
-    "a list of texts": json.dumps([KOREAN, KOREAN])[:-20],
-    "a list after a second byte order mark": "\ufeff\n\ufeff" + json.dumps([KOREAN, KOREAN])[:-20],
-    "a list of a number and a text": json.dumps([[-1.5, None, KOREAN]] * 2)[:-20],
-    "an object after a second byte order mark": "\ufeff\n\ufeff" + json.dumps({"a": KOREAN})[:-20],
-    "lines of objects": json.dumps({"a": KOREAN}) + "\n" + json.dumps({"a": KOREAN})[:-20],
-}
+CUT_SHORT = "is not valid JSON: .* at .*; download the file again if it was cut"
+NOTHING = "has no text of 5 successive words, so it would exclude nothing"
 
 
-@pytest.mark.parametrize("layout", CUT_SHORT)
-def test_json_that_is_cut_short_is_refused(tmp_path: Path, layout: str) -> None:
-    path = tmp_path / "file"
-    path.write_text(CUT_SHORT[layout], encoding="utf-8")
-    with pytest.raises(ValueError, match=r"file.*: is not valid JSON: .* at .*; download the file again if it was cut"):
-        exclusion(path)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *((text, NOTHING) for text in ("", "one two three four\n", '{"n": 3}\n')),
+        (json.dumps([KOREAN, KOREAN])[:-20], CUT_SHORT),
+        ("\ufeff\n\ufeff" + json.dumps([KOREAN, KOREAN])[:-20], CUT_SHORT),
+        (json.dumps([[-1.5, None, KOREAN]] * 2)[:-20], CUT_SHORT),
+        ("\ufeff\n\ufeff" + json.dumps({"a": KOREAN})[:-20], CUT_SHORT),
+        (json.dumps({"a": KOREAN}) + "\n" + json.dumps({"a": KOREAN})[:-20], CUT_SHORT),
+    ],
+)
+def test_a_file_that_would_exclude_nothing_or_is_json_cut_short_is_refused(tmp_path: Path, text: str, message: str):
+    (tmp_path / "file").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=f"file.*: {message}"):
+        exclusion(tmp_path / "file")
 
 
 def test_what_was_dropped_is_counted_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,9 +122,7 @@ MARKUP = ["<doc id=1>", "</p>", "&quot;", "&#8211;", "{| class=wikitable", "[[a.
         (f"{'no mark ' * 51}\n\nHere is a sentence.\n", "0", "102 tokens, more than are left to train on, are dropped"),
     ],
 )
-def test_a_corpus_that_is_not_fit_for_something_is_warned_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, held_out: str, warning: str
-) -> None:
+def test_an_unfit_corpus_is_warned_of(tmp_path: Path, capsys: Any, text: str, held_out: str, warning: str) -> None:
     (tmp_path / "raw").write_text(text)
     assert main(["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "corpus"), "--held-out", held_out]) == 0
     said = capsys.readouterr().err

@@ -107,17 +107,6 @@ def test_the_seed_makes_the_order_and_memory_does_not(tmp_path: Path, raw: Path,
     assert lines != sorted(lines, key=lambda line: int(line.split()[-2]) if "number" in line else -1)
 
 
-def test_shards_have_a_bounded_size(tmp_path: Path, raw: Path):
-    prepare([raw], tmp_path / "one", EVERYTHING)
-    manifest = prepare([raw], tmp_path / "many", replace(EVERYTHING, shard_megabytes=100e-6))
-    sizes = [len(lzma.decompress(path.read_bytes())) for path in sorted((tmp_path / "many").glob("train-*"))]
-    assert len(sizes) == len(manifest.shards) > 5
-    assert max(sizes) <= 100
-    assert train(tmp_path / "many") == train(tmp_path / "one")
-    manifest = prepare([raw], tmp_path / "tiny", replace(EVERYTHING, shard_megabytes=1e-6))
-    assert {shard.sentences for shard in manifest.shards} == {1}
-
-
 def test_what_is_dropped_is_said_with_the_reason(tmp_path: Path):
     path = write(tmp_path / "raw", "Yes.\n\nThis one may stay here.\n\nЭто предложение по-русски .\n\n" + "far " * 99)
     manifest = prepare([path], tmp_path / "corpus", Preparation(language="en", held_out=0, max_tokens=98))
@@ -170,12 +159,16 @@ def test_morphemes_are_those_of_kiwi_whose_extra_is_named_without_it(tmp_path: P
     assert sorted(os.listdir(tmp_path)) == ["corpus", "raw"]
 
 
-def test_the_manifest_names_every_file_with_its_hash(tmp_path: Path, raw: Path):
-    prepare([raw], tmp_path / "corpus", Preparation(held_out=0.1, shard_megabytes=0.0005))
+def test_shards_have_a_bounded_size_and_the_manifest_names_every_file_with_its_hash(tmp_path: Path, raw: Path):
+    prepare([raw], tmp_path / "one", Preparation(held_out=0.1))
+    prepare([raw], tmp_path / "corpus", Preparation(held_out=0.1, shard_megabytes=100e-6))
+    assert train(tmp_path / "corpus") == train(tmp_path / "one")
     manifest = json.loads((tmp_path / "corpus" / "manifest.json").read_text())
+    assert len(manifest["shards"]) > 5
     for file in [*manifest["shards"], manifest["held_out"]]:
         path = tmp_path / "corpus" / file["name"]
         lines = list(read_lines(path))
+        assert file == manifest["held_out"] or len(lzma.decompress(path.read_bytes())) <= 100
         assert (file["bytes"], file["sha256"]) == (path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
         assert (file["sentences"], file["tokens"]) == (len(lines), sum(len(line.split(" ")) for line in lines))
         assert f"| {file['name']} | {file['sentences']} |" in (tmp_path / "corpus" / "MANIFEST.md").read_text()
@@ -183,6 +176,8 @@ def test_the_manifest_names_every_file_with_its_hash(tmp_path: Path, raw: Path):
     assert (source["path"], source["documents"]) == (str(raw), 41)
     assert source["sha256"] == hashlib.sha256(raw.read_bytes()).hexdigest()
     assert manifest["options"]["held_out"] == 0.1
+    tiny = prepare([raw], tmp_path / "tiny", replace(EVERYTHING, shard_megabytes=1e-6))
+    assert {shard.sentences for shard in tiny.shards} == {1}
 
 
 SENTENCE = st.sampled_from(
