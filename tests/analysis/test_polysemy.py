@@ -7,11 +7,20 @@ import numpy as np
 import pytest
 
 from elmokit.analysis.homonyms import read_recorded
-from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes, senses_of, words_of
+from elmokit.analysis.polysemes import (
+    LISTS,
+    Occurrence,
+    language_of,
+    most_frequent_words,
+    read_polysemes,
+    senses_of,
+    words_of,
+)
 from elmokit.analysis.polysemy import (
     Rate,
     chance,
     context_bags,
+    cosines,
     measure_senses,
     nearest_hits,
     num_triples,
@@ -19,8 +28,10 @@ from elmokit.analysis.polysemy import (
     rate,
     triple_hits,
 )
+from elmokit.analysis.sense_study import StaticWords, principal_plane
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
+from toy_bilm import random_bilm
 
 THE_LIST = read_polysemes()
 KOREAN = read_polysemes(LISTS["ko"])
@@ -119,9 +130,7 @@ def test_the_lists_have_their_words_with_eight_sentences_a_sense():
 
 
 @pytest.mark.parametrize(("occurrences", "least"), [(THE_LIST, 6), (KOREAN, 5)], ids=["en", "ko"])
-def test_each_sentence_is_a_new_one_tokenised_as_ours_with_the_word_in_it_once(
-    occurrences: list[Occurrence], least: int
-):
+def test_each_sentence_is_new_tokenised_as_ours_and_has_the_word_once(occurrences: list[Occurrence], least: int):
     for one in occurrences:
         assert tuple(tokenize(" ".join(one.tokens))) == one.tokens
         assert one.tokens.count(one.word) == 1 and one.tokens[one.index] == one.word
@@ -203,3 +212,35 @@ def test_measurements_that_cannot_be_read_are_refused(tmp_path: Path, text: str,
     (tmp_path / "measurements.json").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_recorded(tmp_path)
+
+
+def test_static_neighbours_are_nearest_by_the_token_representation():
+    words = ["bank", "banks", "tree", "play"]
+    static = StaticWords(random_bilm().eval(), words)
+    found = static.nearest("bank", number=3)
+    everything = dict(zip(words, cosines(static._unit)[0], strict=True))
+    assert [word.token for word in found] == sorted(words[1:], key=lambda word: -everything[word])
+    assert [word.cosine for word in found] == pytest.approx([everything[word.token] for word in found], abs=1e-6)
+    assert len(static.nearest("unseen", number=4)) == 4
+
+
+def test_the_most_frequent_words_are_the_first_ones_with_letters():
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "of", "1990", "and", "'s"])
+    assert most_frequent_words(vocabulary, number=3) == ["the", "of", "and"]
+    assert most_frequent_words(vocabulary) == ["the", "of", "and", "'s"]
+
+
+def test_cosines_worked_out_by_hand():
+    assert cosines(np.array([[3.0, 4.0], [4.0, 3.0], [0.0, 0.0]])) == pytest.approx(
+        np.array([[1, 0.96, 0], [0.96, 1, 0], [0, 0, 0]])
+    )
+
+
+def test_the_principal_plane_keeps_distances_of_points_that_lie_in_one():
+    corners = np.array([[0, 0, 5, 0], [4, 0, 5, 0], [4, 1, 5, 0], [0, 1, 5, 0.0]])
+    points = principal_plane(corners)
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    assert distances == pytest.approx(np.linalg.norm(corners[:, None] - corners[None], axis=2))
+    assert np.ptp(points, axis=0) == pytest.approx([4, 1])
+    assert principal_plane(np.ones((3, 4))).tolist() == [[0, 0]] * 3
+    assert principal_plane(np.array([[1.0], [3.0]]))[:, 1].tolist() == [0, 0]

@@ -21,9 +21,7 @@ def elmo() -> Elmo:
     return Elmo(random_bilm(sizes), device="cpu")
 
 
-def write_corpora(
-    folder: Path, changed: tuple[str, ...], unchanged: tuple[str, ...], language: Language = "en"
-) -> None:
+def write_corpora(folder: Path, changed: tuple[str, ...], unchanged: tuple[str, ...], language: Language = "en"):
     """`a.txt` has one sense of the changed words and `b.txt` the other; both have half of each of the unchanged."""
     sides: tuple[list[str], list[str]] = ([], [])
     for word in (*changed, *unchanged):
@@ -50,9 +48,13 @@ def test_words_whose_sense_changed_are_ahead_of_those_whose_senses_did_not(tmp_p
     assert {one.layer for one in result.changes} == {"top"} and result.too_rare == {}
 
 
-def test_contexts_name_their_line_and_the_word_in_it(tmp_path: Path, elmo: Elmo):
+def test_contexts_name_their_line_and_each_layer_is_measured_of_which_0_knows_no_context(tmp_path: Path, elmo: Elmo):
     write_corpora(tmp_path, ("watch",), ())
+    found = compare(elmo, tmp_path, ["watch"], ChangeSettings(layers="all", num_contexts=2, resamples=9)).changes
+    assert [one.layer for one in found] == ["0", "1", "2"]
+    assert found[0].distances.prt.estimate == pytest.approx(0, abs=1e-6)
     (one,) = compare(elmo, tmp_path, ["watch"], ChangeSettings(num_contexts=2, resamples=9)).changes
+    assert found[2].distances.prt.estimate == pytest.approx(one.distances.prt.estimate, abs=1e-6)
     assert (one.first.total, one.first.compared, len(one.first.moved_most)) == (8, 8, 2)
     most, next_most = one.second.moved_most
     assert most.moved >= next_most.moved
@@ -60,18 +62,7 @@ def test_contexts_name_their_line_and_the_word_in_it(tmp_path: Path, elmo: Elmo)
     assert list(most.tokens) == most.path.read_text().splitlines()[most.line - 1].split()
 
 
-def test_each_layer_is_measured_if_all_are_asked_for_and_layer_0_knows_no_context(tmp_path: Path, elmo: Elmo):
-    write_corpora(tmp_path, ("watch",), ())
-    found = compare(elmo, tmp_path, ["watch"], ChangeSettings(layers="all", resamples=9)).changes
-    assert [one.layer for one in found] == ["0", "1", "2"]
-    assert found[0].distances.prt.estimate == pytest.approx(0, abs=1e-6)
-    top = compare(elmo, tmp_path, ["watch"], ChangeSettings(resamples=9)).changes[0]
-    assert found[2].distances.prt.estimate == pytest.approx(top.distances.prt.estimate, abs=1e-6)
-
-
-def test_the_same_call_gives_the_same_result_and_groups_of_words_change_nothing(
-    tmp_path: Path, elmo: Elmo, monkeypatch: pytest.MonkeyPatch
-):
+def test_repeating_and_groups_of_words_change_nothing(tmp_path: Path, elmo: Elmo, monkeypatch: pytest.MonkeyPatch):
     write_corpora(tmp_path, ("watch", "book"), ("bank",))
     words = ["watch", "book", "bank"]
     settings = ChangeSettings(max_uses=5, resamples=20)
@@ -92,17 +83,14 @@ def test_without_words_frequent_ones_are_compared_each_once_if_case_is_ignored(t
     assert "bank" in words and words == [word.lower() for word in words] and not found.too_rare
 
 
-def test_rare_words_are_named_and_if_all_are_it_is_an_error(tmp_path: Path, elmo: Elmo):
-    write_corpora(tmp_path, ("watch",), ())
-    assert compare(elmo, tmp_path, ["watch", "zebra"]).too_rare == {"zebra": (0, 0)}
+def test_the_uses_of_each_form_are_counted_and_rare_words_are_named_or_refused(tmp_path: Path, elmo: Elmo):
+    write_corpora(tmp_path, ("watch",), ("bank",))
+    found = compare(elmo, tmp_path, ["watch, watch bank", "zebra"])
+    first = found.changes[0].first
+    assert first.of_forms == {"watch,": 0, "watch": 8, "bank": first.total - 8}
+    assert found.too_rare == {"zebra": (0, 0)}
     with pytest.raises(ValueError, match="none of the 1 words, such as .*, occurs at least 5 times in both corpora"):
         compare(elmo, tmp_path, ["zebra"])
-
-
-def test_the_uses_of_each_form_are_counted(tmp_path: Path, elmo: Elmo):
-    write_corpora(tmp_path, ("watch",), ("bank",))
-    (one, *_) = compare(elmo, tmp_path, ["watch, watch bank"]).changes
-    assert one.first.of_forms == {"watch,": 0, "watch": 8, "bank": one.first.total - 8}
 
 
 def test_words_in_nfc_are_found_in_a_corpus_in_nfd(tmp_path: Path):
