@@ -1,5 +1,7 @@
-"""The scripts in `examples` and the pages of integrations run; tests/doors/test_examples.py runs some of them."""
+"""Scripts and the notebook in `examples` and pages of integrations run; tests/doors/test_examples.py runs others."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,3 +42,32 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.
     lines = ["We sat on the bank of the river .", "The bank raised its rates .", "A river and its bank ."]
     (tmp_path / "sentences.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     run_page(f"docs/integrations/{page}.md")
+
+
+NOTEBOOK = json.loads((FOLDER / "first_five_minutes.ipynb").read_text(encoding="utf-8"))
+
+
+def sources(kind: str) -> list[str]:
+    return ["".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == kind]
+
+
+@pytest.mark.slow
+def test_the_cells_of_the_notebook_run_from_top_to_bottom(forks: Any, tmp_path: Path):
+    ends = [source.splitlines()[-1] for source in sources("code")]
+    shown = [f"\nprint({end})" if end.isidentifier() else "" for end in ends]  # as a notebook shows it
+    script = "\n".join(source + printed for source, printed in zip(sources("code"), shown, strict=True))
+    done = forks.run_script(script, folder=tmp_path, XDG_CACHE_HOME=str(tmp_path), TMPDIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "<Elmo 'small-en'" in done.stdout
+    assert "<TaggedText 'Tom works for Apple in China.'" in done.stdout
+    assert "warning" not in done.stderr.lower()
+
+
+def test_the_notebook_is_committed_clean_imports_public_names_only_and_its_links_lead_somewhere():
+    cells = NOTEBOOK["cells"]
+    assert NOTEBOOK["nbformat"] == 4 and len({cell["id"] for cell in cells}) == len(cells)
+    assert [cell for cell in cells if cell.get("outputs") or cell.get("execution_count") is not None] == []
+    targets = [target for text in sources("markdown") for target in re.findall(r"\]\(([^)]+)\)", text)]
+    assert len(targets) >= 5
+    assert all((FOLDER / target).exists() for target in targets)
+    assert [source for source in sources("code") if "elmokit." in source.replace("`elmokit", "")] == []

@@ -1,10 +1,13 @@
-"""What the guides in docs/ tell people to type works, and prints what they say."""
+"""What the README and the guides in docs/ tell people to type works, and prints what they say."""
 
 import inspect
 import io
 import re
 import shlex
+import tomllib
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,12 +15,19 @@ import elmokit
 from elmokit.cli import main as cli
 from elmokit.cli.main import main
 from elmokit.elmo.embedding import ElmoEmbedding
+from elmokit.formats.published import find_published
 from elmokit.layers.packed.linear import PRECISIONS
+from elmokit.pretraining.recipes import RECIPES, mini
 from elmokit.vectors.files import BY_ENDING
 from page_code import blocks, commands, promised, read_page, run_page
 
+SENTENCES = "I sat on the bank .\nIt was very cold .\n\n"
 ANIMAL = ["ran under the table", "ate the cheese", "hid from the cat", "slept in its nest", "squeaked", "was caught"]
 DEVICE = ["moves the cursor", "has two buttons", "needs no cable", "came with the keyboard", "is wireless", "clicks"]
+
+
+def of_mice(ends: list[str]) -> str:
+    return "".join(f"the mouse {end} .\nplane {len(end)} landed .\n" for end in ends)
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/korean.md", "docs/questions.md"])
@@ -27,17 +37,13 @@ def test_every_command_of_ours_is_one_that_there_is(name: str):
             assert cli._parser().parse_args(arguments).run
 
 
-def test_questions_print_what_they_say(capsys: pytest.CaptureFixture[str]):
-    run_page("docs/questions.md")
-    said = promised("".join(blocks(read_page("docs/questions.md"))))
-    assert capsys.readouterr().out.splitlines() == said
-
-
-def test_coming_from_prints_what_it_says(capsys: pytest.CaptureFixture[str]):
-    run_page("docs/coming-from.md")
-    said = re.findall(r"print\(.*?  # (.*)", "".join(blocks(read_page("docs/coming-from.md"))))
-    words = ["I 0 1 (512,)", "love 2 6 (512,)", "Berlin 7 13 (512,)"]
-    assert capsys.readouterr().out.splitlines() == [*said[:3], *words, *said[3:]]
+@pytest.mark.parametrize("name", ["docs/questions.md", "docs/coming-from.md", "docs/korean.md"])
+def test_pages_print_what_they_say(name: str, capsys: pytest.CaptureFixture[str]):
+    run_page(name)
+    said = [comment.partition(":")[0] for comment in promised(read_page(name))]
+    if name == "docs/coming-from.md":  # in a loop
+        said[3:3] = ["I 0 1 (512,)", "love 2 6 (512,)", "Berlin 7 13 (512,)"]
+    assert said and capsys.readouterr().out.splitlines() == said
 
 
 def test_coming_from_names_options_that_there_are(capsys: pytest.CaptureFixture[str]):
@@ -59,35 +65,17 @@ def test_embedding_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert (tmp_path / "small.safetensors").stat().st_size < 10_000
 
 
-def test_korean_prints_what_it_says(capsys: pytest.CaptureFixture[str]):
-    run_page("docs/korean.md")
-    assert capsys.readouterr().out.split() == re.findall(r"# (0\.\d\d):", read_page("docs/korean.md"))
-
-
 @pytest.mark.parametrize(
     ("name", "files"),
     [
-        (
-            "docs/vectors.md",
-            {"sentences.txt": "I sat on the bank .\nIt was very cold .\n\n", "book.txt": "I sat. It\nwas cold.\n"},
-        ),
+        ("docs/vectors.md", {"sentences.txt": SENTENCES, "book.txt": "I sat. It\nwas cold.\n"}),
         (
             "docs/semantic-change.md",
-            {
-                "earlier.txt": "".join(f"the mouse {end} .\nplane {len(end)} landed .\n" for end in ANIMAL),
-                "later.txt": "".join(f"the mouse {end} .\nplane {len(end)} landed .\n" for end in DEVICE),
-                "words.txt": "mouse mice\nplane\n",
-            },
+            {"earlier.txt": of_mice(ANIMAL), "later.txt": of_mice(DEVICE), "words.txt": "mouse mice\nplane\n"},
         ),
     ],
 )
-def test_commands_and_code_run_in_turn(
-    name: str,
-    files: dict[str, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-):
+def test_commands_and_code_run_in_turn(name: str, files: dict[str, str], tmp_path: Path, monkeypatch: Any, capsys: Any):
     monkeypatch.chdir(tmp_path)
     for file, text in files.items():
         Path(file).write_text(text)
@@ -102,9 +90,7 @@ def test_commands_and_code_run_in_turn(
             assert capsys.readouterr().out.splitlines() == said
 
 
-def test_surprisal_says_what_the_bundled_model_gives(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_surprisal_says_what_the_bundled_model_gives(capsys: pytest.CaptureFixture[str], monkeypatch: Any):
     page = read_page("docs/surprisal.md")
     run_page("docs/surprisal.md")
     assert capsys.readouterr().out.count("\n") == 12  # two of a continuation, nine tokens, and what could come next
@@ -137,3 +123,82 @@ def test_surprisal_says_what_the_bundled_model_gives(
 )
 def test_tables_name_everything(name: str, pattern: str, things: set[str]):
     assert things <= set(re.findall(pattern, read_page(name), flags=re.MULTILINE))
+
+
+README = read_page("README.md")
+CPU_TORCH = ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/cpu"]
+
+
+def test_the_python_of_the_readme_runs_and_prints_what_its_comments_say(capsys: pytest.CaptureFixture[str]):
+    code, of_published = blocks(README)
+    exec(code, {})
+    near, far, shape = capsys.readouterr().out.splitlines()
+    assert [f"{float(number):.2f}" for number in (near, far)] + [shape] == [
+        said.partition(":")[0] for said in promised(code)
+    ]
+    for name in re.findall(r'"(\S+?)"', of_published):
+        assert find_published(name) is not None, name
+
+
+def test_other_commands_of_the_readme_set_things_up_as_make_does_itself():
+    others = [words for words in commands(README) if words[0] != "elmokit"]
+    assert [words for words in others if words[0] != "make" and words not in (["pip", "install", "."], CPU_TORCH)] == []
+    targets = {words[1] for words in others if words[0] == "make"}
+    assert targets == {"demo", "test"}
+    for target in targets:
+        assert re.search(rf"^{target}: \$\(STAMP\)", read_page("Makefile"), flags=re.MULTILINE)
+
+
+def test_the_pages_that_the_readme_links_to_are_in_the_source_distribution():
+    settings = tomllib.loads(read_page("pyproject.toml"))
+    included = settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    for target in re.findall(r"\]\(([^)\s]+)\)", README):
+        if not target.startswith("https://"):
+            assert f"/{Path(target).parts[0]}" in (*included, "/LICENSE"), target  # hatchling adds the licence
+
+
+PRETRAINING = read_page("docs/pretraining.md")
+SMALLER = {"mini": "tiny", "num_steps=20000": "num_steps=20", "num_steps=1000": "num_steps=2"}
+
+
+def as_the_shell_reads(word: str) -> list[str]:
+    return sorted(map(str, Path().glob(word))) if "*" in word else [SMALLER.get(word, word)]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the vocabulary has")
+def test_the_way_from_raw_text_to_vectors_can_be_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("elmokit.pretraining.before_training._product_seconds", lambda dtype: 1.0)  # float32, at once
+    Path("raw").mkdir()
+    for number in range(3):
+        sentences = [f"The {animal} saw number {number} there.\n" for animal in ("cat", "dog", "horse", "cow", "hen")]
+        Path(f"raw/{number}.txt").write_text("\n".join(sentences))
+    Path("sentences.txt").write_text("I sat on the bank of the river.\n")
+    verbs: list[str] = []
+    Path("domain").symlink_to("corpus")
+    for program, verb, *arguments in commands(PRETRAINING):
+        assert program == "elmokit"
+        assert main([verb, *(word for given in arguments for word in as_the_shell_reads(given))]) == 0
+        verbs.append(verb)
+    use = ("perplexity", "embed", "convert", "inspect")
+    assert verbs == ["prepare", "vocabulary", "pretrain", "report", "pretrain", *use, "finetune"]
+    (code,) = blocks(PRETRAINING)
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert getattr(names["vectors"], "shape", None) == (9, 64)
+
+
+def test_the_fields_of_pretraining_have_the_values_it_says():
+    rows = re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", PRETRAINING, flags=re.MULTILINE)
+    said = [
+        (name, value.strip())
+        for names, values in rows
+        for name, value in zip(re.findall(r"`(\w+)`", names), values.split(","), strict=False)
+    ]
+    parts = (mini(), mini().bilm)
+    settings = {entry.name: str(getattr(part, entry.name)) for part in parts for entry in fields(part)}
+    fields_said = [(name, value) for name, value in said if name in settings]
+    assert len(fields_said) == 18
+    assert fields_said == [(name, settings[name]) for name, _ in fields_said]
+    assert {name for name, _ in said} & RECIPES.keys() >= {"tiny", "mini", "small"}
