@@ -4,9 +4,9 @@ import json
 import math
 import os
 import threading
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -19,7 +19,7 @@ from elmokit.elmo import surprisal
 from elmokit.layers.full_softmax import SoftmaxPredictions, full_softmax_predictions
 from elmokit.scoring import breakdown
 from elmokit.scoring import perplexity as perplexity_file
-from elmokit.scoring.breakdown import Breakdown, MeasuredText, frequency_bands, measure_files
+from elmokit.scoring.breakdown import Breakdown, MeasuredText, PerplexityTable, frequency_bands, measure_files
 from elmokit.scoring.perplexity import TextLosses, perplexity, text_losses
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import TINY
@@ -58,8 +58,13 @@ def run(*arguments: object) -> int:
     return main(["perplexity", *map(str, arguments)])
 
 
+def measure(folder: Path, **options: Any) -> PerplexityTable:
+    """Both texts, by the biLM."""
+    return measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], **options)
+
+
 def test_bands_and_words_are_sums_over_their_predictions(folder: Path):
-    whole = measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], num_words=99).whole
+    whole = measure(folder, num_words=99).whole
     bands = {"1 to 1": "a", "2 to 4": "b c d", "above 4": "never", "<S> </S>": "<S> </S>", "<UNK>": "<UNK>"}
     for direction, side in enumerate(sides(whole)):
         losses = losses_by_target(direction)
@@ -96,68 +101,53 @@ def test_bands_follow_the_rank_whatever_place_the_specials_have():
     assert list(frequency_bands(VOCABULARY)) == ["1 to 100", "<S> </S>", "<UNK>"]
 
 
-def test_the_union_is_the_concatenated_file(folder: Path):
-    model = str(folder / "model")
-    table = measure_files(model, [folder / "news.txt", folder / "speech.txt"], num_words=3)
-    one = measure_files(model, [folder / "both.txt"], num_words=3)
-    assert [file.name for file in table.files] == ["news.txt", "speech.txt"]
-    assert table.whole.name == "all"
-    assert json.loads(table.to_json())["whole"] == approximately(json.loads(one.to_json())["whole"])
-    for file, path in zip(table.files, (folder / "news.txt", folder / "speech.txt"), strict=True):
-        assert file.perplexity == perplexity(model, [path])
+def test_each_file_and_the_union_are_measured_as_by_themselves(folder: Path):
+    table, model = measure(folder), str(folder / "model")
+    assert [file.name for file in (*table.files, table.whole)] == ["news.txt", "speech.txt", "all"]
+    assert [file.perplexity for file in table.files] == [
+        perplexity(model, [folder / file.name]) for file in table.files
+    ]
+    whole, alone = table.whole.perplexity, perplexity(model, [folder / "both.txt"])
+    for one, other in ((whole.forward, alone.forward), (whole.backward, alone.backward)):
+        assert astuple(one) == pytest.approx(astuple(other), rel=1e-5)
+    assert replace(whole, forward=alone.forward, backward=alone.backward) == alone
 
 
-def test_the_losses_of_many_files_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_every_prediction_is_made_once_and_the_losses_of_many_files_are_not_kept(folder: Path, monkeypatch: Any):
     kept: WeakSet[TextLosses] = WeakSet()
-    numbers: list[int] = []
+    num_kept: list[int] = []
+    num_targets: list[int] = []
 
     def remembered(*given: Any, **named: Any) -> TextLosses:
         kept.add(losses := text_losses(*given, **named))
-        numbers.append(len(kept))
+        num_kept.append(len(kept))
         return losses
 
-    monkeypatch.setattr(breakdown, "text_losses", remembered)
-    table = measure_files(str(folder / "model"), [folder / "news.txt"] * 6)
-    assert max(numbers) <= 3
-    assert table.whole.perplexity.num_sentences == 6 * (table.files[0].perplexity.num_sentences or 0)
-
-
-def approximately(value: object) -> object:
-    """The same record with room for the float32 of other batches."""
-    if isinstance(value, dict):
-        return {name: approximately(part) for name, part in cast("dict[str, object]", value).items()}
-    if isinstance(value, list):
-        return [approximately(part) for part in cast("list[object]", value)]
-    return pytest.approx(value, rel=1e-5) if isinstance(value, float) else value
-
-
-def test_every_prediction_is_made_once(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    numbers: list[int] = []
-
     def counted(*given: Any, targets: Tensor, **named: Any) -> SoftmaxPredictions:
-        numbers.append(len(targets))
+        num_targets.append(len(targets))
         return full_softmax_predictions(*given, targets=targets, **named)
 
+    monkeypatch.setattr(breakdown, "text_losses", remembered)
     monkeypatch.setattr(surprisal, "full_softmax_predictions", counted)
-    table = measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], num_words=3)
-    assert sum(numbers) == 2 * table.whole.perplexity.num_predictions == 2 * (15 + 5)
+    whole = measure_files(str(folder / "model"), [folder / "news.txt"] * 6, num_words=3).whole.perplexity
+    assert max(num_kept) <= 3 and whole.num_sentences == 6 * len(NEWS)
+    assert sum(num_targets) == 2 * whole.num_predictions == 2 * 6 * (8 + 3)
 
 
 def test_the_worst_words_stand_by_falling_total_loss(folder: Path):
-    model, files = str(folder / "model"), [folder / "news.txt", folder / "speech.txt"]
-    for direction, side in enumerate(sides(measure_files(model, files, num_words=3).whole)):
+    for direction, side in enumerate(sides(measure(folder, num_words=3).whole)):
         totals = {token: sum(losses) for token, losses in losses_by_target(direction).items()}
         assert [word.name for word in side.worst_words] == sorted(totals, key=lambda token: -totals[token])[:3]
-    for side in sides(measure_files(model, files, num_words=99, min_count=4).whole):
+    for side in sides(measure(folder, num_words=99, min_count=4).whole):
         assert {"a", "b", "c"} <= {word.name for word in side.worst_words} <= {"a", "b", "c", "<S>", "</S>"}
-    assert sides(measure_files(model, files).whole)[0].worst_words == ()
+    assert sides(measure(folder).whole)[0].worst_words == ()
 
 
 def test_with_carried_state_every_file_is_a_stream_of_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(perplexity_file, "CARRIED_ROWS", 1)
-    model, files = str(folder / "model"), [folder / "news.txt", folder / "speech.txt"]
-    table = measure_files(model, files, carry_state=True)
-    alone = [perplexity(model, [path], carry_state=True) for path in files]
+    table = measure(folder, carry_state=True)
+    files = [folder / "news.txt", folder / "speech.txt"]
+    alone = [perplexity(str(folder / "model"), [path], carry_state=True) for path in files]
     assert [file.perplexity for file in table.files] == alone
     loss = sum(math.log(one.forward.perplexity) * one.num_predictions for one in alone)
     num_predictions = sum(one.num_predictions for one in alone)
@@ -177,21 +167,12 @@ def test_a_forward_model_has_one_direction_everywhere(folder: Path, capsys: pyte
         assert len(one["forward"]["worst_words"]) == 2
 
 
-def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path):
-    (folder / "more").mkdir()
-    again = folder / "more" / "news.txt"
-    again.write_text("a\n")
-    table = measure_files(str(folder / "model"), [folder / "news.txt", again])
-    assert [file.name for file in table.files] == [str(folder / "news.txt"), str(again)]
-
-
 def test_json_holds_what_python_has(folder: Path, capsys: pytest.CaptureFixture[str]):
-    files, output = [folder / "news.txt", folder / "speech.txt"], folder / "out.json"
-    table = measure_files(str(folder / "model"), files, num_words=2, min_count=2)
-    assert run(folder / "model", *files, "--top", 2, "--top-min-count", 2, "--json", output) == 0
-    written = json.loads(output.read_text(encoding="utf-8"))
+    options = ("--top", 2, "--top-min-count", 2, "--json", folder / "out.json")
+    assert run(folder / "model", folder / "news.txt", folder / "speech.txt", *options) == 0
+    written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     assert written.pop("format") == "elmokit perplexity" and written.pop("version") == 1
-    assert written == json.loads(json.dumps(asdict(table)))
+    assert written == json.loads(json.dumps(asdict(measure(folder, num_words=2, min_count=2))))
     assert "by rank" not in capsys.readouterr().out
 
 
@@ -238,14 +219,18 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(folder: Path):
             measure_files("a model that is not even looked for", files, num_words=num_words)
 
 
-def test_piped_text_is_measured_whole(folder: Path):
+def test_piped_text_is_measured_whole_and_files_of_one_name_are_told_apart(folder: Path):
     pipe = folder / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_text((folder / "news.txt").read_text()))
     writer.start()
     piped = measure_files(str(folder / "model"), [pipe]).whole.perplexity
     writer.join()
-    assert piped == measure_files(str(folder / "model"), [folder / "news.txt"]).whole.perplexity
+    again = folder / "model" / "news.txt"
+    again.write_text("a\n")
+    first, second = measure_files(str(folder / "model"), [folder / "news.txt", again]).files
+    assert piped == first.perplexity
+    assert (first.name, second.name) == (str(folder / "news.txt"), str(again))  # of one name, told apart
     with pytest.raises(ValueError, match="pipe can be read only once, and carried state needs it for each direction"):
         measure_files(str(folder / "model"), [pipe], carry_state=True)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from elmokit.cli.main import main
 from elmokit.elmo import surprisal
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
@@ -108,10 +107,3 @@ def test_raw_text_is_tokenised_if_asked_for_and_otherwise_warned_of(tmp_path: Pa
     with pytest.warns(UserWarning, match=r"raw.txt looks like raw text: .*; --tokenize, or raw_text=True,") as warned:
         perplexity(model, [raw], carry_state=carry_state)
     assert len(warned) == 1
-
-
-def test_a_device_that_is_not_there_is_refused(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = str(write_toy(tmp_path / "model"))
-    for verb in ("perplexity", "surprisal"):
-        assert main([verb, folder, str(text), "--device", "xpu:9"]) == 2
-        assert "device 'xpu:9' cannot be used here; there is cpu" in capsys.readouterr().err

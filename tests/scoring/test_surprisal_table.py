@@ -94,9 +94,7 @@ def test_each_row_is_read_as_one_whatever_its_token_is(model: Path, text: Path) 
     assert [row["token"] for row in table(model, text)] == text.read_text().split()
 
 
-def test_lm_zoo_reads_four_columns_and_finds_known_tokens_in_the_text(
-    tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lm_zoo_reads_four_columns_and_finds_known_tokens_in_the_text(tmp_path: Path, text: Path, capsys: Any) -> None:
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", '"', "..."])
     model = write_toy(tmp_path / "model", vocabulary=vocabulary)
     text.write_text('a b\n\n“a” "z" a…\n')
@@ -117,9 +115,7 @@ def test_lm_zoo_reads_four_columns_and_finds_known_tokens_in_the_text(
     assert described["vocabulary"]["unk_types"] == ["<UNK>"] and described["tokenizer"]["cased"]
 
 
-def test_a_single_direction_is_the_surprisal_and_the_table_goes_to_the_terminal_without_an_output(
-    model: Path, text: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_single_direction_is_the_surprisal_and_a_table_may_be_printed(model: Path, text: Path, capsys: Any) -> None:
     both = table(model, text)
     assert main(["surprisal", str(model), str(text)]) == 0
     assert capsys.readouterr().out == text.with_suffix(".tsv").read_text()
@@ -200,9 +196,11 @@ def test_what_makes_no_sense_is_one_line_and_leaves_no_file(
 
 
 @pytest.mark.parametrize("verb", ["surprisal", "perplexity"])
-def test_the_model_comes_first(text: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+def test_the_model_comes_first_and_the_device_is_there(model: Path, text: Path, capsys: Any, verb: str) -> None:
     assert main([verb, str(text), "small-en"]) == 2
     assert "small-en is a model, and there is no such file; expected the model first" in capsys.readouterr().err
+    assert main([verb, str(model), str(text), "--device", "xpu:9"]) == 2
+    assert "device 'xpu:9' cannot be used here; there is cpu" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("options", "directions"), [((), ("forward", "backward")), (("backward",), ("backward",))])
