@@ -129,9 +129,7 @@ def test_a_model_is_not_a_run_that_could_start_again(short: Path, tmp_path: Path
     assert (model / "model.safetensors").read_bytes() == before
 
 
-def test_a_vocabulary_of_another_text_and_tokens_that_are_longer_than_the_model_reads_are_warned_of(
-    tmp_path: Path,
-) -> None:
+def test_a_vocabulary_of_another_text_and_tokens_that_are_too_long_are_warned_of(tmp_path: Path) -> None:
     shard, vocabulary = write_text(tmp_path, TEXT)
     Vocabulary(["<S>", "</S>", "<UNK>", "강", "은행"]).write(vocabulary)
     with pytest.warns(UserWarning, match="100% of the first 16 tokens are not in the vocabulary") as given:

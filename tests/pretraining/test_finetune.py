@@ -89,6 +89,7 @@ def test_stops_when_patience_ends_and_keeps_the_best_also_that_of_the_start(
     assert (best_step == 0) == (held_out == 0)  # the general text, which the model knew, is forgotten
     assert measured[0] == pytest.approx(perplexity(str(model), text).mean, rel=1e-6)
     assert perplexity(str(run / "best"), text).mean == pytest.approx(best, rel=1e-6)
+    assert {path.name for path in (run / "best").iterdir()} == {"config.json", "model.safetensors", "vocabulary.txt"}
     if best_step == 0:
         assert list(measured) == [0, 5, 10]
         last = f"; the last weights have {measured[10]:.1f}: {run}"
@@ -101,10 +102,15 @@ def test_stops_when_patience_ends_and_keeps_the_best_also_that_of_the_start(
     assert (run / "metrics.jsonl").stat().st_size == size
 
 
-def test_a_run_killed_before_its_first_step_is_measured_at_its_start_once(
-    model: Path, shards: tuple[Path, Path], tune: Tune, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_start_that_was_killed_is_made_or_continued_and_measured_at_its_start_once(
+    model: Path, shards: tuple[Path, Path], tune: Tune, tmp_path: Path
 ) -> None:
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(train, "create_run", killed)
+        tune("num_steps=3")
+    with pytest.raises(FileNotFoundError, match="is not a run folder"):
+        resume_pretraining(tmp_path / "run")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Run, "_advance", killed)
         tune(*UNCHANGED, held_out=[shards[0]])
     resume_pretraining(tmp_path / "run")
@@ -139,17 +145,6 @@ def test_the_verb_that_resumes_a_fine_tuned_run_is_named(capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         main(["finetune", "--resume", "run"])
     assert "resumed as any other: elmokit pretrain --resume DIR" in capsys.readouterr().err
-
-
-def test_a_start_that_was_cut_short_can_be_made_again(
-    tune: Tune, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(train, "create_run", killed)
-        tune("num_steps=3")
-    with pytest.raises(FileNotFoundError, match="is not a run folder"):
-        resume_pretraining(tmp_path / "run")
-    tune("num_steps=3")
 
 
 @pytest.mark.parametrize("from_start", [False, True])

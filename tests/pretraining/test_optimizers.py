@@ -30,13 +30,12 @@ def test_muon_has_the_matrices_that_it_is_for_and_decays_only_these(muon_for: st
     assert adamw.isdisjoint(muon) and len(adamw | muon) == len([*bilm.parameters(), *softmax.parameters()])
 
 
-@pytest.mark.parametrize(("device", "fused"), [("cpu", True), ("meta", False)])
-def test_adagrad_is_one_kernel_where_torch_has_it(device: str, fused: bool) -> None:
+def test_adagrad_is_several_kernels_where_torch_has_not_one() -> None:
     config = recipe("tiny", ["optimizer=adagrad"])
-    with torch.device(device):
+    with torch.device("meta"):
         bilm, softmax = BiLM(config.bilm), Softmax(num_tokens=5, dim=config.bilm.projection_dim)
         optimizer = new_optimizer(config, bilm, softmax)
-    assert [group["fused"] for group in optimizer.param_groups] == [fused]
+    assert [group["fused"] for group in optimizer.param_groups] == [False]  # on CPUs one: test_gradients.py
 
 
 def test_matrices_of_one_size_do_not_change_one_another() -> None:

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -26,6 +25,7 @@ from elmokit.cli.main import main
 from elmokit.corpus.batches import PackerState, packed_batches
 from elmokit.corpus.stream import CorpusPosition
 from elmokit.files.json_fields import Fields
+from elmokit.files.locks import lock
 from elmokit.pretraining import before_training, checkpoints, logging, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.before_training import resolved
@@ -170,9 +170,7 @@ def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: 
     assert (run / "checkpoints" / "step-00000002").is_dir()
 
 
-def test_a_held_out_perplexity_that_is_not_finite_stops_the_run(
-    shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_held_out_perplexity_of_infinity_stops_the_run(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:
     run = tmp_path / "run"
     diverged = SimpleNamespace(mean=math.inf)
     with monkeypatch.context() as patch, pytest.raises(DivergenceError, match="step 12: the held-out perplexity is"):
@@ -200,19 +198,14 @@ def test_a_run_that_patience_ended_says_what_trains_it_on(shard: Path, tmp_path:
 
 def test_held_out_text_that_is_gone_is_missed(shard: Path, tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"shard\.txt is a shard as well as held-out text: its perplexity is too low"):
-        run = pretrain_toy(tmp_path / "run", "num_steps=2", held_out=[shard])
+        run = pretrain_toy(tmp_path / "run", "num_steps=2", "evaluate_sentences=3", held_out=[shard])
+    assert len((run / "heldout.txt").read_text().splitlines()) == 3
     kept = (run / "heldout.txt").rename(tmp_path / "kept.txt")
     resume_pretraining(run)  # it has ended
     with pytest.raises(FileNotFoundError, match=r"run/heldout\.txt is gone, .*; put it back"):
         resume_pretraining(run, ["num_steps=4"])
     kept.rename(run / "heldout.txt")
     resume_pretraining(run, ["num_steps=4"])
-
-
-def test_text_without_a_sentence_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="the shards contain no sentence: "):
-        pretrain_toy(tmp_path / "run", text="\n\n")
-    assert not (tmp_path / "run" / "config.json").exists()
 
 
 def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> None:
@@ -243,23 +236,14 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(whole: Path, tmp_
     assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
-def test_a_second_process_is_refused_until_the_first_is_dead(
-    forks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shard, vocabulary = map(str, write_text(tmp_path))
-    run = tmp_path / "run"
-    start = ["pretrain", shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--run", str(run)]
-    first = forks.start(*start, "--set", "lstm_dim=40", "precision=float32", "checkpoint_every=3", "num_steps=1000000")
-    while not (run / "checkpoints" / "step-00000003").exists():
-        time.sleep(0.01)
-    for second in (start, ["pretrain", "--resume", str(run)]):
-        assert main(second) == 2
-        assert f"error: {run} is in use by another process" in capsys.readouterr().err
-    os.kill(first, signal.SIGKILL)
-    assert forks.wait(first) == -signal.SIGKILL
-    steps = max(int(path.name[5:]) for path in (run / "checkpoints").glob("step-*"))
-    assert main(["pretrain", "--resume", str(run), "--set", f"num_steps={steps}"]) == 0
-    assert not list(tmp_path.glob(".*")) and not list(run.glob(".*"))
+def test_a_run_that_another_process_has_is_refused(whole: Path, tmp_path: Path, capsys: Any) -> None:
+    shard, vocabulary = write_text(tmp_path)
+    run = shutil.copytree(whole, tmp_path / "run")
+    start = ["pretrain", shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--run", run]
+    with lock(run):
+        for command in (start, ["pretrain", "--resume", run]):
+            assert main(list(map(str, command))) == 2
+            assert f"error: {run} is in use by another process" in capsys.readouterr().err
 
 
 def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(tmp_path: Path) -> None:
@@ -337,9 +321,7 @@ def test_the_command_says_what_continues_an_interrupted_run(
     assert advice.format(f"elmokit pretrain --resume '{run}'") in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_run_is_resumed_however_long_the_sentences_of_its_streams_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_resumed_however_long_its_sentences_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = pretrain_toy(tmp_path / "run", "num_steps=1", text=f"{'the bank ' * 2_000}\n")
     monkeypatch.setattr(checkpoints, "MAX_PROGRESS_BYTES", 10_000)
     assert (run / "checkpoints" / "step-00000001" / "training.json").stat().st_size > checkpoints.MAX_PROGRESS_BYTES
@@ -347,9 +329,7 @@ def test_a_run_is_resumed_however_long_the_sentences_of_its_streams_are(
     assert (run / "checkpoints" / "step-00000002").is_dir()
 
 
-def test_a_run_leaves_checkpoints_of_other_tools_and_the_callers_random_numbers_and_gets_the_softmax_that_it_can(
-    tmp_path: Path,
-) -> None:
+def test_a_run_leaves_what_is_not_its_own_and_gets_the_softmax_that_it_can(tmp_path: Path) -> None:
     theirs = tmp_path / "run" / "checkpoints" / "epoch=3.ckpt"
     theirs.parent.mkdir(parents=True)
     theirs.write_bytes(b"theirs")
@@ -400,10 +380,7 @@ def test_settings_that_rarely_make_a_good_model_are_warned_of(
         resume_pretraining(run, changes)
 
 
-def test_settings_with_which_others_train_are_not_warned_of(
-    vocabulary: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Run, "train", lambda self, on_step: None)
+def test_settings_with_which_others_train_are_not_warned_of(vocabulary: Path, tmp_path: Path, recwarn: Any) -> None:
     pretrain_toy(tmp_path / "run", "num_steps=9", "warmup_steps=3")
     pretrain_toy(tmp_path / "held", "num_steps=11", "warmup_steps=3", "dropout_rate=0.1", held_out=[vocabulary])
     assert not recwarn.list
@@ -435,18 +412,7 @@ def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, voca
         torch.testing.assert_close(one, other, atol=1e-12, rtol=0)
 
 
-def test_the_best_weights_are_kept_beside_the_newest(shard: Path, tmp_path: Path) -> None:
-    run = pretrain_toy(tmp_path / "run", "num_steps=12", "evaluate_every=4", "evaluate_sentences=3", held_out=[shard])
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    evaluated = [line for line in lines if "heldout" in line]
-    assert [line["step"] for line in evaluated] == [4, 8, 12]
-    assert len((run / "heldout.txt").read_text().splitlines()) == 3
-    assert {path.name for path in (run / "best").iterdir()} == {"config.json", "model.safetensors", "vocabulary.txt"}
-    best = min(line["heldout"]["mean"] for line in evaluated)
-    assert perplexity(str(run / "best"), [run / "heldout.txt"]).mean == pytest.approx(best, rel=1e-6)
-
-
-def test_the_log_is_tensorboards_too(shard: Path, tmp_path: Path) -> None:
+def test_the_log_is_tensorboards_too_if_that_is_there(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:
     pytest.importorskip("tensorboard", reason="needs the extra: pip install 'elmokit[tb]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -456,18 +422,13 @@ def test_the_log_is_tensorboards_too(shard: Path, tmp_path: Path) -> None:
     logged = [(scalar.step, scalar.value) for scalar in events.Scalars("loss")]
     assert logged == [(line["step"], pytest.approx(line["loss"])) for line in lines if "loss" in line]
     assert len(events.Scalars("heldout/mean")) == 1
-
-
-def test_tensorboard_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
     with pytest.raises(ValueError, match=r"tensorboard=true needs tensorboard.*pip install 'elmokit\[tb\]'"):
-        pretrain_toy(tmp_path / "run", "tensorboard=true")
-    assert not (tmp_path / "run").exists()  # so that the command can be corrected
+        pretrain_toy(tmp_path / "new", "tensorboard=true")
+    assert not (tmp_path / "new").exists()  # so that the command can be corrected
 
 
-def test_tensorboards_file_is_closed_when_the_run_ends_also_by_an_exception(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tensorboards_file_is_closed_when_the_run_ends_in_any_way(tmp_path: Path, monkeypatch: Any) -> None:
     writer = MagicMock()
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", ModuleType("torch.utils.tensorboard"))
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", SimpleNamespace(SummaryWriter=writer))
@@ -502,12 +463,14 @@ def test_nothing_is_written_for_a_corpus_that_cannot_be_read_to_its_end(
     assert not (tmp_path / "run").exists()
 
 
-def test_nothing_is_written_for_more_shards_than_a_config_can_list(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_written_for_too_many_shards_or_no_sentence(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    given: dict[str, Any] = {"vocabulary_path": shard.with_name("vocabulary.txt"), "config": toy_config()}
     monkeypatch.setattr(run_folder, "MAX_BYTES", 20_000)
     with pytest.raises(ValueError, match=r"names of 1,000 shards .*run/config\.json larger than .*concatenate them"):
-        pretrain([shard] * 1000, vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=toy_config())
+        pretrain([shard] * 1000, run_dir=tmp_path / "run", **given)
+    shard.write_text("\n\n")
+    with pytest.raises(ValueError, match="the shards contain no sentence: "):
+        pretrain([shard], run_dir=tmp_path / "run", **given)
     assert not (tmp_path / "run").exists()
 
 
@@ -585,7 +548,7 @@ def after_a_step() -> PretrainingProgress:
     return RESUMED.after((1.0, 3.0), num_tokens=20, seconds=10.0, packers=RESUMED.packers)
 
 
-def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since_and_names_its_perplexities(
+def test_the_first_line_after_resuming_knows_speed_and_perplexities_and_only_the_first_process_speaks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with RunLog(tmp_path, CONFIG, step=9) as log:
@@ -601,12 +564,10 @@ def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since_and_na
     (line,) = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
     speed = {"learning_rate": 0.5, "tokens_per_second": 2.0, "seconds": 10.0}
     assert line == {"step": 10, "num_tokens": 200, "loss": 2.0, "losses": [1.0, 3.0], **speed}
-
-
-def test_only_the_first_process_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with RunLog(tmp_path, replace(CONFIG, tensorboard=True), step=9, silent=True) as log:
+    capsys.readouterr()
+    (tmp_path / "silent").mkdir()
+    with RunLog(tmp_path / "silent", replace(CONFIG, tensorboard=True), step=9, silent=True) as log:
         log.show_step(after_a_step())
         log.log_losses(after_a_step())
         log.log_perplexity(RESUMED, MEASURED)
-    assert capsys.readouterr().err == ""
-    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().err == "" and not list((tmp_path / "silent").iterdir())
