@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,11 +98,7 @@ def test_every_task_has_data(tmp_path: Path):
     ],
 )
 def test_what_cannot_be_made_is_refused(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], message: str, tmp_path: Path, capsys: Any, monkeypatch: Any
 ):
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("mine")
@@ -110,9 +107,7 @@ def test_what_cannot_be_made_is_refused(
     assert Path("file").read_text() == "mine"
 
 
-def test_the_plan_is_listed_with_its_time_and_with_all_data_that_are_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_the_plan_is_listed_with_its_time_and_all_missing_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     given = ["--seeds", "1", "--data", str(tmp_path), "--results", str(tmp_path / "runs")]
     assert main(["train", "figure2", "table3", *given, "--dry-run"]) == 2
     listed = capsys.readouterr()

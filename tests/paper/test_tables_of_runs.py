@@ -25,7 +25,7 @@ from toy_planned_runs import SETUP, evidence_in, write_arm
 NER = "named-entities"
 
 
-def test_a_gain_is_over_the_seeds_that_both_arms_have(tmp_path: Path):
+def test_a_gain_is_over_the_seeds_that_both_arms_have_of_the_same_data(tmp_path: Path):
     write_arm(tmp_path, NER, NO_ELMO, (80, 82, 84))
     write_arm(tmp_path, NER, ELMO, (85, 86))
     evidence = evidence_in(tmp_path)
@@ -36,6 +36,10 @@ def test_a_gain_is_over_the_seeds_that_both_arms_have(tmp_path: Path):
     assert (gain_text(none, elmo) or "").startswith("+4.50 [")
     words = "conll2003, 200 training examples, mini-en (01234567), 2 or 3 seeds"
     assert measured_on([none, elmo]) == words
+    write_arm(tmp_path / "other", NER, NO_ELMO, (80, 81))
+    write_arm(tmp_path / "other", NER, ELMO, (85, 85), num_train=100)
+    with pytest.raises(ValueError, match="are of different data, so they are not compared"):
+        table2.TABLE.details(evidence_in(tmp_path / "other"))
 
 
 def test_runs_count_by_their_planned_names_and_settings_alone(tmp_path: Path):
@@ -52,13 +56,6 @@ def test_runs_count_by_their_planned_names_and_settings_alone(tmp_path: Path):
         evidence_in(tmp_path).arm(NER, ELMO)
 
 
-def test_arms_of_different_data_are_not_compared(tmp_path: Path):
-    write_arm(tmp_path, NER, NO_ELMO, (80, 81))
-    write_arm(tmp_path, NER, ELMO, (85, 85), num_train=100)
-    with pytest.raises(ValueError, match="are of different data, so they are not compared"):
-        table2.TABLE.details(evidence_in(tmp_path))
-
-
 def test_two_different_runs_of_one_name_are_refused_and_a_copy_is_one_run(tmp_path: Path):
     (run,) = write_arm(tmp_path / "here", NER, NO_ELMO, (80,))
     write_runs(read_runs([run]), tmp_path / "runs.jsonl")
@@ -71,9 +68,7 @@ def test_two_different_runs_of_one_name_are_refused_and_a_copy_is_one_run(tmp_pa
 
 
 @pytest.mark.parametrize(("num_epochs", "is_converged"), [(9, True), (8, False)])
-def test_a_run_that_has_not_recorded_it_has_converged_if_its_log_says_so(
-    num_epochs: int, is_converged: bool, tmp_path: Path
-):
+def test_an_older_run_has_converged_if_its_log_says_so(num_epochs: int, is_converged: bool, tmp_path: Path):
     epochs = [(step, 50.0) for step in range(num_epochs)]
     (run,) = write_arm(tmp_path, NER, NO_ELMO, (80,), epochs=epochs)  # patience 8
     log = run / "metrics.jsonl"

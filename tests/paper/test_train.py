@@ -4,6 +4,7 @@ import lzma
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,9 +77,7 @@ def training(monkeypatch: pytest.MonkeyPatch, setup: Setup, tmp_path: Path) -> T
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*softmax:UserWarning")  # the toy vocabulary is smaller than the negatives
-def test_what_tables_need_is_trained_once_and_measured(
-    training: Training, setup: Setup, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_tables_need_is_trained_once_and_measured(training: Training, setup: Setup, monkeypatch: Any):
     found = plan.DATASETS["sentiment"]
     monkeypatch.setitem(plan.DATASETS, "sentiment", replace(found, test_set="test.tsv"))
     runs = plan_runs(training)
@@ -108,9 +107,7 @@ def has_history() -> bool:
 
 
 @pytest.mark.skipif(not has_history(), reason="not a clone with its history")
-def test_earlier_weights_come_out_of_the_history_and_are_measured(
-    setup: Setup, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_earlier_weights_come_out_of_the_history_and_are_measured(setup: Setup, monkeypatch: Any, tmp_path: Path):
     earlier, was = "mini-en-115", plan.EARLIER[plan.MODEL]
     monkeypatch.setitem(plan.EARLIER, earlier, was)
     (run,) = replace(setup, model=plan.MODEL, data_dir=tmp_path).runs("sentiment", Arm("", SMALL, vectors=earlier))
@@ -136,9 +133,7 @@ def one_run(setup: Setup, *settings: str) -> PlannedRun:
     return run
 
 
-def test_a_run_is_trained_once_here_or_elsewhere_and_refused_with_other_settings(
-    training: Training, setup: Setup, tmp_path: Path
-):
+def test_a_run_is_trained_once_and_refused_with_other_settings(training: Training, setup: Setup, tmp_path: Path):
     run = one_run(setup)
     scored = replace(run, scores_tests=True)
     train_planned([run], training)
@@ -154,9 +149,7 @@ def test_a_run_is_trained_once_here_or_elsewhere_and_refused_with_other_settings
     assert missing_runs([scored], training) == []
 
 
-def test_a_run_that_diverges_is_left_out_and_named(
-    training: Training, setup: Setup, capsys: pytest.CaptureFixture[str]
-):
+def test_a_run_that_diverges_is_left_out_and_named(training: Training, setup: Setup, capsys: Any):
     (run,) = setup.runs("sentiment", Arm("", ("elmo=none", "learning_rate=1e30", "clip_norm=0")))
     train_planned([run], training)
     assert f"{run.name} has diverged" in capsys.readouterr().err

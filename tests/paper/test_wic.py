@@ -58,7 +58,5 @@ def test_korean_words_are_the_tokens_in_which_the_brackets_begin(tmp_path: Path)
         ([0.2, 0.4, 0.6, 0.8], [False, True, False, True], 0.3),  # three are right from 0.4 on, and from 0.8 on
     ],
 )
-def test_the_threshold_lies_between_the_pairs_that_it_parts(
-    cosines: list[float], is_same: list[bool], threshold: float
-):
+def test_the_threshold_lies_between_the_pairs(cosines: list[float], is_same: list[bool], threshold: float):
     assert best_threshold(np.array(cosines), np.array(is_same)) == pytest.approx(threshold)

@@ -86,14 +86,11 @@ def test_the_verb_lists_them(folder: Path, capsys: pytest.CaptureFixture[str]):
         assert message in capsys.readouterr().err
 
 
-def test_the_folder_is_opened_as_two_layers(folder: Path):
+def test_the_folder_is_opened_as_two_layers_and_another_or_a_damaged_one_refused(folder: Path, tmp_path: Path):
     layers = open_context2vec(str(folder))
     assert (layers.num_layers, layers.dim, len(layers.fingerprint())) == (2, 10, 64)
     batch = layers([["the", "cat"], ["a"]])
     assert batch.shape == (2, 2, 2, 10) and not batch[:, 1, 1].any()
-
-
-def test_folders_of_another_kind_and_damaged_ones_are_refused(folder: Path, tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         read_context2vec(tmp_path)
     for name in ("vocabulary.txt", "model.safetensors", "config.json"):

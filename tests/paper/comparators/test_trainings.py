@@ -122,9 +122,7 @@ def test_wrong_settings_and_what_cannot_be_trained_are_refused(toy: Toy):
         toy.train("run", f"learning_rate={'1e30' if toy.system == 'cove' else '1e15'}", "epochs=5")
 
 
-def test_a_toy_translation_is_learnt_by_heart_and_its_encoder_is_cove(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_toy_translation_is_learnt_by_heart_and_its_encoder_is_cove(tmp_path: Path, capsys: Any):
     toy, run, out = Toy("cove", tmp_path), tmp_path / "run", tmp_path / "out.npy"
     command = ["train-comparator", "cove", *map(str, toy.files * 2), "-o", str(run), "--set", *toy.settings]
     assert main([*command, "dropout_rate=0", "epochs=25", "learning_rate=0.05"]) == 0
@@ -204,9 +202,7 @@ def test_the_loss_of_context2vec_is_that_of_negative_sampling():
     torch.testing.assert_close(negative_sampling_loss(encoder, ids, negatives), expected / 2)
 
 
-def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(tmp_path: Path, monkeypatch: Any):
     toy = Toy("context2vec", tmp_path)
     toy.files[0].write_text("a\n" * 81 + "b\n" * 16 + "once\n")
     drawn: list[torch.Tensor] = []
