@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -110,9 +111,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, c
         write_vocabulary([shard], tmp_path / "no" / "vocabulary.txt")
 
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(
-    shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(shard: Path, tmp_path: Path, monkeypatch: Any, capsys: Any):
     def no_space(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 

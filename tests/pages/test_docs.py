@@ -1,6 +1,8 @@
-"""The documentation and the examples: the code runs, imported names are public, links lead somewhere."""
+"""Documentation, examples and public names: the code runs, what it imports is public, links lead somewhere."""
 
 import ast
+import importlib.metadata
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,16 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 TEXT = "the bank of a river is not the bank that lends money to people who build houses on it"
+PUBLIC = [
+    *("BiLM", "BiLMConfig", "ChangeSettings", "Elmo", "ElmoEmbedding", "Preparation", "ScalarMix", "SoftmaxDetails"),
+    *("Splits", "Vocabulary", "__version__", "batch_character_ids"),
+    *("convert", "embed_fasta", "embed_file", "embed_types", "embed_with", "find_task", "finetune"),
+    *("inspect", "load_task", "load_vectors"),
+    *("perplexity", "prepare", "pretrain", "pretraining_recipe", "protein_vectors", "resume_pretraining"),
+    *("resume_task", "save_vectors", "semantic_change", "split_sentences"),
+    *("task_recipe", "task_sentences", "tokenize", "train_task", "write_vocabulary"),
+]
+"""The names that we promise to keep."""
 
 
 @pytest.fixture
@@ -47,12 +59,6 @@ def test_the_examples_of_the_public_names_run_from_top_to_bottom(folder: Path):
     assert names["vectors"].shape == (3, 9, 512)
     assert names["mixed"].shape == (1, 4, 512)
     assert names["averaged"].shape == (1, 9, 512)
-
-
-@pytest.mark.parametrize("name", sorted(elmokit.__all__))
-def test_every_public_name_has_an_example(name: str):
-    assert any(f"elmokit.{name}" in block for block in blocks(API))
-    assert name == "__version__" or f"`{name}`" in API
 
 
 def imported_from_elmokit(source: str) -> set[str]:
@@ -112,3 +118,44 @@ def anchors(page: Path) -> set[str]:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_public_names_are_these_and_another_is_refused_with_the_list():
+    assert sorted(elmokit.__all__) == PUBLIC
+    assert [name for name in dir(elmokit) if not name.startswith("__")] == sorted(set(PUBLIC) - {"__version__"})
+    with pytest.raises(AttributeError, match=r"module 'elmokit' has no attribute 'ELMo'; its public names are BiLM, "):
+        elmokit.ELMo  # noqa: B018
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "__version__"])
+def test_a_public_name_is_there_says_what_it_is_and_has_an_example(name: str):
+    thing = getattr(elmokit, name)
+    assert callable(thing)
+    assert inspect.getdoc(thing)
+    assert f"`{name}`" in API and any(f"elmokit.{name}" in block for block in blocks(API))
+
+
+def test_names_are_imported_from_where_type_checkers_look():
+    tree = ast.parse(Path(elmokit.__file__).read_text())
+    seen = {
+        alias.asname or alias.name: f"{node.module}:{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for name, home in elmokit._HOMES.items():
+        assert seen[name] == home
+
+
+def test_the_version_is_that_of_the_package_and_of_the_citation():
+    assert elmokit.__version__ == importlib.metadata.version("elmokit")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {elmokit.__version__}\n" in citation
+    assert any("elmokit.__version__" in block for block in blocks(API))
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if inspect.isfunction(getattr(elmokit, name))])
+def test_every_path_may_be_a_string(name: str):
+    parameters = inspect.signature(getattr(elmokit, name)).parameters.values()
+    annotations = {parameter.name: str(parameter.annotation) for parameter in parameters}
+    assert [which for which, kind in annotations.items() if "Path" in kind and "str" not in kind.lower()] == []

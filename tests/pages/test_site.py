@@ -28,6 +28,7 @@ PAGES = load("pages")
 @pytest.mark.parametrize(
     ("page", "link", "expected"),
     [
+        ("tasks.md", "[a](../examples)", "[a](https://example.org/elmokit/blob/main/examples)"),
         ("index.md", "[a](docs/api.md#b)", "[a](api.md#b)"),
         ("index.md", "![a](docs/demo.svg)", "![a](demo.svg)"),
         ("index.md", "[`src`](src/elmokit)", "`src`"),
@@ -43,8 +44,9 @@ PAGES = load("pages")
         ("index.md", "[![a](docs/demo.svg)](src)", "![a](demo.svg)"),
     ],
 )
-def test_links_lead_to_pages_of_the_site(page: str, link: str, expected: str):
-    assert PAGES.with_links(f"see {link}.", page, repo_url=None) == f"see {expected}."
+def test_links_lead_to_pages_of_the_site_or_to_the_repository_if_there_is_one(page: str, link: str, expected: str):
+    repo_url = "https://example.org/elmokit/" if "/blob/" in expected else None
+    assert PAGES.with_links(f"see {link}.", page, repo_url=repo_url) == f"see {expected}."
 
 
 def test_every_picture_of_a_page_is_on_the_site():
@@ -64,11 +66,6 @@ def test_the_site_is_built_strictly_and_asks_no_third_party():
     recipe = re.findall(r"^\t.*mkdocs build.*$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     assert len(recipe) == 1 and "--strict" in recipe[0] and "--quiet" not in recipe[0]  # which hides all warnings
     assert "highlightjs: false" in (ROOT / "mkdocs.yml").read_text()  # the theme takes it from a CDN
-
-
-def test_other_links_lead_to_the_repository_if_there_is_one():
-    made = PAGES.with_links("[a](../examples)", "tasks.md", repo_url="https://example.org/elmokit/")
-    assert made == "[a](https://example.org/elmokit/blob/main/examples)"
 
 
 def test_the_reference_has_every_public_name():

@@ -344,9 +344,7 @@ def test_a_run_leaves_what_is_not_its_own_and_gets_the_softmax_that_it_can(tmp_p
     assert theirs.read_bytes() == b"theirs"
 
 
-def test_a_log_file_gets_whole_lines_and_at_least_one_a_minute(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_file_gets_whole_lines_and_at_least_one_a_minute(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     pretrain_toy(tmp_path / "run", "num_steps=2")
     start, first, last = capsys.readouterr().err.splitlines()
     read = "2 steps of 40 tokens, which read the 33 tokens of text 2.2 times"  # and 4 ends of sentences

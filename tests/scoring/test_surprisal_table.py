@@ -75,9 +75,7 @@ class Typed(io.RawIOBase):
 
 
 @pytest.mark.parametrize(("is_terminal", "at_most"), [(True, 1), (False, 24)])
-def test_rows_come_before_the_end_of_the_input(
-    is_terminal: bool, at_most: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_come_before_the_end_of_the_input(is_terminal: bool, at_most: int, monkeypatch: Any) -> None:
     typed = Typed(is_terminal=is_terminal)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(typed)))
     rows = surprisal_table(toy_elmo().surprisal_model(), "-", TableSettings())
