@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,25 +30,18 @@ def shards_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.txt"))
 
 
-def test_a_run_whose_text_has_moved_gets_the_same_bits(tmp_path: Path) -> None:
+def test_a_run_whose_text_has_moved_asks_for_it_and_gets_the_same_bits(tmp_path: Path, capsys: Any) -> None:
     whole = new_run(tmp_path / "whole", num_steps=6)
-    run = new_run(tmp_path / "moved", num_steps=3)
-    moved = run.parent / "elsewhere"
-    (run.parent / "text").rename(moved)
-    resume_pretraining(run, ["num_steps=6"], shards=shards_in(moved))
-    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
-    assert read_record(run).shards == shards_in(moved)
-    resume_pretraining(run, ["num_steps=8"])  # without saying where the text is, from now on
-
-
-def test_the_command_line_takes_the_new_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = new_run(tmp_path, num_steps=2).rename(tmp_path / "a run")
-    (tmp_path / "text").rename(tmp_path / "elsewhere")
-    assert main(["pretrain", "--resume", str(run), "--set", "num_steps=4"]) == 2
+    run = new_run(tmp_path / "moved", num_steps=3).rename(tmp_path / "a run")
+    (tmp_path / "moved" / "text").rename(tmp_path / "elsewhere")
+    resumed = ["--resume", str(run), "--set", "num_steps=6"]
+    assert main(["pretrain", *resumed]) == 2
     assert re.search(r"no shard .*text/0\.txt, which .*--resume '.*/a run' SHARD \.\.\.", capsys.readouterr().err)
-    shards = map(str, shards_in(tmp_path / "elsewhere"))
-    assert main(["pretrain", *shards, "--resume", str(run), "--set", "num_steps=4"]) == 0
-    assert (run / "checkpoints" / "step-00000004").is_dir()
+    moved = shards_in(tmp_path / "elsewhere")
+    assert main(["pretrain", *map(str, moved), *resumed]) == 0
+    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    assert read_record(run).shards == moved
+    resume_pretraining(run, ["num_steps=8"])  # without saying where the text is, from now on
 
 
 def test_a_run_reads_all_of_its_text_and_no_other_and_at_its_end_none(tmp_path: Path) -> None:

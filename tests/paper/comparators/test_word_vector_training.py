@@ -64,14 +64,9 @@ def test_what_cannot_be_trained_is_refused(shard: Path, tmp_path: Path, capsys: 
 def test_a_shard_that_can_no_longer_be_read_ends_the_training(
     train: Callable[[list[Path], Path, list[str]], object], shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    class Failing(SentenceStream):
-        passes = 0
-
-        def __init__(self, shards: list[Path], **settings: bool | int) -> None:
-            Failing.passes += 1
-            super().__init__(shards if Failing.passes < 3 else [tmp_path / "gone"], shuffle=False, num_epochs=1)
-
-    monkeypatch.setattr("paper.comparators.word_vector_training.SentenceStream", Failing)
+    paths = (shard, shard, tmp_path / "gone")
+    streams = (SentenceStream([path], shuffle=False, num_epochs=1) for path in paths)  # one for each pass
+    monkeypatch.setattr("paper.comparators.word_vector_training.SentenceStream", lambda *_, **__: next(streams))
     with pytest.raises(FileNotFoundError, match="gone: there is no such file"):
         train([shard], tmp_path / "vectors.bin", [*SETTINGS, "bucket=10"])
     assert not (tmp_path / "vectors.bin").exists()
