@@ -6,30 +6,20 @@ import torch
 from elmokit.layers.devices import describe_machine, find_device, is_about_devices, seeded, without_autocast
 
 
-def test_the_default_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch):
-    for has_cuda, has_mps, expected in (
-        (True, False, "cuda"),
-        (True, True, "cuda"),
-        (False, True, "mps"),
-        (False, False, "cpu"),
-    ):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda has_cuda=has_cuda: has_cuda)
-        monkeypatch.setattr(torch.backends.mps, "is_available", lambda has_mps=has_mps: has_mps)
-        assert find_device(None) == torch.device(expected)
-    assert find_device(torch.device("cpu")) == torch.device("cpu")
-
-
 @pytest.mark.parametrize("name", ["nonsense", "", "cuda:x", "cuda:99", "meta", "vulkan", "hpu", "opengl"])
 def test_a_device_that_is_not_there_is_one_sentence(name: str):
     with pytest.raises(ValueError, match=f"^device '{name}' cannot be used here; there is cpu"):
         find_device(name)
 
 
-def test_the_gpus_that_are_there_are_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+def test_the_default_is_the_gpu_if_there_is_one_and_those_that_are_there_are_named(monkeypatch: pytest.MonkeyPatch):
+    for has_cuda, has_mps, expected in ((0, 0, "cpu"), (0, 1, "mps"), (1, 0, "cuda"), (1, 1, "cuda")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda has_cuda=has_cuda: has_cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda has_mps=has_mps: has_mps)
+        assert find_device(None) == torch.device(expected)
+    assert find_device(torch.device("cpu")) == torch.device("cpu")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert find_device("cuda:1") == torch.device("cuda", 1)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     with pytest.raises(ValueError, match="^device 'cuda:2' cannot be used here; there is cpu, cuda:0, cuda:1, mps$"):
         find_device("cuda:2")
 

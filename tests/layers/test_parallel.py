@@ -8,28 +8,21 @@ from elmokit.layers.parallel import run_in_parallel
 pytestmark = pytest.mark.usefixtures("two_threads")
 
 
-def test_both_run_at_once_and_their_results_come_in_order():
+def test_both_run_at_once_on_half_of_the_threads_and_the_caller_keeps_its_own():
     meeting = threading.Barrier(2, timeout=20)  # neither gets past it alone
 
-    def meet(name: str) -> str:
+    def meet(name: str) -> tuple[str, int]:
         meeting.wait()
-        return name
+        return name, torch.get_num_threads()
 
-    assert run_in_parallel(lambda: meet("first"), lambda: meet("second")) == ["first", "second"]
-
-
-def test_each_has_half_of_the_threads_and_the_caller_keeps_its_own():
-    assert run_in_parallel(torch.get_num_threads, torch.get_num_threads) == [1, 1]
+    assert run_in_parallel(lambda: meet("first"), lambda: meet("second")) == [("first", 1), ("second", 1)]
     assert torch.get_num_threads() == 2
     seen: list[int] = []
     other = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
     other.start()
     other.join()
     assert seen == [2]  # a thread that has nothing to do with it
-
-
-def test_with_one_thread_they_run_one_after_the_other_in_the_caller():
-    torch.set_num_threads(1)
+    torch.set_num_threads(1)  # one after the other, in the caller
     here = threading.get_ident()
     assert run_in_parallel(threading.get_ident, threading.get_ident) == [here, here]
 

@@ -1,5 +1,5 @@
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -86,21 +86,19 @@ def test_weights_beyond_float16_are_cut_to_its_largest_number():
     assert torch.isfinite(Float16(torch.full((16, 32), 1e6), None)(torch.ones(1, 32))).all()
 
 
-def test_without_private_operators_there_is_still_float32_and_bfloat16(monkeypatch: pytest.MonkeyPatch):
+def test_without_private_operators_that_give_products_there_is_float32_and_bfloat16(monkeypatch: pytest.MonkeyPatch):
+    weight = random(16, 32)
+    with monkeypatch.context() as patch:  # one that gives something else
+        patch.setattr(Blocked, "__call__", lambda self, inputs, total=None: torch.zeros(len(inputs), 16))
+        assert kernel_for("float32", weight) is Transposed
     for name in ("_onednn", "_onednn_int8", "_fbgemm"):
         monkeypatch.setattr(packed_linear, name, object())
-    weight = random(16, 32)
     assert kernel_for("float32", weight) is kernel_for("auto", weight) is Transposed
     assert kernel_for("bfloat16", weight) is PlainBFloat16
     with pytest.raises(ValueError, match="no int8 matrix products for this machine"):
         kernel_for("int8", weight)
     with pytest.raises(ValueError, match="precision is 'float8'; expected one of float32, bfloat16, int8, auto"):
         kernel_for("float8", weight)  # type: ignore[arg-type]
-
-
-def test_a_private_operator_that_gives_something_else_is_not_used(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Blocked, "__call__", lambda self, inputs, total=None: torch.zeros(len(inputs), 16))
-    assert kernel_for("float32", random(16, 32)) is Transposed
 
 
 @pytest.mark.parametrize(
@@ -143,12 +141,9 @@ def test_two_threads_that_make_int8_weights_leave_the_engine_of_torch_as_it_was(
         seen.append(torch.backends.quantized.engine)
         return prepack(*given)
 
-    operators = SimpleNamespace(linear_prepack=prepack_slowly)
-    monkeypatch.setattr(packed_linear, "_fbgemm", operators)
-    threads = [threading.Thread(target=Int8, args=(torch.ones(16, 32), None), kwargs={"levels": 127}) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-        time.sleep(0.03)
-    for thread in threads:
-        thread.join()
+    monkeypatch.setattr(packed_linear, "_fbgemm", SimpleNamespace(linear_prepack=prepack_slowly))
+    with ThreadPoolExecutor(3) as threads:
+        for _ in range(3):
+            threads.submit(Int8, torch.ones(16, 32), None, levels=127)
+            time.sleep(0.03)
     assert seen == 3 * ["fbgemm"] and torch.backends.quantized.engine == others[0]

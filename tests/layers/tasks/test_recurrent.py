@@ -52,17 +52,12 @@ def test_padding_order_and_neighbours_change_nothing_and_padding_stays_zero(enco
 
 
 @pytest.mark.parametrize("encoder", encoders(), ids=lambda encoder: type(encoder).__name__)
-def test_sentences_without_tokens_give_zeros_and_disturb_nobody(encoder: nn.Module):
-    inputs, mask = random_inputs(), MASK.clone()
+def test_every_token_reads_both_its_sides_also_next_to_a_sentence_without_tokens(encoder: nn.Module):
+    inputs, mask = random_inputs().requires_grad_(), MASK.clone()
     mask[1] = False
     outputs = encoder(inputs, mask)
     assert not outputs[1].any()
     torch.testing.assert_close(outputs[0], encoder(inputs, MASK)[0])
-
-
-@pytest.mark.parametrize("encoder", encoders(), ids=lambda encoder: type(encoder).__name__)
-def test_every_token_reads_both_its_sides(encoder: nn.Module):
-    inputs = random_inputs().requires_grad_()
     for token in (0, 4):
         (gradient,) = torch.autograd.grad(encoder(inputs, MASK)[0, token].sum(), inputs)
         assert gradient[0].any(dim=1).all() and not gradient[1:].any()
@@ -118,24 +113,18 @@ def test_a_coupled_layer_computed_by_hand(reads_backward: bool):
     assert outputs_of_two_tokens(layer, reads_backward=reads_backward) == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_coupled_layer_drops_what_it_remembers_and_nothing_of_what_it_says():
+def test_recurrent_dropout_drops_outputs_of_highway_layers_and_what_coupled_ones_remember_only_while_training():
     torch.manual_seed(0)
-    layer = CoupledLSTMLayer(input_dim=3, hidden_dim=40, reads_backward=False, recurrent_dropout_rate=0.5)
-    inputs, alive = torch.randn(4, 2, 3), torch.ones(4, 2, 1)
-    assert layer(inputs, alive).all()
-    assert (layer(inputs, alive) != layer(inputs, alive)).any()
-    assert (layer.eval()(inputs, alive) == layer(inputs, alive)).all()
-
-
-def test_recurrent_dropout_drops_the_same_cells_at_every_step_and_only_while_training():
-    torch.manual_seed(0)
-    layer = HighwayLSTMLayer(input_dim=3, hidden_dim=40, reads_backward=False, recurrent_dropout_rate=0.5)
-    inputs, alive = torch.randn(4, 2, 3), torch.ones(4, 2, 1)
-    dropped = layer(inputs, alive) == 0
-    assert (dropped == dropped[:1]).all() and 0.3 < dropped.float().mean() < 0.7
+    settings = {"input_dim": 3, "hidden_dim": 40, "reads_backward": False, "recurrent_dropout_rate": 0.5}
+    highway, coupled = HighwayLSTMLayer(**settings), CoupledLSTMLayer(**settings)
+    given = torch.randn(4, 2, 3), torch.ones(4, 2, 1)
+    dropped = highway(*given) == 0
+    assert (dropped == dropped[:1]).all() and 0.3 < dropped.float().mean() < 0.7  # the same at every step
     assert (dropped[0, 0] != dropped[0, 1]).any()
-    first, second = layer.eval()(inputs, alive), layer(inputs, alive)
-    assert first.all() and (first == second).all()
+    assert coupled(*given).all() and (coupled(*given) != coupled(*given)).any()
+    for layer in (highway.eval(), coupled.eval()):
+        first, second = layer(*given), layer(*given)
+        assert first.all() and (first == second).all()
 
 
 def test_both_directions_are_those_of_torch_s_gru():
