@@ -60,20 +60,6 @@ def test_forward_sees_the_past_alone_and_backward_the_future_alone() -> None:
     assert changed[:, 6:].any(dim=1).tolist() == [True, True, True, True, False, False]
 
 
-def test_carried_state_is_per_row_and_survives_padding() -> None:
-    bilm = made()
-    first, second = [["a", "b"], ["c", "d", "e", "f"]], [["g"], ["h", "i"]]
-    with torch.no_grad():
-        state = bilm(ids(first)).state
-        together = bilm(ids(second), state).layers
-        for row in range(2):
-            own = bilm(ids([first[row]])).state
-            alone = bilm(ids([second[row]]), own).layers[:, 0]
-            torch.testing.assert_close(together[:, row, : alone.shape[1]], alone, rtol=0, atol=2e-6)
-            fresh = bilm(ids([second[row]])).layers[:, 0]
-            assert (fresh - alone).abs().max() > 1e-3
-
-
 @pytest.mark.parametrize(
     "change",
     [

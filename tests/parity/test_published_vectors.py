@@ -52,21 +52,14 @@ def largest_difference(ours: list[list[Any]], theirs: list[list[Any]]) -> float:
     return float(max(differences))
 
 
-def test_every_published_vector_comes_out_when_the_state_is_carried(fixture: Path):
-    ours = pretrained(fixture).encode_streams(published_sentences(fixture), layers="top")
-    expected = published_vectors(fixture)
-    assert sum(len(stream) for stream in expected) == 30
-    assert largest_difference(ours, expected) <= TOLERANCE
-
-
-def test_all_layers_equal_the_numpy_reference_which_gives_the_published_vectors(fixture: Path):
-    streams = published_sentences(fixture)
+def test_every_published_vector_comes_out_when_the_state_is_carried_and_all_layers_of_the_reference(fixture: Path):
+    streams, published, elmo = published_sentences(fixture), published_vectors(fixture), pretrained(fixture)
+    assert sum(len(stream) for stream in published) == 30
+    assert largest_difference(elmo.encode_streams(streams, layers="top"), published) <= TOLERANCE
     expected = [Reference(fixture).stream(stream) for stream in streams]
-    top = [[layers[-1] for layers in stream] for stream in expected]
-    assert largest_difference(top, published_vectors(fixture)) <= TOLERANCE
-    ours = pretrained(fixture).encode_streams(streams, layers="all")
-    assert ours[0][0].shape == (3, len(streams[0][0]), 32)
-    assert largest_difference(ours, expected) <= TOLERANCE
+    assert largest_difference([[layers[-1] for layers in stream] for stream in expected], published) <= TOLERANCE
+    assert expected[0][0].shape == (3, len(streams[0][0]), 32)
+    assert largest_difference(elmo.encode_streams(streams, layers="all"), expected) <= TOLERANCE
 
 
 @pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")
