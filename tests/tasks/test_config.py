@@ -23,10 +23,8 @@ Toy = Task[Any, Any]
 
 
 def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
-    config = with_settings(
-        recipe_config(toy, "cpu"),
-        ["hidden_dim=5", "inputs.elmo=both", "learning_rate=1e-3", "character_filters=[[1,2],[3,4]]"],
-    )
+    settings = ["hidden_dim=5", "inputs.elmo=both", "learning_rate=1e-3", "character_filters=[[1,2],[3,4]]"]
+    config = with_settings(recipe_config(toy, "cpu"), settings)
     assert (config.model.hidden_dim, config.training.learning_rate) == (5, 0.001)
     assert config.inputs.elmo == ElmoInput(position="both")
     assert config.inputs.character_filters == ((1, 2), (3, 4))
@@ -70,9 +68,8 @@ def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
 
 
 def test_splits_are_tuples_of_paths_whatever_they_are_made_of():
-    file = Path("train.tsv")
-    for files in ("train.tsv", file, ("train.tsv",), [file]):
-        given: Any = files
+    file: Any = Path("train.tsv")
+    for given in ("train.tsv", file, ("train.tsv",), [file]):
         assert Splits(train=given, dev=given) == Splits((file,), (file,))
 
 

@@ -74,15 +74,12 @@ def test_refuses(write, text: str, message: str):
 CAT = ["It", "'s", "a", "cat", "."]
 
 
-def test_counts_the_pairs_without_a_label(write):
+def test_counts_the_pairs_without_a_label_and_scores_accuracy_over_the_others(write):
     reading = TASK.read(write(f"{pair()}\n{pair(gold_label='-')}\n"), TASK.recipes["cpu"]().model, False)
     assert reading.examples == [SentencePair(["A", "dog", "."], CAT, "neutral")]
     assert reading.skipped == {"without a label": 1}
     assert TASK.sentences(reading.examples[0]) == (["A", "dog", "."], CAT)
     assert TASK.symbols(reading.examples) == ["entailment", "neutral", "contradiction"]
-
-
-def test_scores_accuracy_over_the_pairs_with_a_label():
     gold = ["neutral", "neutral", "entailment", "entailment", None]
     made = ["neutral", "entailment", "entailment", "entailment", "neutral"]
     scores = TASK.score(
@@ -130,11 +127,8 @@ def test_compares_each_token_with_what_the_other_sentence_has_for_it(classifier:
 
 def test_pools_mean_and_maximum_of_the_premise_and_then_of_the_hypothesis(classifier: EntailmentClassifier):
     seen: list[Tensor] = []
-
-    def replaced(*call: object) -> Tensor:
-        return torch.tensor([[[1.0] * 16, [3.0] * 16], [[5.0] * 16, [0.0] * 16]])
-
-    classifier.inference.register_forward_hook(replaced)
+    both = [[[1.0] * 16, [3.0] * 16], [[5.0] * 16, [0.0] * 16]]
+    classifier.inference.register_forward_hook(lambda *_: torch.tensor(both))
     classifier.hidden.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
     classifier.predict([SentencePair(["A", "dog"], ["rains"], None)])
     torch.testing.assert_close(seen[0], torch.tensor([[2.0] * 16 + [3.0] * 16 + [5.0] * 32]))

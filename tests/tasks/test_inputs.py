@@ -35,7 +35,7 @@ def make(config: InputConfig, **settings: object) -> TokenInputs:
     return new_inputs(replace(config, **settings), TRAINING, HELD_OUT)
 
 
-def test_words_of_the_training_set_have_rows_and_others_are_unknown():
+def test_words_of_the_training_set_have_rows_and_others_are_unknown_except_for_their_characters():
     inputs = make(PLAIN)
     assert (inputs.input_dim, inputs.output_dim) == (4, 0)
     out = inputs([["the", "The", "ran", "unseen"], ["cat"]])
@@ -43,6 +43,11 @@ def test_words_of_the_training_set_have_rows_and_others_are_unknown():
     assert out.mask.tolist() == [[True] * 4, [True, False, False, False]]
     assert torch.equal(out.inputs[0, 0], out.inputs[0, 1]) and out.inputs[0, 0].any()
     assert not out.inputs[0, 2:].any() and not out.inputs[1, 1:].any()
+    characters = make(NO_WORDS)  # these are a token's own, and keep their case
+    out = characters([["cat", "Cat", "unseen"], ["cat"]])
+    assert characters.input_dim == 9 and torch.equal(out.inputs[0, 0], out.inputs[1, 0])
+    assert not torch.equal(out.inputs[0, 0], out.inputs[0, 1])
+    assert out.inputs[0, 2].any() and not out.inputs[1, 1:].any()
 
 
 def test_a_files_vectors_start_the_training_words_and_stay_for_the_others(vectors: str):
@@ -71,23 +76,6 @@ def test_rare_words_that_the_file_lacks_share_the_unknown_words_vector(vectors: 
     inputs([["sat", "dog"]]).inputs.sum().backward()
     gradient = inputs.words.weight.grad
     assert gradient is not None and gradient[0].tolist() == [2, 2] and not gradient[1:].any()
-
-
-def test_vectors_of_another_language_and_vectors_from_nowhere_are_refused(vectors: str):
-    for num_extra_words in (0, 20_000):  # though it has words for new text
-        config = InputConfig(word_vectors=vectors, word_dim=2, num_extra_words=num_extra_words)
-        with pytest.raises(ValueError, match="has none of the 2 words of the data; is it for another language"):
-            new_word_table(config, [["밥", "집"]], [], seed=0)
-    with pytest.raises(ValueError, match="neither read nor trained"):
-        make(PLAIN, train_word_vectors=False)
-
-
-def test_characters_are_a_tokens_own_and_keep_their_case():
-    inputs = make(NO_WORDS)
-    assert inputs.input_dim == 9
-    out = inputs([["cat", "Cat", "unseen"], ["cat"]]).inputs
-    assert torch.equal(out[0, 0], out[1, 0]) and not torch.equal(out[0, 0], out[0, 1])
-    assert out[0, 2].any() and not out[1, 1:].any()
 
 
 @pytest.mark.parametrize(
@@ -150,7 +138,15 @@ def test_a_bilm_that_is_trained_too_starts_with_the_same_vectors_and_gets_gradie
     assert not any("bilm" in name for name in frozen.state_dict())
 
 
-def test_what_the_model_does_not_have_is_refused(bilm: str):
+def test_what_the_model_does_not_have_and_vectors_of_another_language_or_from_nowhere_are_refused(
+    bilm: str, vectors: str
+):
+    for num_extra_words in (0, 20_000):  # though it has words for new text
+        config = InputConfig(word_vectors=vectors, word_dim=2, num_extra_words=num_extra_words)
+        with pytest.raises(ValueError, match="has none of the 2 words of the data; is it for another language"):
+            new_word_table(config, [["밥", "집"]], [], seed=0)
+    with pytest.raises(ValueError, match="neither read nor trained"):
+        make(PLAIN, train_word_vectors=False)
     with pytest.raises(ValueError, match="layers is 3; this model has layers 0 "):
         make(PLAIN, elmo=ElmoInput("input", bilm, layers="3"))
     with pytest.raises(ValueError, match="words and elmo must be given if, and only if, the config has them"):

@@ -50,14 +50,6 @@ def lone_training(
     return TaskTraining(task, config, model, train=[0], dev=[0], run_dir=tmp_path)
 
 
-def test_the_penalty_of_the_inputs_is_part_of_the_loss(toy: Toy, tmp_path: Path):
-    training = lone_training(toy, tmp_path, [10])
-    lone: Any = training.model
-    lone.penalty_factor = 0.5  # its gradient comes on top of the 1 of the model's own loss
-    training.run()
-    assert lone.weight.tolist() == [-1.5, -1.5]
-
-
 def test_training_ends_when_patience_does_but_not_before_the_least_number_of_steps(toy: Toy, tmp_path: Path):
     progress = lone_training(toy, tmp_path, [10, 30, 30, 20, 25, 99], patience=3).run()
     assert (progress.epoch, progress.best_epoch, progress.best_score) == (5, 2, 30)
@@ -92,7 +84,12 @@ def test_the_rate_is_halved_while_the_score_gets_no_better(toy: Toy, tmp_path: P
     assert len(set(drawn)) == 5  # each epoch has random numbers of its own
 
 
-def test_gradients_are_cut_by_norm_or_by_value(toy: Toy, tmp_path: Path):
+def test_the_penalty_of_the_inputs_adds_to_the_gradient_which_is_cut_by_norm_or_by_value(toy: Toy, tmp_path: Path):
+    training = lone_training(toy, tmp_path, [10])
+    lone: Any = training.model
+    lone.penalty_factor = 0.5  # its gradient comes on top of the 1 of the model's own loss
+    training.run()
+    assert lone.weight.tolist() == [-1.5, -1.5]
     for settings, step in (({"clip_norm": 1.0}, 2**-0.5), ({"clip_value": 0.25}, 0.25), ({}, 8.0)):
         training = lone_training(toy, tmp_path, [1], gradient=8.0, **settings)
         training.run()
@@ -103,12 +100,7 @@ def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_
     training = lone_training(toy, tmp_path, [1, 2], average_decay=0.15)
     seen: list[float] = []
     score = training.task.score
-
-    def note(examples: Any, predictions: Any) -> Any:
-        seen.extend(predictions)
-        return score(examples, predictions)
-
-    training.task = replace(training.task, score=note)
+    training.task = replace(training.task, score=lambda *given: seen.extend(given[1]) or score(*given))
     training.run()
     first = 0.1 * 0 + 0.9 * -1  # the decay of the first step is 1 / 10, that of the second 2 / 11, or 0.15 at most
     second = 0.15 * first + 0.85 * -2

@@ -1,6 +1,7 @@
 """Sentences with names: read, written, scored and tagged."""
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -111,19 +112,16 @@ def test_refuses(write, text: str, message: str):
 
 def test_a_file_without_blank_lines_is_warned_of(write):
     with pytest.warns(UserWarning, match="is one sentence of 1,002 tokens; a blank line ends a sentence"):
-        list(read_tagged_sentences(write("EU B-ORG\nrejects O\n" * 501)))
-    list(read_tagged_sentences(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n")))
+        read(write("EU B-ORG\nrejects O\n" * 501))
+    read(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n"))
 
 
 JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])
 GUESS = ["U-PER", "U-PER", "O", "O", "U-LOC"]
 
 
-def test_all_four_tags_of_a_kind_are_known():
+def test_all_four_tags_of_a_kind_are_known_and_scored_as_conlleval_does():
     assert TASK.symbols([JANE]) == ["O", *(f"{prefix}-{kind}" for kind in ("LOC", "PER") for prefix in "BILU")]
-
-
-def test_scores_as_conlleval():
     scores = TASK.score([JANE], [GUESS])
     assert scores[TASK.metric] == scores["f1"] == pytest.approx(40)  # one of three predicted, of two true
     assert scores["precision"] == pytest.approx(100 / 3)
@@ -156,15 +154,10 @@ def test_writes_columns_in_bio_and_entities_in_json():
     spaced = TaggedSentence(["Jane"], ["U-given name"])
     assert TASK.to_text(spaced, spaced.tags) == "Jane B-given_name B-given_name\n"
     assert TASK.to_text(untagged, GUESS) == "Jane B-PER\nLee B-PER\nlives O\nin O\nSeoul B-LOC\n"
-    assert TASK.result(untagged, JANE.tags).to_dict() == {
-        "text": "Jane Lee lives in Seoul",
-        "tokens": JANE.tokens,
-        "tags": ["B-PER", "I-PER", "O", "O", "B-LOC"],
-        "entities": [
-            {"label": "PER", "text": "Jane Lee", "first": 0, "last": 1, "start": 0, "end": 8},
-            {"label": "LOC", "text": "Seoul", "first": 4, "last": 4, "start": 18, "end": 23},
-        ],
-    }
+    jane, seoul = Entity("PER", "Jane Lee", 0, 1, 0, 8), Entity("LOC", "Seoul", 4, 4, 18, 23)
+    tagged = {"tokens": JANE.tokens, "tags": ["B-PER", "I-PER", "O", "O", "B-LOC"]}
+    found = {"text": "Jane Lee lives in Seoul", **tagged, "entities": [asdict(jane), asdict(seoul)]}
+    assert TASK.result(untagged, JANE.tags).to_dict() == found
 
 
 def test_entities_are_spelt_as_the_text_spells_them():

@@ -1,6 +1,7 @@
 """Questions about passages: read, written, scored and answered."""
 
 import json
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
@@ -57,14 +58,11 @@ def test_json_lines_of_questions_are_read_as_squad(write):
     assert [question.article == CONTEXT for question in read(write("\n".join(untitled)))] == [True, True, False]
 
 
-@pytest.mark.parametrize("start", [13, 24, 99])
-def test_an_answer_that_is_not_at_its_offset_counts_but_has_no_span(write, start: int):
-    answers = [{"text": "won", "answer_start": place} for place in (start, 14)]
-    (question,) = read(write(squad(entry("won", start) | {"answers": answers})))
-    assert question.answers == [Answer("won", start, None, is_misplaced=True), Answer("won", 14, (4, 4))]
-
-
-def test_answers_that_are_no_tokens_are_widened_or_have_no_span(write):
+def test_answers_that_are_not_at_their_offset_have_no_span_and_those_that_are_no_tokens_are_widened_or_have_none(write):
+    answers = [{"text": "won", "answer_start": start} for start in (13, 24, 99, 14)]
+    (question,) = read(write(squad(entry("won", 14) | {"answers": answers})))
+    misplaced = [Answer("won", start, None, is_misplaced=True) for start in (13, 24, 99)]
+    assert question.answers == [*misplaced, Answer("won", 14, (4, 4))]
     answers = ("ronc", 6), ("24", 18), ("\u200b", 24), (" won ", 13)
     questions = read(write(squad(*(entry(*answer, id=answer[0]) for answer in answers))))
     assert [question.answers[0].span for question in questions] == [(2, 2), (5, 5), None, (4, 4)]
@@ -193,22 +191,18 @@ def test_learns_the_first_answer_that_tokens_cover(finder: AnswerFinder):
     assert finder([several]) == finder([question("Who ?", LONG, (2, 2))]) != finder([question("Who ?", LONG, (0, 0))])
 
 
-def test_what_is_for_the_output_stands_behind_the_first_encoder_of_both_texts(finder: AnswerFinder):
+def test_what_is_for_the_output_stands_behind_the_first_encoder_and_the_end_is_sought_with_the_start_in_view(
+    finder: AnswerFinder,
+):
     seen: list[Tensor] = []
     finder.attention.register_forward_pre_hook(lambda _, arguments: seen.extend(arguments))
-    finder.predict(QUESTIONS[3:])
-    context, asked = seen
-    assert context.shape == (1, 5, 2 * 8 + 3)
-    torch.testing.assert_close(context[..., 16:], finder.inputs([SHORT.tokens]).outputs)
-    torch.testing.assert_close(asked[..., 16:], finder.inputs([QUESTIONS[3].tokens]).outputs)
-
-
-def test_the_end_is_sought_with_the_start_in_view(finder: AnswerFinder):
-    seen: list[Tensor] = []
     finder.start_encoder.register_forward_hook(lambda *call: seen.extend([call[1][0], call[2]]))
     finder.end_encoder.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
     finder.predict(QUESTIONS[3:])
-    read, starting, given_to_end = seen
+    context, asked, read, starting, given_to_end = seen
+    assert context.shape == (1, 5, 2 * 8 + 3)
+    torch.testing.assert_close(context[..., 16:], finder.inputs([SHORT.tokens]).outputs)
+    torch.testing.assert_close(asked[..., 16:], finder.inputs([QUESTIONS[3].tokens]).outputs)
     torch.testing.assert_close(given_to_end, torch.cat([read, starting], dim=2))
 
 
@@ -217,18 +211,9 @@ SCORES = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1,
 
 @given(SCORES, st.integers(1, 9), st.integers(0, 3))
 def test_finds_the_best_span_that_is_allowed(scores: list[tuple[int, int]], max_tokens: int, padding: int):
-    starts, ends = (list(column) for column in zip(*scores, strict=True))
-    allowed = [
-        (first, last)
-        for first in range(len(scores))
-        for last in range(first, len(scores))
-        if last - first + 1 <= max_tokens
-    ]
-    expected = max(allowed, key=lambda span: starts[span[0]] + ends[span[1]])
-    lowest = [torch.finfo(torch.float32).min] * padding
-    (found,) = best_spans(
-        torch.tensor([[*starts, *lowest]], dtype=torch.float32),
-        torch.tensor([[*ends, *lowest]], dtype=torch.float32),
-        max_tokens=max_tokens,
-    )
-    assert found == expected
+    places = list(combinations_with_replacement(range(len(scores)), 2))
+    allowed = [(first, last) for first, last in places if last - first < max_tokens]
+    expected = max(allowed, key=lambda span: scores[span[0]][0] + scores[span[1]][1])
+    padded = torch.tensor([*scores, *[(torch.finfo(torch.float32).min,) * 2] * padding])
+    starts, ends = padded.float().T[:, None]
+    assert best_spans(starts, ends, max_tokens=max_tokens) == [expected]

@@ -59,16 +59,17 @@ def test_it_predicts_texts_tokens_json_and_examples(toy: Toy, trained: TrainedTa
     assert trained.predict_all({"tokens": ["bear"]}) == [trained.predict("bear")]
     for copied in (pickle.loads(pickle.dumps(trained)), copy.deepcopy(trained)):
         assert copied.predict_all(["bear with cat", "cow"]) == trained.predict_all(["bear with cat", "cow"])
+    for value in (None, 3, np.array(["bear", "with"]), object()):
+        with pytest.raises(TypeError, match="is not something to predict; expected a text, a list of .* of toy$"):
+            trained.predict(value)
 
 
-@pytest.mark.parametrize("value", [None, 3, np.array(["bear", "with"]), object()])
-def test_what_is_none_of_these_is_refused(trained: TrainedTask, value: object):
-    with pytest.raises(TypeError, match="is not something to predict; expected a text, a list of tokens, .* of toy$"):
-        trained.predict(value)
+def last_line(run_dir: Path) -> dict[str, Any]:
+    return json.loads((run_dir / "metrics.jsonl").read_text().splitlines()[-1])
 
 
 def test_its_scores_are_those_that_training_wrote(run_dir: Path, toy_data: Path, trained: TrainedTask):
-    result = json.loads((run_dir / "metrics.jsonl").read_text().splitlines()[-1])
+    result = last_line(run_dir)
     assert trained.evaluate(toy_data / "dev.tsv") == result["dev"]
     assert trained.evaluate(toy_data / "test.tsv") == result["test"]["test.tsv"]
     assert trained.files_to_score(toy_data) == [toy_data / "dev.tsv", toy_data / "test.tsv"]
@@ -204,13 +205,6 @@ def change_model(run_dir: Path, model: str) -> None:
     change_config(run_dir, "inputs", elmo=elmo | {"model": model})
 
 
-def test_a_run_without_elmo_takes_no_bilm(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
-    run_dir = train(toy, toy_data, run_dir=tmp_path / "run", settings=["elmo=none", "max_epochs=1"], device="cpu")
-    for use in (load_task, resume_task):
-        with pytest.raises(ValueError, match="the run has no ELMo, so it cannot read the biLM .*; leave out --model"):
-            use(run_dir, task=toy, elmo_model=tiny_bilms[0], device="cpu")
-
-
 def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(
     toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path, trained: TrainedTask
 ):
@@ -227,13 +221,16 @@ def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(
     assert moved.predict("bear with cat") == trained.predict("bear with cat")
 
 
-def test_a_model_whose_bilm_was_trained_too_keeps_it(
+def test_a_model_whose_bilm_was_trained_too_keeps_it_and_one_without_elmo_takes_none(
     toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path
 ):
+    without = train(toy, toy_data, run_dir=tmp_path / "none", settings=["elmo=none", "max_epochs=1"], device="cpu")
+    for use in (load_task, resume_task):
+        with pytest.raises(ValueError, match="the run has no ELMo, so it cannot read the biLM .*; leave out --model"):
+            use(without, task=toy, elmo_model=tiny_bilms[0], device="cpu")
     settings = ["elmo=input", f"elmo.model={tiny_bilms[0]}", "elmo.train=true", "max_epochs=1"]
     run_dir = train(toy, toy_data, run_dir=tmp_path / "run", settings=settings, device="cpu")
-    result = json.loads((run_dir / "metrics.jsonl").read_text().splitlines()[-1])
-    assert load_task(run_dir, task=toy, device="cpu").evaluate(toy_data / "dev.tsv") == result["dev"]
+    assert load_task(run_dir, task=toy, device="cpu").evaluate(toy_data / "dev.tsv") == last_line(run_dir)["dev"]
 
 
 @pytest.fixture
@@ -266,7 +263,6 @@ def test_what_is_not_a_trained_task_is_refused(
         ("model", {"hidden_dim": 20_000}, r"model.safetensors: tensor encode\..* has shape .*; the model that config"),
         ("inputs", {"character_dim": 1 << 53}, r"config.json: describes no model: "),
         ("model", {"third_dim": 3}, r"config.json: field model.third_dim: is not known"),
-        ("inputs", {"character_filters": [[2, 1 << 30]]}, r"model.safetensors: tensor inputs.characters.* has shape"),
         ("inputs", {"character_filters": [[2, 4]] * 65}, r"config.json: field inputs.character_filters: has 65"),
         ("inputs", {"max_characters": 1 << 30}, r"config.json: inputs: max_characters is 1073741824; expected"),
         (None, {"symbols": ["O"] * 1001}, r"config.json: symbols has 1,001 entries; expected at most 1,000"),
@@ -353,8 +349,7 @@ def test_the_verbs_train_go_on_score_and_predict(
     assert main([*start.split(), "--dev", str(dev), "--test", str(test)]) == 0
     config = json.loads((tmp_path / "named" / "config.json").read_text())
     assert config["files"] == {"train": [str(train)], "dev": [str(dev)], "test": [str(test)]}
-    result = json.loads((tmp_path / "named" / "metrics.jsonl").read_text().splitlines()[-1])
-    assert list(result["test"]) == ["test.tsv"]
+    assert list(last_line(tmp_path / "named")["test"]) == ["test.tsv"]
 
 
 @pytest.mark.usefixtures("known_toy")
@@ -364,10 +359,6 @@ def test_the_verbs_train_go_on_score_and_predict(
         ("train toy", "a new run also needs --data DIR, --run DIR"),
         ("train toy --resume RUN --seed 1", "leave out TASK, --seed N"),
         ("train --resume RUN --train DATA/train.tsv", "the run began with train.tsv, dev.tsv; say where all of"),
-        (
-            "train --resume RUN --train DATA/train.tsv --dev DATA/test.tsv",
-            "the training or development set has changed since the run began",
-        ),
         ("train --resume RUN --data NEW", "there is no such folder"),
         ("train --resume RUN --model nowhere", "no model 'nowhere'"),
         ("train --resume RUN --test DATA/test.tsv", "the test files of --data and --resume are known"),

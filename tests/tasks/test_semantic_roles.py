@@ -179,11 +179,8 @@ def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
 
 def test_writes_json_that_its_reader_reads():
     made = TASK.result(TRIED, TRIED.tags)
-    assert made.to_dict()["arguments"][2] == {
-        "role": "ARG1",
-        "text": "to sing",
-        "pieces": [{"text": "to sing", "first": 2, "last": 3, "start": 10, "end": 17}],
-    }
+    piece = {"text": "to sing", "first": 2, "last": 3, "start": 10, "end": 17}
+    assert made.to_dict()["arguments"][2] == {"role": "ARG1", "text": "to sing", "pieces": [piece]}
     assert from_json(made.to_dict()) == PredicateInSentence(TOKENS, 1, [])
 
 
@@ -210,13 +207,9 @@ def test_the_loss_is_the_sum_over_the_tokens(parser: SemanticRoleParser):
     assert parser(PREDICATES).item() == pytest.approx(17 / 4 * math.log(len(parser.labels.names)))
 
 
-def test_the_predicate_decides(parser: SemanticRoleParser):
-    first, second = PREDICATES[0], PREDICATES[1]
-    asked = PredicateInSentence(ANN, second.predicate, first.tags)
-    assert parser([asked]) != parser([first])
-
-
-def test_without_a_predicate_nothing_is_found_and_nothing_learnt(parser: SemanticRoleParser):
+def test_the_predicate_decides_and_without_one_nothing_is_found_and_nothing_learnt(parser: SemanticRoleParser):
+    asked = PredicateInSentence(ANN, PREDICATES[1].predicate, PREDICATES[0].tags)
+    assert parser([asked]) != parser(PREDICATES[:1])
     nothing = PredicateInSentence(ANN, None, ["B-ARG0", "O", "O", "O", "O"])
     assert parser.predict([nothing, PREDICATES[0]]) == [["O"] * 5, *parser.predict(PREDICATES[:1])]
     assert parser.predict([nothing]) == [["O"] * 5]

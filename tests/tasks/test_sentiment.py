@@ -118,14 +118,10 @@ def test_trains_on_phrases_and_evaluates_on_sentences(write):
     assert (TASK.symbols(table), TASK.sentences(table[0])) == (["0", "1"], [["not", "bad"]])
 
 
-def test_takes_raw_text_and_json():
-    assert TASK.from_text("It isn't bad.") == LabelledText(["It", "is", "n't", "bad", "."], None)
-    assert TASK.from_json({"text": "so so"}) == LabelledText(["so", "so"], None)
-    assert TASK.from_json({"tokens": ["so", "so"]}) == LabelledText(["so", "so"], None)
-
-
-def test_writes_a_table_and_json():
+def test_takes_raw_text_and_json_and_writes_a_table_and_json():
     text, probabilities = LabelledText(["so", "so"], None), {"0": 0.75, "1": 0.25}
+    assert TASK.from_text("It isn't bad.") == LabelledText(["It", "is", "n't", "bad", "."], None)
+    assert TASK.from_json({"text": "so so"}) == TASK.from_json({"tokens": ["so", "so"]}) == text
     sentiment = LabelPrediction("0", probabilities)
     shown = {"tokens": ["so", "so"], "label": "0", "probabilities": probabilities}
     assert TASK.to_text(text, sentiment) == "0\tso so"

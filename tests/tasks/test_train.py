@@ -241,9 +241,10 @@ def test_korean_text_needs_a_recipe(tmp_path: Path, task: str, recipe: str):
         train(task, data, run_dir=tmp_path / "run")
 
 
-def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_configs_are_refused(
+def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_configs_are_refused_and_leave_nothing(
     run: Run, toy: Toy, toy_data: Path, tmp_path: Path
 ):
+    without_test = Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("-")):
         with pytest.raises(ValueError, match="can be read only once, and a resumed run reads it again; give a file"):
@@ -261,7 +262,13 @@ def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_c
         train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), settings=["seed=1"])
     with pytest.raises(ValueError, match="is not of toy: its model is a SentimentConfig; expected a ToyConfig"):
         train(toy, toy_data, run_dir=tmp_path / "run", config=task_recipe("sentiment"))
+    with pytest.raises(ValueError, match="layers is 9; this model has layers 0"):
+        run("run", "elmo=input", "elmo.layers=9")
+    with pytest.raises(ValueError, match="the data have no test file to score"):
+        run("run", data=without_test, test=True)
     assert not (tmp_path / "run").exists()
+    with pytest.raises(ValueError, match="no test file .*; `elmokit evaluate`, or `load_task`, scores other files$"):
+        resume_task(run("run", data=without_test), task=toy, test=True, device="cpu")
 
 
 def test_data_of_other_labels_is_reported_when_it_is_scored(
@@ -369,18 +376,6 @@ def test_a_run_records_what_its_mixes_have_learnt(run: Run):
         assert len(mix["weights"]) == 3 and sum(mix["weights"]) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_run_that_was_refused_leaves_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*_: Any, **__: Any) -> None:
-        raise ValueError("too wide")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("elmokit.tasks.train.new_model", refuse)
-        with pytest.raises(ValueError, match="too wide"):
-            run("mine")
-    assert not (tmp_path / "mine" / "config.json").exists()
-    run("mine")
-
-
 def test_a_run_is_resumed_with_the_sentences_that_it_began_with(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
     run_dir = run("run", data=Path(shutil.copytree(toy_data, tmp_path / "data")))
     train_file = read_record(run_dir, toy).splits.train[0]
@@ -417,12 +412,3 @@ def test_a_run_whose_data_and_bilm_have_moved_ends_with_the_same_bits(
     assert (run_dir / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")  # the new places are known now
     assert read_record(run_dir, toy).splits.test == (new / "data" / "test.tsv",)
-
-
-def test_there_must_be_a_test_file_to_be_scored(run: Run, toy: Toy, toy_data: Path):
-    data = Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
-    with pytest.raises(ValueError, match="the data have no test file to score"):
-        run("run", data=data, test=True)
-    run_dir = run("run", data=data)
-    with pytest.raises(ValueError, match="no test file .*; `elmokit evaluate`, or `load_task`, scores other files$"):
-        resume_task(run_dir, task=toy, test=True, device="cpu")
