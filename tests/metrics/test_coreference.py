@@ -64,14 +64,11 @@ def test_documents_add_up_before_they_are_divided():
     assert score("", "") == CoreferenceScore()
 
 
-def test_of_repeats_in_the_response_the_scorer_drops_gold_mentions_only():
+def test_of_repeats_in_the_response_the_scorer_drops_gold_mentions_only_and_those_in_the_key_count_twice():
     result = score("ab", "ab b xx")  # as ab, xx
     assert result.ceaf_e == Score.of_matches(correct=1, predicted=2, gold=1)
     assert result.b_cubed == Score(correct=2, predicted=4, recalled=2, gold=2)
     assert result.muc == Score.of_matches(correct=1, predicted=2, gold=1)
-
-
-def test_a_mention_twice_in_the_key_counts_twice_as_in_the_scorer():
     result = score("ab bc", "ab c")  # b is looked up where the key has it last, so a and b are two parts here
     assert result.muc == Score.of_matches(correct=0, predicted=1, gold=2)
     assert result.b_cubed == Score(correct=2 / 2 + 1 / 2 + 1, predicted=3, recalled=2 / 2 + 1 / 2 + 1 / 2, gold=4)

@@ -23,32 +23,18 @@ def test_json_lines_are_added_one_by_one_and_what_json_cannot_hold_is_refused(tm
     assert not (tmp_path / "other.jsonl").exists()
 
 
-@pytest.mark.parametrize("share", [0, 2], ids=["before the line", "within it"])
-def test_a_full_disk_is_named_by_the_file_and_leaves_no_part_of_a_line(
-    share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    path = tmp_path / "metrics.jsonl"
+def test_a_full_disk_is_named_by_the_file_and_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, write = tmp_path / "metrics.jsonl", os.write
     append_json_line(path, {"step": 1})
-    write = os.write
 
-    def part(file: int, data: bytes) -> int:
-        if not share:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(file, data[: len(data) // share])
+    def nothing(file: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "write", part)
-    with pytest.raises(OSError, match=r"No space left.*metrics\.jsonl"):
-        append_json_line(path, {"step": 2})
-    assert path.read_text() == '{"step": 1}\n'
-
-
-@pytest.mark.parametrize("rest", [b'{"step": 3, "lo', b'{"note": "\xeb\xb0', b"{"])
-def test_a_torn_last_line_is_left_out_and_reported(tmp_path: Path, rest: bytes):
-    path = tmp_path / "metrics.jsonl"
-    path.write_bytes(b'{"step": 1}\n{"step": 2}\n' + rest)
-    log = read_log(path)
-    assert log.records == [{"step": 1}, {"step": 2}]
-    assert log.has_torn_line
+    for part in (nothing, lambda file, data: write(file, data[: len(data) // 2])):
+        monkeypatch.setattr(os, "write", part)
+        with pytest.raises(OSError, match=r"No space left.*metrics\.jsonl"):
+            append_json_line(path, {"step": 2})
+        assert path.read_text() == '{"step": 1}\n'
 
 
 @pytest.mark.parametrize(
@@ -66,17 +52,22 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, message: str):
         read_log(path)
 
 
-def test_records_that_are_kept_stay_as_they_were_written_and_a_line_feed_may_be_missing(tmp_path: Path):
+def test_records_that_are_kept_stay_as_they_were_written_and_the_last_line_may_be_torn_or_lack_its_line_feed(
+    tmp_path: Path,
+):
     path = tmp_path / "metrics.jsonl"
     kept = '{"step":1,  "note": "\\ubc25 밥\u2028"}\n'
     path.write_text(kept + '{"step": 5}\n{"step": 2}\n{"st', encoding="utf-8")
     keep_records(path, lambda record: record.integer("step") < 2)
     assert path.read_text(encoding="utf-8") == kept
-    path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\n{"step": 2}')
     log = read_log(path)
     assert log.records == [{"step": 1}, {"step": 2}]
     assert not log.has_torn_line
+    for rest in (b'{"step": 3, "lo', b'{"note": "\xeb\xb0', b"{"):  # a torn line is left out and reported
+        path.write_bytes(b'{"step": 1}\n{"step": 2}\n' + rest)
+        assert (read_log(path).records, read_log(path).has_torn_line) == (log.records, True)
+    path.write_text('{"step": 1}\n{"step": 2}')
     keep_records(path, lambda record: True)
     assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
     assert read_log(tmp_path / "none").records == []  # a log that is not there

@@ -92,7 +92,7 @@ class ToyResult(Prediction):
 
 
 class ToyModel(TaskModel):
-    def __init__(self, config: ToyConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+    def __init__(self, config: ToyConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
         self.labels = list(labels)
         self.dropout = nn.Dropout(config.dropout_rate)
@@ -132,10 +132,6 @@ def _symbols(examples: Iterable[ToyExample]) -> list[str]:
     return sorted({example.label or "" for example in examples})
 
 
-def _build(config: ToyConfig, inputs: TokenInputs, symbols: Sequence[str]) -> ToyModel:
-    return ToyModel(config, inputs=inputs, labels=symbols)
-
-
 def _from_text(line: str) -> ToyExample:
     return ToyExample(line.split(), None)
 
@@ -169,7 +165,7 @@ TOY = Task[ToyExample, str](
     read=_read,
     sentences=own_tokens,
     symbols=_symbols,
-    build=_build,
+    build=ToyModel,
     score=_score,
     recipes={"cpu": _tiny},
     model_config=ToyConfig,
