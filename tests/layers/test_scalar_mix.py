@@ -4,11 +4,11 @@ import torch
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
 
 
-def random_layers(num_layers: int = 3) -> torch.Tensor:
-    return torch.randn(num_layers, 2, 5, 4, generator=torch.Generator().manual_seed(1))
+def random_layers() -> torch.Tensor:
+    return torch.randn(3, 2, 5, 4, generator=torch.Generator().manual_seed(1))
 
 
-def test_a_mix_computed_by_hand():
+def test_a_mix_computed_by_hand_refuses_another_number_of_layers():
     mix = ScalarMix(num_layers=2)
     with torch.no_grad():
         mix.weights.copy_(torch.tensor([0.0, 3.0]).log1p())  # softmax: 1/5, 4/5
@@ -16,11 +16,8 @@ def test_a_mix_computed_by_hand():
     layers = torch.tensor([1.0, 2.0]).reshape(2, 1, 1, 1)
     torch.testing.assert_close(mix(layers), torch.tensor([[[18.0]]]))
     torch.testing.assert_close(mix.shares, torch.tensor([0.2, 0.8]))
-
-
-def test_refuses_another_number_of_layers():
-    with pytest.raises(ValueError, match="over 3 layers was given 2"):
-        ScalarMix(num_layers=3)(random_layers(2))
+    with pytest.raises(ValueError, match="over 2 layers was given 3"):
+        mix(random_layers())
     with pytest.raises(ValueError, match="at least one"):
         ScalarMix(num_layers=0)
 

@@ -162,14 +162,11 @@ def test_scores_as_the_official_script(file: Path):
     assert scores[TASK.metric] == scores["f1"] == pytest.approx(100 * (1 + 1 + 2 / 3 + 0) / 4)
 
 
-def test_takes_raw_text_and_json():
+def test_takes_raw_text_and_json_and_writes_a_line_and_json():
     expected = Question("", ["Who", "won", "?"], Passage.of("Ann won."), [])
     assert TASK.from_text("Who won?\tAnn won.") == expected
     assert TASK.from_json({"question": "Who won?", "context": "Ann won."}) == expected
     assert TASK.from_json({"question": "Who won?", "context": "Ann won.", "id": "7"}).id == "7"
-
-
-def test_writes_a_line_and_json():
     asked = Question("7", ["Who"], Passage.of("Then Ann\nLee won."), [Answer("Ann", 5, (1, 1))])
     found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
     assert TASK.to_text(asked, found) == "7\tAnn Lee"
