@@ -103,7 +103,7 @@ def test_refuses_padding_between_tokens_and_sentences_that_are_strings():
     for given, message in (
         (ids, "sentence 0 has padding"),
         (ids.float(), "are torch.float32; expected whole numbers"),
-        (torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True)), "begin with a boundary, which is added"),
+        (torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True)), "begin with a boundary, which is"),
         (["The cat sat."], "expected a list of tokens"),
         ("The cat sat", "^got the string 'The cat sat'; expected a list of sentences"),
     ):
