@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +88,10 @@ def test_of_tokenised_text_the_offsets_are_written_too_and_tasks_need_no_other_f
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_column_of_text_or_of_tokens_is_embedded(tmp_path: Path, ending: str):
     texts = ["It is cold.", "A café!", ""]
-    source = write_table(
-        tmp_path / f"in{ending}", {"id": [3, 1, 2], "text": texts, "tokens": [["New York", "is"], [], ["big"]]}
-    )
+    tokens = [["New York", "is"], [], ["big"]]
+    source = write_table(tmp_path / f"in{ending}", {"id": [3, 1, 2], "text": texts, "tokens": tokens})
     embed_file(ELMO, source, tmp_path / "tokens.npz")
-    np.testing.assert_allclose(
-        load_vectors(tmp_path / "tokens.npz")[0], ELMO.encode([["New York", "is"]])[0], atol=1e-6
-    )
+    np.testing.assert_allclose(load_vectors(tmp_path / "tokens.npz")[0], ELMO.encode(tokens)[0], atol=1e-6)
     embed_file(ELMO, source, tmp_path / "raw.parquet", raw_text=True)
     assert load_vectors(tmp_path / "raw.parquet").sentences() == [["It", "is", "cold", "."], ["A", "café", "!"], []]
     embed_file(ELMO, source, tmp_path / "split.parquet", column="text")
@@ -154,9 +152,6 @@ def test_other_columns_are_not_vectors(tmp_path: Path, ending: str, column: Any,
 def test_without_pyarrow_the_extra_is_named_before_anything_is_computed(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def absent(module: str) -> None:
-        raise ModuleNotFoundError(module, name=module)
-
-    monkeypatch.setattr("elmokit.system.python.importlib.import_module", absent)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ValueError, match=r"needs pyarrow: pip install 'elmokit\[arrow\]'"):
         embed_file(ELMO, text, tmp_path / "out.parquet")

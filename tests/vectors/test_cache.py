@@ -1,6 +1,7 @@
 import errno
 import gc
 import os
+import shutil
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from attacks.limited_disk import files_of_at_most
+from attacks.limited_disk import failing, files_of_at_most
 from elmokit.elmo.elmo import Elmo
 from elmokit.layers.packed.linear import Precision
 from elmokit.vectors.cache import CachedActivations
@@ -47,27 +48,22 @@ def test_a_batch_is_what_elmo_encodes_rounded_to_float16_and_zero_at_padding(elm
         assert not layers[:, number, length:].any()
 
 
-def test_the_cache_changes_nothing(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_cache_changes_nothing_and_only_what_is_new_is_encoded(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     first, without = CachedActivations(elmo, folder=tmp_path), CachedActivations(elmo, folder=None)
-    for activations in (first, without):
-        activations.add(SENTENCES)
-    second = CachedActivations(elmo, folder=tmp_path)
-    forbid_encoding(elmo, monkeypatch)
-    second.add(reversed(SENTENCES))
-    for batch in (SENTENCES, SENTENCES[2:], SENTENCES[:1]):
-        assert torch.equal(first(batch), without(batch)) and torch.equal(first(batch), second(batch))
-
-
-def test_only_what_is_new_is_encoded(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    activations = CachedActivations(elmo, folder=tmp_path)
-    activations.add(SENTENCES[:3])
+    for sentences in (SENTENCES[:3], SENTENCES):  # in the same batches
+        without.add(sentences)
+    first.add(SENTENCES[:3])
     encoded: list[list[str]] = []
     encode = elmo.encode
     monkeypatch.setattr(elmo, "encode", lambda given, **options: encoded.extend(given) or encode(given, **options))
-    again = CachedActivations(elmo, folder=tmp_path)
-    again.add([*SENTENCES, *SENTENCES])
+    second = CachedActivations(elmo, folder=tmp_path)
+    second.add([*SENTENCES, *reversed(SENTENCES)])
+    assert torch.equal(first(SENTENCES[:3]), second(SENTENCES[:3]))
+    for batch in (SENTENCES, SENTENCES[2:], SENTENCES[:1]):
+        assert torch.equal(second(batch), without(batch))
     assert encoded == SENTENCES[3:]
-    assert torch.equal(again(SENTENCES[:3]), activations(SENTENCES[:3]))
     assert len(list(tmp_path.rglob("*.keys.npy"))) == 2
 
 
@@ -187,24 +183,10 @@ def test_a_cache_that_may_only_be_read_is_used_and_a_disk_that_fails_is_an_error
     elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_expected: bool
 ):
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
-
-    def fail(path: Path) -> None:
-        raise OSError(number, os.strerror(number), str(path))
-
-    monkeypatch.setattr(os, "utime", fail)
+    monkeypatch.setattr(os, "utime", failing(number))
     again = CachedActivations(elmo, folder=tmp_path)
     with nullcontext() if is_expected else pytest.raises(OSError, match=os.strerror(number)):
         again.add(SENTENCES)
-
-
-def test_a_pipe_in_the_place_of_a_piece_is_not_waited_for(elmo: Elmo, tmp_path: Path):
-    activations = CachedActivations(elmo, folder=tmp_path)
-    activations.add([["a"]])
-    (keys,) = tmp_path.rglob("*.keys.npy")
-    keys.unlink()
-    os.mkfifo(keys)
-    with pytest.raises(OSError, match="is a device or a pipe; expected the name of a file"):
-        CachedActivations(elmo, folder=tmp_path).add([["a"]])
 
 
 def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any, tmp_path: Path, elmo: Elmo):
@@ -215,9 +197,16 @@ def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any
     after.add([["word", str(index)] for index in range(60)])
 
 
-def test_a_cache_that_cannot_be_written_and_what_float16_cannot_hold_are_errors(
+def test_a_pipe_in_the_place_of_a_piece_no_place_to_write_and_what_float16_cannot_hold_are_errors(
     elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    CachedActivations(elmo, folder=tmp_path).add([["a"]])
+    keys, rows = piece_of(tmp_path)
+    keys.unlink()
+    os.mkfifo(keys)  # which is not waited for
+    with pytest.raises(OSError, match="is a device or a pipe; expected the name of a file"):
+        CachedActivations(elmo, folder=tmp_path).add([["a"]])
+    shutil.rmtree(rows.parent)
     (tmp_path / "home").write_text("a file")
     with pytest.raises(NotADirectoryError, match="Not a directory; choose another folder .*--cache DIR"):
         CachedActivations(elmo, folder=tmp_path / "home" / "cache").add(SENTENCES)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from attacks.limited_disk import failing
 from elmokit.cli.main import main
 from elmokit.system.python import default_cache
 from elmokit.vectors.cache_folder import cache_limit, cached_models, cached_pieces, clear_cache, make_room
@@ -73,21 +74,9 @@ def test_what_is_in_use_stays_and_what_a_killed_process_left_without_keys_goes(f
 def test_a_piece_that_cannot_be_removed_is_passed_over_or_an_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_passed_over: bool
 ):
-    def fail(path: Path) -> None:
-        raise OSError(number, os.strerror(number), str(path))
-
-    monkeypatch.setattr(Path, "unlink", fail)
+    monkeypatch.setattr(Path, "unlink", failing(number))
     with nullcontext() if is_passed_over else pytest.raises(OSError, match=os.strerror(number)):
         assert clear_cache(folder) == 0
-
-
-def test_it_is_cleared_by_model_and_by_age(folder: Path):
-    assert clear_cache(folder, model="x") == 0
-    assert clear_cache(folder, unused_since=time.time() - 2.5 * DAY) == 100
-    assert names(folder) == ["three", "two"]
-    assert clear_cache(folder, model="de") == 100
-    assert names(folder) == ["two"]
-    assert clear_cache(folder) == 100 and names(folder) == []
 
 
 def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch):
@@ -114,14 +103,18 @@ def test_the_default_folder_is_that_of_elmokit_or_of_the_platform(
     assert default_cache() == tmp_path / folder
 
 
-def test_the_verb_shows_and_clears(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_verb_shows_and_clears_by_model_and_by_age(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["cache", "--cache", str(folder)]) == 0
     first, abc, other = capsys.readouterr().out.splitlines()
     assert first == f"{folder}: 0.0 MB, at most 20,000.0 MB (ELMOKIT_CACHE_GB)"
     assert abc.startswith("abc  0.0 MB in 2 pieces, last used 2") and other.startswith("def  0.0 MB in 1 piece,")
-    assert main(["cache", "clear", "--cache", str(folder), "--unused-days", "1.5", "--model", "abc"]) == 0
-    assert names(folder) == ["three", "two"]
-    assert main(["cache", "clear", "--cache", str(folder)]) == 0
-    assert names(folder) == []
+    for options, left in (
+        (["--model", "x"], ["one", "three", "two"]),
+        (["--unused-days", "1.5", "--model", "ab"], ["three", "two"]),
+        (["--unused-days", "1.5"], ["two"]),
+        (["--model", "ab"], []),
+    ):
+        assert main(["cache", "clear", "--cache", str(folder), *options]) == 0
+        assert names(folder) == left
     assert main(["cache", "--cache", str(folder), "--unused-days", "1"]) == 2
     assert "--unused-days belongs to elmokit cache clear" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import torch
 from elmokit.elmo.elmo import Elmo
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import ElmoInput, InputConfig, with_settings
+from elmokit.tasks.inputs import EncodedTokens
 from elmokit.tasks.reading import task_sentences
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task
@@ -74,16 +75,13 @@ def test_the_fingerprint_follows_what_the_files_hold(saved: Path, glove: Path, t
 def test_elmo_out_of_a_file_is_elmo(tiny_bilms: tuple[Path, Path], tmp_path: Path):
     layers = Elmo.from_pretrained(tiny_bilms[0], device="cpu").encode(SENTENCES, layers="all")
     save_vectors(tmp_path / "elmo.npy", SENTENCES, layers)
-    made = [
-        new_inputs(
-            InputConfig(word_dim=0, elmo=ElmoInput(position="both", model=str(model), rescale=True)),
-            SENTENCES,
-        )
-        for model in (tiny_bilms[0], tmp_path / "elmo.npy")
-    ]
-    for inputs in made:
+    encoded: list[EncodedTokens] = []
+    for model in (tiny_bilms[0], tmp_path / "elmo.npy"):
+        elmo = ElmoInput(position="both", model=str(model), rescale=True)
+        inputs = new_inputs(InputConfig(word_dim=0, elmo=elmo), SENTENCES)
         inputs.measure_scales(SENTENCES)
-    computed, read = (inputs(SENTENCES) for inputs in made)
+        encoded.append(inputs(SENTENCES))
+    computed, read = encoded
     assert torch.equal(computed.inputs, read.inputs) and torch.equal(computed.outputs, read.outputs)
 
 
@@ -128,7 +126,7 @@ def test_files_that_do_not_fit_together_are_refused(saved: Path, content: str | 
         FileVectorSource(saved)
 
 
-def test_what_is_not_finite_is_named(saved: Path):
+def test_what_is_not_finite_cannot_be_trained_or_is_not_there_is_named(saved: Path):
     vectors = np.load(saved)
     vectors[3] = np.nan
     np.save(saved, vectors)
@@ -136,9 +134,6 @@ def test_what_is_not_finite_is_named(saved: Path):
     source(SENTENCES[:1])
     with pytest.raises(ValueError, match="vectors of '밥' are not finite"):
         source(SENTENCES)
-
-
-def test_vectors_cannot_be_trained_and_a_file_that_is_not_there_is_named(saved: Path):
     config = InputConfig(elmo=ElmoInput(model=str(saved), train=True))
     with pytest.raises(ValueError, match="holds fixed vectors; give a model"):
         new_inputs(config, SENTENCES)

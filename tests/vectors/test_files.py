@@ -178,7 +178,6 @@ def test_damaged_archives_are_refused(tmp_path: Path, spoil: Callable[[Path], ob
         ({"vectors": vectors()}, r"holds no vectors"),
         ({"vectors": vectors(), "offsets": OFFSETS.astype(np.int32)}, r"tensor offsets: is of type I32"),
         ({"vectors": vectors().astype(np.float64), "offsets": OFFSETS}, r"tensor vectors: is of type F64"),
-        ({"vectors": vectors(), "offsets": OFFSETS[:-1]}, r"v.safetensors: offsets: goes from 0 to 2"),
         ({"vectors": np.zeros(5, np.float32), "offsets": OFFSETS}, r"v.safetensors: vectors: has float32 of shape"),
     ],
 )
@@ -206,9 +205,8 @@ def hdf5_with(path: Path, number: int, make: Callable[[h5py.File, str], object])
         (lambda file, name: file.create_group(name), r"is not a dataset"),
         (lambda file, name: file.create_dataset("later", data=np.zeros(1)), r"is missing; expected 0 to 2"),
         (lambda file, name: file.__setitem__(name, h5py.SoftLink("/0")), r"is a soft link; links are not followed"),
-        (lambda file, name: file.__setitem__(name, h5py.ExternalLink("o.h5", "/0")), r"is an external link"),
         (
-            lambda file, name: file.create_dataset(name, (2, 10**9, 3), np.float32, chunks=(2, 100, 3)),
+            lambda file, name: file.create_dataset(name, (2, 10**9, 3), "f4", chunks=(2, 9, 3)),
             r"declares .* but stores",
         ),
     ],

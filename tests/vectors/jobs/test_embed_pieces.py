@@ -1,5 +1,6 @@
 """A folder of Parquet files in pieces: the vectors of `embed_file`, and nothing is done twice."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,11 @@ def test_the_pieces_together_are_what_embed_file_makes_of_each_file(
 ):
     monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # several blocks per piece
     done = embed_all(corpus, tmp_path / "out", layers=layers)
-    assert [path.name for path in sorted((tmp_path / "out").iterdir())] == [
-        "a-00000.parquet",
-        "b-00000.parquet",
-        "b-00001.parquet",
-    ]
+    names = ["a-00000.parquet", "b-00000.parquet", "b-00001.parquet"]
+    assert sorted(os.listdir(tmp_path / "out")) == names
     assert [one.num_sentences for one in done] == [2, 5, 2] and not any(one.was_there for one in done)
     embed_file(ELMO, corpus / "b.parquet", tmp_path / "b.parquet", layers=layers)
-    found = [array for name in "01" for array in load_vectors(tmp_path / "out" / f"b-0000{name}.parquet")]
+    found = [array for name in names[1:] for array in load_vectors(tmp_path / "out" / name)]
     for ours, theirs in zip(found, load_vectors(tmp_path / "b.parquet"), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-6)
     assert done[1].num_tokens + done[2].num_tokens == sum(array.shape[-2] for array in found)

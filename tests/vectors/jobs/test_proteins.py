@@ -10,7 +10,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import Layers
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.jobs import embed_file, proteins
-from elmokit.vectors.jobs.proteins import ProteinVectors, embed_fasta, protein_vectors, read_fasta
+from elmokit.vectors.jobs.proteins import embed_fasta, protein_vectors, read_fasta
 from toy_jobs import interrupted
 
 MODEL = Path(__file__).parents[2] / "fixtures" / "formats" / "checkpoints" / "char"
@@ -50,52 +50,37 @@ def test_bars_separate_a_name_only_behind_the_code_of_a_database(fasta: Path, he
         (">a\nMK*V\n", r"line 1: the sequence has a stop, '\*', before its end"),
         (">a\nMK*\n*\n", r"line 1: the sequence has a stop"),
         (">a\nMK\nM#@1\n", "line 3: '#' in the sequence; expected residues, letters from A to Z"),
-        (">a\nM-K\n", "line 2: '-' in the sequence"),
-        (">a\nM1K\n", "line 2: '1' in the sequence"),
         (">a\nM\u00c5\n", "line 2: '\u00c5' in the sequence"),
         (">b\nMKV\n>a\n", "line 3: the header is followed by no sequence"),
+        ("", "no proteins; expected FASTA"),
     ],
 )
-def test_what_is_not_fasta_is_named_with_its_line(fasta: Path, text: str, reason: str):
+def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(elmo: Elmo, fasta: Path, text: str, reason: str):
     fasta.write_text(text)
-    with pytest.raises(ValueError, match=rf"proteins\.fasta, {reason}"):
-        list(read_fasta(fasta))
+    with pytest.raises(ValueError, match=rf"proteins\.fasta(,| has) {reason}"):
+        embed_fasta(elmo, fasta, fasta.with_suffix(".npz"))
+    assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
-def test_residues_are_sums_of_layers_and_a_protein_is_the_mean_of_its_residues(
+def test_residues_are_sums_of_layers_and_a_protein_is_the_mean_of_its_residues_in_files_too(
     elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 7)  # each is encoded by itself
     found = list(protein_vectors(elmo, fasta))
     assert [(protein.name, protein.sequence) for protein in found] == SEQUENCES
-    together = elmo.encode([list(sequence) for _, sequence in SEQUENCES], layers="all")
-    for protein, layers in zip(found, together, strict=True):
-        assert np.allclose(protein.layers, layers, atol=1e-6)
-        assert np.allclose(protein.residues, layers[0] + layers[1] + layers[2], atol=1e-6)
-        assert np.allclose(protein.protein, protein.residues.mean(axis=0))
-        assert protein.protein.shape == (elmo.dim,)
-
-
-@pytest.fixture
-def expected(elmo: Elmo, fasta: Path) -> list[ProteinVectors]:
-    return list(protein_vectors(elmo, fasta))
-
-
-def test_a_vector_for_each_residue_is_the_sum_of_its_layers_and_one_for_each_protein_their_mean(
-    elmo: Elmo, fasta: Path, expected: list[ProteinVectors]
-):
-    output = fasta.with_suffix(".h5")
-    done = embed_fasta(elmo, fasta, output)
+    done = embed_fasta(elmo, fasta, fasta.with_suffix(".h5"))
     assert (done.num_lines, done.num_tokens) == (2, 8)
-    for array, protein in zip(load_vectors(output), expected, strict=True):
-        assert np.allclose(array, protein.residues, atol=1e-6)
-    assert output.with_name("proteins.h5.names.txt").read_text() == "P1\nsecond\n"
-    assert not list(fasta.parent.glob("*.partial*"))
+    assert fasta.with_name("proteins.h5.names.txt").read_text() == "P1\nsecond\n"
     embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=True)
-    vectors = load_vectors(fasta.with_suffix(".npz"))
-    assert [array.shape for array in vectors] == [(1, elmo.dim)] * 2
-    for array, protein in zip(vectors, expected, strict=True):
-        assert np.allclose(array[0], protein.protein, atol=1e-6)
+    assert not list(fasta.parent.glob("*.partial*"))
+    stored = (load_vectors(fasta.with_suffix(ending)) for ending in (".h5", ".npz"))
+    together = elmo.encode([list(sequence) for _, sequence in SEQUENCES], layers="all")
+    for protein, residues, whole, layers in zip(found, *stored, together, strict=True):
+        assert np.allclose(protein.layers, layers, atol=1e-6)
+        expected = layers[0] + layers[1] + layers[2]
+        assert np.allclose([protein.residues, residues], expected, atol=1e-6)
+        assert protein.protein.shape == (elmo.dim,) and whole.shape == (1, elmo.dim)
+        assert np.allclose([protein.protein, whole[0]], expected.mean(axis=0), atol=1e-6)
 
 
 @pytest.mark.parametrize(("layers", "shape"), [("all", (3, 6)), ("top", (6,)), ("average", (6,)), (0, (6,))])
@@ -104,14 +89,6 @@ def test_other_layers_can_be_asked_for(elmo: Elmo, fasta: Path, layers: Layers, 
     array = load_vectors(fasta.with_suffix(".npy"))[0]
     assert array.shape == (*shape, elmo.dim)
     assert np.allclose(array, elmo.encode([list("MKVLAA")], layers=layers)[0], atol=1e-6)
-
-
-def test_what_is_not_fasta_leaves_nothing(elmo: Elmo, fasta: Path):
-    for text, message in (("MKV\n", "line 1: a sequence without a header"), ("", "has no proteins; expected FASTA")):
-        fasta.write_text(text)
-        with pytest.raises(ValueError, match=message):
-            embed_fasta(elmo, fasta, fasta.with_suffix(".npz"))
-    assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
 def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
@@ -156,12 +133,12 @@ def test_a_disk_that_is_too_small_is_noticed_before_the_work(
     assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
-def test_the_verb_embeds_fasta(fasta: Path, expected: list[ProteinVectors], capsys: pytest.CaptureFixture[str]):
+def test_the_verb_embeds_fasta(elmo: Elmo, fasta: Path, capsys: pytest.CaptureFixture[str]):
     output = fasta.with_suffix(".npz")
     arguments = ["embed", str(fasta), "-o", str(output), "--model", str(MODEL), "--fasta", "--per-protein"]
     assert main([*arguments, "--device", "cpu"]) == 0
     assert capsys.readouterr().out.startswith(f"{output}: 2 proteins, 2 vectors, ")
-    assert np.allclose(load_vectors(output)[1][0], expected[1].protein, atol=1e-6)
+    assert np.allclose(load_vectors(output)[1][0], list(protein_vectors(elmo, fasta))[1].protein, atol=1e-6)
     refused = {"--tokenize": "--tokenize cannot be combined with --fasta", "": "--per-protein needs --fasta"}
     for wrong, message in refused.items():
         given = [*arguments, wrong] if wrong else [name for name in arguments if name != "--fasta"]
