@@ -1,11 +1,15 @@
 import signal
 import tempfile
 import webbrowser
+from concurrent.futures import ThreadPoolExecutor
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
 from elmokit.cli.main import main
+from toy_language_model import write_toy
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
@@ -26,13 +30,18 @@ def test_the_pages_of_explore_are_removed_when_its_terminal_is_closed(
     assert not list(tmp_path.iterdir())
 
 
-def test_without_a_browser_the_address_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+def test_without_a_browser_the_address_that_is_printed_leads_to_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    served: list[str] = []
 
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
-    monkeypatch.setattr("elmokit.web.explore.site.write_site", lambda folder, **_: folder)
-    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", interrupt)
-    assert main(["explore", "--no-browser"]) == 0
-    assert capsys.readouterr().out.startswith("http://127.0.0.1:") and not opened
+    def serve_one(server: ThreadingHTTPServer) -> None:
+        with ThreadPoolExecutor() as threads:
+            page = threads.submit(urlopen, capsys.readouterr().out.split()[0])
+            server.handle_request()
+            served.append(page.result().read().decode())
+
+    monkeypatch.setattr(webbrowser, "open", lambda _: pytest.fail("a browser was opened"))
+    monkeypatch.setattr(ThreadingHTTPServer, "serve_forever", serve_one)
+    assert main(["explore", "--no-browser", "--model", str(write_toy(tmp_path / "toy"))]) == 0
+    assert "<title>elmokit: toy</title>" in served[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,24 +20,6 @@ def test_what_we_depend_on_has_the_version_of_the_other_tests(package: str):
     version = pinned("constraints.txt")[package]
     assert pinned("constraints-doors.txt")[package] == version
     assert importlib.metadata.version(package).partition("+")[0] == version
-
-
-@pytest.mark.parametrize(
-    ("integration", "missing", "extra"),
-    [
-        ("spacy", "spacy.language", "spacy"),
-        ("flair", "flair", "flair"),
-        ("sentence_transformers", "sentence_transformers.sentence_transformer.modules", "sentence-transformers"),
-    ],
-)
-def test_without_its_package_an_integration_names_the_extra(
-    integration: str, missing: str, extra: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.delitem(sys.modules, f"elmokit.integrations.{integration}", raising=False)
-    monkeypatch.setitem(sys.modules, missing, None)
-    message = rf"elmokit.integrations.{integration} needs {extra}.*pip install 'elmokit\[{extra}\]'"
-    with pytest.raises(ValueError, match=message):
-        importlib.import_module(f"elmokit.integrations.{integration}")
 
 
 def test_torch_is_the_one_for_the_cpu():

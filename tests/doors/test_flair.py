@@ -1,4 +1,4 @@
-"""ELMo in flair: the vectors are ours; a tagger learns with them, and is saved with its model."""
+"""ELMo in flair: the vectors are ours, and are saved with their model; examples/integrations/with_flair.py trains."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from toy_bilm import random_bilm
 
 pytest.importorskip("flair", reason="needs the extra: pip install 'elmokit[flair]'")
 
-from flair.data import Dictionary, Sentence
+from flair.data import Sentence
 from flair.embeddings import DocumentPoolEmbeddings, StackedEmbeddings
 from flair.embeddings.base import load_embeddings
-from flair.models import SequenceTagger
 
 from elmokit.integrations.flair import ElmoEmbeddings
 
@@ -101,29 +100,3 @@ def test_a_damaged_model_and_a_layer_that_is_not_there_are_refused():
         load_embeddings(saved)
     with pytest.raises(ValueError, match=r"layers is 3; this model has layers 0 .* to 2"):
         ElmoEmbeddings(ELMO, layers=3)
-
-
-def test_a_tagger_learns_sentences_by_heart_and_is_saved_with_its_model(tmp_path: Path):
-    torch.manual_seed(0)
-    gold = [["DET", "NOUN", "VERB", "PUNCT"], ["NOUN"], ["DET", "NOUN", "PUNCT"]]
-    tags = Dictionary(add_unk=False)
-    for label in ("DET", "NOUN", "VERB", "PUNCT"):
-        tags.add_item(label)
-    plain: dict[str, Any] = {"use_rnn": False, "use_crf": False, "reproject_embeddings": False, "tag_format": "BIO"}
-    dropouts = dict.fromkeys(("dropout", "word_dropout", "locked_dropout"), 0.0)
-    tagger = SequenceTagger(ElmoEmbeddings(ELMO), tags, "pos", **plain, **dropouts)
-    learnt = sentences()
-    for sentence, labels in zip(learnt, gold, strict=True):
-        for token, label in zip(sentence, labels, strict=True):
-            token.add_label("pos", label)
-    optimizer = torch.optim.Adam(tagger.parameters(), lr=0.1)
-    for _ in range(300):
-        optimizer.zero_grad()
-        loss, _ = tagger.forward_loss(learnt)
-        loss.backward()
-        optimizer.step()
-    tagger.save(tmp_path / "tagger.pt")
-    for one in (tagger, SequenceTagger.load(tmp_path / "tagger.pt")):
-        predicted = sentences()
-        one.predict(predicted)
-        assert [[token.get_label("pos").value for token in sentence] for sentence in predicted] == gold

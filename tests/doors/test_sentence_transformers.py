@@ -133,26 +133,10 @@ def test_it_is_loaded_from_the_hub(tmp_path: Path):
     np.testing.assert_array_equal(np.load(output), model.encode(SENTENCES))
 
 
-def losses(model: SentenceTransformer, *, steps: int) -> list[float]:
-    """Of making the first two sentences alike, and the third another."""
-    sentences = ["the cat sat .", "a dog and a cat", "밥 을 먹 다"]
-    found: list[float] = []
-    optimizer = torch.optim.Adam([weight for weight in model.parameters() if weight.requires_grad], lr=0.05)
-    for _ in range(steps):
-        vectors = model(model[0].preprocess(sentences))["sentence_embedding"]
-        alike, other = torch.cosine_similarity(vectors[[0, 0]], vectors[[1, 2]])
-        loss = (1 - alike) + other
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        found.append(float(loss.detach()))
-    return found
-
-
-def test_training_changes_the_mix_and_the_bilm_only_if_asked_for():
-    for requires_grad, lower in ((False, 0.999), (True, 0.5)):
-        elmo = copy.deepcopy(ELMO)
-        before = elmo.fingerprint()
-        found = losses(transformer(elmo, layers="mix", requires_grad=requires_grad), steps=15)
-        assert found[-1] < lower * found[0]
-        assert (elmo.fingerprint() == before) != requires_grad
+def test_gradients_reach_the_mix_and_the_bilm_only_if_asked_for():
+    for requires_grad in (False, True):
+        model = transformer(copy.deepcopy(ELMO), layers="mix", requires_grad=requires_grad)
+        model(model[0].preprocess(SENTENCES))["sentence_embedding"].square().sum().backward()
+        changed = [name for name, weight in model.named_parameters() if weight.grad is not None and weight.grad.any()]
+        assert "0.embedding.mixes.0.weights" in changed
+        assert any(name.startswith("0.embedding.bilm.") for name in changed) == requires_grad

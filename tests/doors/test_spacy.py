@@ -15,6 +15,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.system.messages import FormatError
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
+from page_code import blocks, read_page
 from toy_bilm import random_bilm
 
 pytest.importorskip("spacy", reason="needs the extra: pip install 'elmokit[spacy]'")
@@ -204,64 +205,16 @@ def test_spacy_finds_the_component_by_its_name():
     assert spacy.blank("xx").add_pipe("elmo").width == 512
 
 
-CONFIG = """
-[paths]
-train = null
-dev = null
-
-[nlp]
-lang = "en"
-pipeline = ["elmo", "tagger"]
-
-[components]
-
-[components.elmo]
-factory = "elmo"
-model = "{model}"
-layers = "{layers}"
-
-[components.tagger]
-factory = "tagger"
-
-[components.tagger.model]
-@architectures = "spacy.Tagger.v2"
-
-[components.tagger.model.tok2vec]
-{tok2vec}
-width = 12
-
-[corpora]
-
-[corpora.train]
-@readers = "spacy.Corpus.v1"
-path = ${{paths.train}}
-
-[corpora.dev]
-@readers = "spacy.Corpus.v1"
-path = ${{paths.dev}}
-
-[training]
-dev_corpus = "corpora.dev"
-train_corpus = "corpora.train"
-annotating_components = ["elmo"]
-max_steps = 400
-eval_frequency = 100
-patience = 0
-
-[training.optimizer]
-@optimizers = "Adam.v1"
-learn_rate = 0.05
-
-[training.logger]
-@loggers = "spacy.ConsoleLogger.v1"
-"""
-MIX = '@architectures = "elmokit.ScalarMix.v1"'
-LISTENER = '@architectures = "spacy.Tok2VecListener.v1"\nupstream = "elmo"'
+MIX = '@architectures = "elmokit.ScalarMix.v1"\nwidth = 512\nnum_layers = 3'
+LISTENER = '@architectures = "spacy.Tok2VecListener.v1"\nwidth = 512\nupstream = "elmo"'
+TRAINING = {"max_steps": 400, "eval_frequency": 100, "optimizer.learn_rate": 0.05}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("layers", "tok2vec"), [("all", MIX), ("top", LISTENER)], ids=["mix", "listener"])
-def test_a_tagger_learns_sentences_by_heart_with_spacy_train(model: str, tmp_path: Path, layers: str, tok2vec: str):
+def test_a_tagger_learns_sentences_by_heart_with_the_config_of_the_page(
+    model: str, tmp_path: Path, layers: str, tok2vec: str
+):
     nlp = spacy.blank("en")
     gold = {"the cat sat.": ["DT", "NN", "VB", "."], "a dog": ["DT", "NN"]}
     docs = [nlp.make_doc(text) for text in gold]
@@ -269,10 +222,16 @@ def test_a_tagger_learns_sentences_by_heart_with_spacy_train(model: str, tmp_pat
         for token, tag in zip(doc, tags, strict=True):
             token.tag_ = tag
     DocBin(attrs=["TAG"], docs=docs).to_disk(tmp_path / "gold.spacy")
-    (tmp_path / "base.cfg").write_text(CONFIG.format(model=model, layers=layers, tok2vec=tok2vec))
+    (config,) = blocks(read_page("docs/integrations/spacy.md"), "ini")
+    changes = {MIX: tok2vec, "512": "12", "small-en": model, '"all"': f'"{layers}"'}
+    for said, wanted in changes.items():
+        assert said in config
+        config = config.replace(said, wanted)
+    (tmp_path / "base.cfg").write_text(config)
     fill_config(tmp_path / "config.cfg", tmp_path / "base.cfg")
+    settings = {f"training.{name}": value for name, value in TRAINING.items()}
     paths = {f"paths.{part}": str(tmp_path / "gold.spacy") for part in ("train", "dev")}
-    train(tmp_path / "config.cfg", tmp_path / "out", overrides=paths)
+    train(tmp_path / "config.cfg", tmp_path / "out", overrides=paths | settings)
     trained = spacy.load(tmp_path / "out" / "model-last")
     for text, tags in gold.items():
         assert [token.tag_ for token in trained(text)] == tags

@@ -61,17 +61,12 @@ class Page(HTMLParser):
         if tag != "meta":
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
 
 @pytest.mark.usefixtures("short_list")
-def test_writes_a_page_prints_the_results_and_ends_with_python_to_copy(
-    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_writes_a_page_and_ends_with_python_to_copy(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["demo", "--model", model, "--html", str(tmp_path / "demo.html")]) == 0
     shown, page = capsys.readouterr().out, (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
@@ -87,7 +82,9 @@ def test_writes_a_page_prints_the_results_and_ends_with_python_to_copy(
     assert page.startswith("<!doctype html>") and f"<code>{html.escape(command)}</code></pre>" in page
 
 
-def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: SenseStudy):
+def test_the_text_has_rates_counts_and_every_word_and_the_terminal_one_word_that_the_model_gets_right(
+    study: SenseStudy,
+):
     lines = list(terminal.describe(study))
     text = "\n".join(lines)
     for one in study.measured:
@@ -99,9 +96,6 @@ def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: Sens
         assert contrast in text
     assert max(map(len, lines)) <= terminal.WIDTH
     assert text.isascii() and "\x1b" not in text
-
-
-def test_the_terminal_has_the_rates_first_and_then_one_word_that_the_model_gets_right(study: SenseStudy):
     lines = list(terminal.summarise(study, colours=False))
     assert lines[0].startswith("Measured over the whole list") and len(lines) < 70
     words = [line.partition(":")[0] for line in lines if re.fullmatch(r"\S+: .+\?", line)]
@@ -146,9 +140,8 @@ def test_the_sense_of_a_sentence_is_shown_for_the_token_that_has_it_and_no_other
 
 def test_what_is_found_does_not_change_from_run_to_run_nor_needs_a_vocabulary():
     elmo = Elmo(random_bilm(seed=7, std=0.4), VOCABULARY)
-    studies = [study_senses(elmo, THE_LIST[:32], model="random") for _ in range(2)]
-    one, other = (demo.page(study, code="", explore="elmokit explore") for study in studies)
-    assert one == other
+    one, other = (study_senses(elmo, THE_LIST[:32], model="random") for _ in range(2))
+    assert demo.page(one, code="", explore="explore") == demo.page(other, code="", explore="explore")
     close_up = study_senses(Elmo(random_bilm(seed=7, std=0.4)), THE_LIST[:32], model="random").close_ups[0]
     assert len(close_up.static) == 4
 
@@ -287,9 +280,7 @@ def test_the_picture_needs_no_other_file(model: str, tmp_path: Path, monkeypatch
     assert ">random: each mark is one sentence" in text  # the model is called as the folder is
 
 
-def test_without_the_bundled_model_or_a_folder_for_the_page_the_error_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_the_model_or_a_folder_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(demo, "bundled_models", dict)
     with pytest.raises(FileNotFoundError, match="the demo needs the bundled model 'small-en', .* reinstall elmokit"):
         demo.run(tmp_path / "demo.html", output=io.StringIO())
@@ -299,9 +290,7 @@ def test_without_the_bundled_model_or_a_folder_for_the_page_the_error_says_what_
 
 
 @pytest.mark.skipif(DEFAULT_MODEL not in bundled_models(), reason="the bundled model is not in this installation")
-def test_the_bundled_model_tells_senses_apart_better_than_its_baselines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_bundled_model_is_better_than_its_baselines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     found: list[SenseStudy] = []
     show, output = demo.page, io.StringIO()
     monkeypatch.setattr(demo, "page", lambda study, **said: found.append(study) or show(study, **said))
