@@ -60,9 +60,7 @@ def test_with_state_words_are_cut_at_the_number_of_characters_of_the_model(tmp_p
 
 
 @pytest.mark.parametrize("output_format", ["all", "top", "average"])
-def test_a_file_has_a_dataset_per_line_and_the_number_of_each_sentence(
-    embedder: ElmoEmbedder, output_format: str, tmp_path: Path
-):
+def test_a_file_has_a_dataset_per_line(embedder: ElmoEmbedder, output_format: str, tmp_path: Path):
     lines = io.StringIO("A short sentence\n 밥 \n")
     embedder.embed_file(lines, tmp_path / "vectors.hdf5", output_format)
     layers = embedder.embed_batch([["A", "short", "sentence"], ["밥"]])

@@ -34,9 +34,7 @@ def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(glove: Path, te
     assert FileVectorSource(tmp_path / "out.npy")([["the", "cat"]]).shape == (1, 1, 2, 2)
 
 
-def test_vectors_that_lack_most_words_are_said_to_and_long_lines_are_in_batches_of_their_own(
-    glove: Path, text: Path, tmp_path: Path
-):
+def test_missing_words_are_counted_and_long_lines_are_batches_of_their_own(glove: Path, text: Path, tmp_path: Path):
     text.write_text("the\ncat e\u0301te\u0301 eaux\neaux\n")
     with pytest.warns(UserWarning, match=r"3 of 5 tokens have no vector in .*glove\.txt, and got zeros; is it of"):
         embed_with("static", glove, text, tmp_path / "out.npy")

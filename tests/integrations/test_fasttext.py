@@ -69,7 +69,7 @@ def test_the_words_of_sentences_are_one_layer_and_a_missing_file_is_named(model:
     [(12, 0), (11, 4)],  # n-grams of words alone; before version 12 these settings had no meaning
     ids=["without n-grams", "version 11"],
 )
-def test_a_word_of_a_classifier_without_ngrams_of_characters_has_its_own_row_only(
+def test_a_word_without_ngrams_has_its_own_row_only(
     version: int, max_n: int, model: Path, read: FastText, tmp_path: Path
 ):
     content = bytearray(model.read_bytes())
@@ -103,9 +103,7 @@ def test_damaged_settings_are_refused_before_memory_is_taken(
         read_fasttext(tmp_path / "damaged.bin")
 
 
-def test_a_damaged_dictionary_or_input_matrix_and_a_file_that_is_cut_short_are_refused(
-    model: Path, read: FastText, tmp_path: Path
-):
+def test_a_damaged_dictionary_or_matrix_and_a_cut_file_are_refused(model: Path, read: FastText, tmp_path: Path):
     content, shape = model.read_bytes(), read.matrix.shape
     header, first = struct.pack("<?2q", False, *shape), next(iter(read.rows)).encode()
     kind = content.index(first + b"\0") + len(first) + 1 + 8

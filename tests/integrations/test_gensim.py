@@ -1,6 +1,5 @@
 """Static vectors of a biLM as KeyedVectors: computed by hand, saved, read again and searched."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +23,7 @@ def elmo() -> Elmo:
     return Elmo(random_bilm())
 
 
-def test_words_and_text_may_be_given_and_a_word_alone_has_its_token_representation(
-    elmo: Elmo, monkeypatch: pytest.MonkeyPatch
-):
+def test_words_may_be_given_and_alone_have_layer_0(elmo: Elmo, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(integration, "BLOCK_SENTENCES", 1)
     texts = ["The bank lends.", "A bank."]
     keyed = averaged_vectors(elmo, texts, layers="average", words=["bank", "absent"], min_count=1)
@@ -61,7 +58,7 @@ def test_gensim_reads_the_words_of_a_text_to_the_bit(elmo: Elmo, tmp_path: Path)
     assert [keyed.get_vecattr(word, "count") for word in ("the", "bank", "of")] == [3, 2, 1]
 
 
-def test_what_gives_no_vector_and_a_single_string_are_refused(elmo: Elmo, monkeypatch: pytest.MonkeyPatch):
+def test_what_gives_no_vector_and_a_single_string_are_refused(elmo: Elmo):
     for call, message in (
         (lambda: averaged_vectors(elmo, SENTENCES, layers="all"), "layers is 'all'; a word has one vector"),
         (lambda: averaged_vectors(elmo, SENTENCES, min_count=9), "no word would have a vector"),
@@ -72,6 +69,3 @@ def test_what_gives_no_vector_and_a_single_string_are_refused(elmo: Elmo, monkey
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    monkeypatch.setitem(sys.modules, "gensim.models", None)
-    with pytest.raises(ValueError, match=r"needs gensim.*pip install 'elmokit\[gensim\]'"):
-        word_vectors(elmo, ["bank"])

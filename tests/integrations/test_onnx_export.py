@@ -128,9 +128,7 @@ def test_the_two_files_go_anywhere_together_and_say_what_they_are(exported: Path
     assert str(Path(onnx_export.__file__).parent).encode() not in exported.read_bytes()
 
 
-def test_a_file_that_computes_something_else_is_not_left(
-    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_computes_something_else_goes(exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     class Other:
         """A program, as torch gives it, of weights that are not the model's."""
 
@@ -175,9 +173,7 @@ def test_a_place_that_is_taken_or_missing_is_refused(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data"])
-def test_a_file_that_another_process_writes_meanwhile_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_what_another_process_writes_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.setattr(onnx_export, "_onnxruntime", lambda: (tmp_path / name).write_text("theirs"))
     monkeypatch.setattr(onnx_export, "_program", lambda _: pytest.fail("nothing should be computed"))
     with pytest.raises(FileExistsError, match=f"{name} exists; choose another name or remove it"):
@@ -203,9 +199,7 @@ def test_torchs_private_scan_is_where_it_was_and_a_torch_without_it_is_named(mon
         torch_scan()
 
 
-def test_the_example_of_the_page_gives_the_vectors_of_its_sentence(
-    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_of_the_page_gives_vectors(exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     shutil.copy(exported, tmp_path / "small-en.onnx")
     shutil.copy(exported.with_name("both.onnx.data"), tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -1,8 +1,6 @@
 """`ElmoVectorizer` is a transformer as scikit-learn expects one, and gives what `encode` gives."""
 
-import importlib
 import pickle
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -134,10 +132,3 @@ def test_one_column_of_a_table_is_read_and_a_table_of_one_column_is_refused(fold
         ColumnTransformer([("elmo", vectorizer, [0])]).fit(table)
     with pytest.raises(ValueError, match=message):
         vectorizer.transform(table[:, :1])
-
-
-def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    monkeypatch.delitem(sys.modules, "elmokit.integrations.sklearn")
-    with pytest.raises(ValueError, match=r"ElmoVectorizer needs scikit-learn.*pip install 'elmokit\[sklearn\]'"):
-        importlib.import_module("elmokit.integrations.sklearn")

@@ -53,9 +53,7 @@ def write_table(path: Path, columns: dict[str, Any], *, group: int = 2) -> Path:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("layers", ["top", "all"])
-def test_embed_writes_tokens_and_vectors_that_other_programs_read(
-    text: Path, tmp_path: Path, ending: str, layers: embed.Layers
-):
+def test_embed_writes_what_other_programs_read(text: Path, tmp_path: Path, ending: str, layers: embed.Layers):
     done = embed_file(ELMO, text, tmp_path / f"v{ending}", layers=layers)
     table = read_table(tmp_path / f"v{ending}")
     expected = ELMO.encode([line.split() for line in LINES], layers=layers)
@@ -70,9 +68,7 @@ def test_embed_writes_tokens_and_vectors_that_other_programs_read(
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_of_tokenised_text_the_offsets_are_written_too_and_tasks_need_no_other_file(
-    text: Path, tmp_path: Path, ending: str
-):
+def test_tokenised_text_has_offsets_and_tasks_need_no_other_file(text: Path, tmp_path: Path, ending: str):
     embed_file(ELMO, text, tmp_path / f"v{ending}", layers="all", raw_text=True)
     for row in read_table(tmp_path / f"v{ending}").to_pylist():
         assert [row["text"][start:end] for start, end in row["offsets"]] == row["tokens"]
@@ -149,9 +145,7 @@ def test_other_columns_are_not_vectors(tmp_path: Path, ending: str, column: Any,
         load_vectors(path)[0]
 
 
-def test_without_pyarrow_the_extra_is_named_before_anything_is_computed(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_pyarrow_the_extra_is_named_at_once(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ValueError, match=r"needs pyarrow: pip install 'elmokit\[arrow\]'"):
         embed_file(ELMO, text, tmp_path / "out.parquet")

@@ -48,9 +48,7 @@ def test_a_batch_is_what_elmo_encodes_rounded_to_float16_and_zero_at_padding(elm
         assert not layers[:, number, length:].any()
 
 
-def test_the_cache_changes_nothing_and_only_what_is_new_is_encoded(
-    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_cache_changes_nothing_and_encodes_once(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     first, without = CachedActivations(elmo, folder=tmp_path), CachedActivations(elmo, folder=None)
     for sentences in (SENTENCES[:3], SENTENCES):  # in the same batches
         without.add(sentences)
@@ -67,9 +65,7 @@ def test_the_cache_changes_nothing_and_only_what_is_new_is_encoded(
     assert len(list(tmp_path.rglob("*.keys.npy"))) == 2
 
 
-def test_a_sentence_that_was_not_added_is_encoded_and_not_kept_and_models_do_not_share_a_folder(
-    elmo: Elmo, tmp_path: Path, tiny_bilms: tuple[Path, Path]
-):
+def test_what_was_not_added_is_not_kept_and_models_are_apart(elmo: Elmo, tmp_path: Path, tiny_bilms: tuple[Path, Path]):
     activations = CachedActivations(elmo, folder=tmp_path)
     known = CachedActivations(elmo, folder=None)
     known.add(SENTENCES)
@@ -90,9 +86,7 @@ def test_tokens_are_told_apart_by_more_than_their_letters(elmo: Elmo):
     assert not torch.equal(activations([["a b"]]), activations([["ab"]]))
 
 
-def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
-    tiny_bilms: tuple[Path, Path], tmp_path: Path
-):
+def test_precisions_are_apart_and_that_of_float32_keeps_its_name(tiny_bilms: tuple[Path, Path], tmp_path: Path):
     precisions: list[Precision] = ["int8", "bfloat16", "auto", "float32"]
     elmos = [Elmo.from_pretrained(tiny_bilms[0], device="cpu", precision=precision) for precision in precisions]
     for elmo in elmos:
@@ -109,9 +103,7 @@ def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
     assert clear_cache(tmp_path, model=fingerprint) > 0 and cached_pieces(tmp_path) == []
 
 
-def test_a_piece_that_is_incomplete_is_made_again_and_a_damaged_one_is_named(
-    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_incomplete_piece_is_made_again_a_damaged_named(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     keys, rows = piece_of(tmp_path)
     left = keys.with_name(f".{keys.name}.0123456789abcdef.tmp")
@@ -138,9 +130,7 @@ def test_a_piece_that_is_incomplete_is_made_again_and_a_damaged_one_is_named(
         CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
 
 
-def test_a_temporary_cache_goes_with_its_owner_and_that_of_a_killed_process_at_the_next_start(
-    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_temporary_caches_go_also_of_killed_processes(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left = tmp_path / ".elmokit-activations.0123456789abcdef.tmp"
     left.mkdir()
@@ -197,9 +187,7 @@ def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any
     after.add([["word", str(index)] for index in range(60)])
 
 
-def test_a_pipe_in_the_place_of_a_piece_no_place_to_write_and_what_float16_cannot_hold_are_errors(
-    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_pipe_no_place_and_too_large_numbers_are_errors(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     CachedActivations(elmo, folder=tmp_path).add([["a"]])
     keys, rows = piece_of(tmp_path)
     keys.unlink()
@@ -219,9 +207,7 @@ def test_a_pipe_in_the_place_of_a_piece_no_place_to_write_and_what_float16_canno
         CachedActivations(elmo, folder=None).add([["밥"]])
 
 
-def test_the_pieces_that_were_used_longest_ago_make_room_and_those_in_use_stay(
-    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_least_recently_used_make_room_if_not_in_use(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for number, sentence in enumerate(["a", "b", "c"]):
         CachedActivations(elmo, folder=tmp_path).add([[sentence] * 20])
         for path in tmp_path.rglob("*.npy"):

@@ -30,9 +30,7 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "v.npy"
 
 
-def test_a_batch_has_the_vectors_that_were_saved_zeros_at_padding_and_one_layer_needs_no_axis(
-    saved: Path, tmp_path: Path
-):
+def test_a_batch_has_what_was_saved_zeros_at_padding_and_one_layer_needs_no_axis(saved: Path, tmp_path: Path):
     source = FileVectorSource(saved)
     assert (source.num_layers, source.dim) == (3, 4)
     batch = source([SENTENCES[2], [], SENTENCES[0]])

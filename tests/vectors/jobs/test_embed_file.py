@@ -79,9 +79,7 @@ def test_every_format_holds_the_vectors_of_every_line_and_says_what_made_them(
     assert sorted(os.listdir(tmp_path)) == sorted([f"out{ending}", "text.txt", *beside])
 
 
-def test_compressed_text_and_standard_input_give_the_same_bytes(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_compressed_text_and_standard_input_are_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     packed = tmp_path / "text.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
     embed_file(ELMO, text, tmp_path / "plain.npz")
@@ -205,9 +203,7 @@ def test_a_job_killed_while_it_removes_its_finished_lines_can_be_run_again(
 
 
 @pytest.mark.parametrize("ending", [".h5", ".npy"])
-def test_tokens_are_next_to_their_vectors_if_no_text_has_them_or_that_of_its_name_is_another(
-    tmp_path: Path, ending: str
-):
+def test_tokens_are_next_to_their_vectors_unless_a_text_of_their_name_has_them(tmp_path: Path, ending: str):
     (tmp_path / "raw.txt").write_text("It isn't here.\n\n(Yes.)\n" * 2)
     output = tmp_path / f"raw{ending}"
     embed_file(ELMO, tmp_path / "raw.txt", output, raw_text=True)
@@ -279,9 +275,7 @@ def test_missing_files_unknown_endings_and_missing_folders(text: Path, tmp_path:
 
 
 @pytest.mark.parametrize(("num_bytes", "resume", "left"), [(20, True, 0), (2000, False, 0), (2000, True, 1)])
-def test_a_full_disk_leaves_nothing_unless_the_job_has_started_and_is_to_be_resumed(
-    text: Path, tmp_path: Path, num_bytes: int, resume: bool, left: int
-):
+def test_a_full_disk_leaves_only_what_is_resumed(text: Path, tmp_path: Path, num_bytes: int, resume: bool, left: int):
     with files_of_at_most(num_bytes), pytest.raises(OSError, match="File too large.*out.npz"):
         embed_file(ELMO, text, tmp_path / "out.npz", resume=resume)
     assert sorted(os.listdir(tmp_path)) == [*["out.npz.partial"] * left, "text.txt"]

@@ -35,9 +35,7 @@ def embed_all(corpus: Path, output: Path, **settings: Any) -> list[EmbeddedPiece
 
 
 @pytest.mark.parametrize("layers", ["top", "all"])
-def test_the_pieces_together_are_what_embed_file_makes_of_each_file(
-    corpus: Path, tmp_path: Path, layers: Any, monkeypatch: pytest.MonkeyPatch
-):
+def test_pieces_are_what_embed_file_makes(corpus: Path, tmp_path: Path, layers: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # several blocks per piece
     done = embed_all(corpus, tmp_path / "out", layers=layers)
     names = ["a-00000.parquet", "b-00000.parquet", "b-00001.parquet"]
@@ -50,9 +48,7 @@ def test_the_pieces_together_are_what_embed_file_makes_of_each_file(
     assert done[1].num_tokens + done[2].num_tokens == sum(array.shape[-2] for array in found)
 
 
-def test_columns_of_the_input_are_kept_and_raw_text_gets_offsets(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_columns_are_kept_and_raw_text_gets_offsets(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # of a later block, too
     embed_all(corpus, tmp_path / "out", raw_text=True)
     rows = pq.read_table(tmp_path / "out" / "b-00000.parquet").to_pylist()

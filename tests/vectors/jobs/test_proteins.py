@@ -62,9 +62,7 @@ def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(elmo: Elmo,
     assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
-def test_residues_are_sums_of_layers_and_a_protein_is_the_mean_of_its_residues_in_files_too(
-    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 7)  # each is encoded by itself
     found = list(protein_vectors(elmo, fasta))
     assert [(protein.name, protein.sequence) for protein in found] == SEQUENCES
@@ -91,9 +89,7 @@ def test_other_layers_can_be_asked_for(elmo: Elmo, fasta: Path, layers: Layers, 
     assert np.allclose(array, elmo.encode([list("MKVLAA")], layers=layers)[0], atol=1e-6)
 
 
-def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
-    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_killed_job_is_resumed_to_the_same_bytes(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 5)
     whole, output = fasta.with_name("whole.npz"), fasta.with_name("out.npz")
     embed_fasta(elmo, fasta, whole, per_protein=True)
@@ -110,9 +106,7 @@ def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
     assert output.with_name(f"{output.name}.names.txt").read_text() == "P1\nsecond\n"
 
 
-def test_the_bytes_of_proteins_that_are_encoded_together_do_not_depend_on_what_was_encoded_before(
-    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_bytes_do_not_depend_on_what_was_encoded_before(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
     done: list[str] = []
     encode = elmo.encode
     monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 5)
