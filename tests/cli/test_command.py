@@ -32,11 +32,6 @@ def test_an_interrupt_in_the_first_moments_is_one_line(module: str):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "elmokit: interrupted\n")
 
 
-def test_the_module_is_the_command():
-    done = subprocess.run([sys.executable, "-m", "elmokit", "--version"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and done.stdout.startswith("elmokit ")
-
-
 def test_a_current_folder_that_is_gone_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

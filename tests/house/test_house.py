@@ -73,7 +73,10 @@ def test_optional_packages_are_required_with_an_extra_that_installs_them():
 
 
 FAST = ("elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config")
-LEAN = {"elmokit.formats.recognise": ("torch",), "elmokit.web.explore.site": ("paper", "elmokit.tasks")}
+LEAN = {
+    **dict.fromkeys(("elmokit.formats.recognise", "elmokit.report.run_history"), ("torch",)),
+    "elmokit.web.explore.site": ("paper", "elmokit.tasks"),
+}
 
 
 @pytest.mark.parametrize(("module", "unneeded"), [*((module, tuple(CORE)) for module in FAST), *LEAN.items()])

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -129,24 +130,20 @@ def test_the_two_files_go_anywhere_together_and_say_what_they_are(exported: Path
 
 
 def test_a_file_that_computes_something_else_goes(exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    class Other:
-        """A program, as torch gives it, of weights that are not the model's."""
+    def save(path: Path, **_: object) -> None:
+        for written in exported.parent.iterdir():
+            shutil.copy(written, path.parent)
 
-        def __init__(self) -> None:
-            self.model = self
-            self.metadata_props: dict[str, str] = {}
-
-        def save(self, path: Path, **_: object) -> None:
-            shutil.copy(exported, path.with_name("both.onnx"))
-            shutil.copy(exported.with_name("both.onnx.data"), path.with_name("both.onnx.data"))
-
-    monkeypatch.setattr(onnx_export, "_program", lambda _: Other())
+    other = SimpleNamespace(
+        model=SimpleNamespace(metadata_props={}), save=save
+    )  # of weights that may not be the model's
+    monkeypatch.setattr(onnx_export, "_program", lambda _: other)
     assert 0 < export_onnx(made(BOTH), tmp_path / "both.onnx", model_name="toy").difference <= 2e-6
-    other = tmp_path / "other"
-    other.mkdir()
+    folder = tmp_path / "other"
+    folder.mkdir()
     with pytest.raises(ValueError, match=r"and torch .* disagree: activations differ by .*nothing"):
-        export_onnx(made(BOTH, seed=1), other / "both.onnx", model_name="toy")
-    assert list(other.iterdir()) == []
+        export_onnx(made(BOTH, seed=1), folder / "both.onnx", model_name="toy")
+    assert list(folder.iterdir()) == []
 
 
 def test_a_place_that_is_taken_or_missing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,6 @@ import json
 import math
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -116,11 +114,9 @@ def test_the_tables_have_the_numbers_of_the_log(run: Path, tmp_path: Path):
 
 
 def test_a_forward_model_has_one_direction_and_a_log_by_itself_no_settings(tmp_path: Path, run: Path):
-    one = {"losses": [5.0]}
+    lines = [trained(tokens, 9.0) | {"losses": [5.0]} for tokens in (1000, 2000)]
     heldout = {"heldout": {"forward": 200.0, "backward": None, "mean": 200.0}}
-    single = make_run(
-        tmp_path / "single", trained(1000, 9.0) | one, trained(2000, 9.0) | one, measured(2000, 200.0) | heldout
-    )
+    single = make_run(tmp_path / "single", *lines, measured(2000, 200.0) | heldout)
     page = page_of(single, folder=tmp_path / "docs")
     assert row_of(page, "single")[-2:] == ["5.000", "–"]
     assert row_of(page, "single", number=1)[1:5] == ["2", "200.0", "–", "200.0"]
@@ -159,10 +155,7 @@ LINE = json.dumps(trained(500_000, 9.0))
         (f'{LINE}\n{{"step": 600}}\n', "line 2: field losses: is missing, and so is heldout"),
         (LINE.replace('"num_tokens": 500000', '"num_tokens": null'), "line 1: field num_tokens: is null; expected"),
         ('{"step": 1, "losses": 3}', "line 1: field losses: is a number; expected a list"),
-        (
-            '{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}',
-            "line 1: field heldout.mean: is 0; expected at least 1",
-        ),
+        ('{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}', "line 1: field heldout.mean: is 0; exp"),
     ],
 )
 def test_a_bad_log_is_refused_and_nothing_is_written(
@@ -198,18 +191,7 @@ def test_the_page_in_docs_is_what_its_command_writes(tmp_path: Path, monkeypatch
     assert page.replace(f"-o {tmp_path}", "-o docs") == published
 
 
-def test_reading_a_run_needs_no_torch(run: Path):
-    code = (
-        "import sys; from pathlib import Path; from elmokit.report.run_history import read_history; "
-        "from elmokit.runs.logged_runs import read_runs; "
-        f"assert read_history(read_runs([Path({str(run)!r})])[0]).config; sys.exit('torch' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
-def test_without_matplotlib_the_page_says_how_to_get_the_picture(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_matplotlib_the_page_says_how_to_get_it(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pages, "find_spec", lambda name: None)
     with pytest.warns(UserWarning, match="needs matplotlib: `pip install 'elmokit\\[plots\\]'`"):
         written = write_report([run], tmp_path / "docs")
@@ -241,23 +223,18 @@ def test_pages_go_into_a_folder(run: Path, tmp_path: Path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_what_cannot_be_shown_is_left_out_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    long, short = short_run(tmp_path / "long"), short_run(tmp_path / "short", num_lines=1)
-    assert main(["report", str(long), str(short), str(tmp_path / "none"), "-o", str(tmp_path / "page")]) == 0
-    warned = capsys.readouterr().err
-    assert "warning: left out: " in warned and "short has logged 1 training lines, and a curve needs 2" in warned
-    assert f"left out: no run {tmp_path / 'none'}" in warned
-    page = (tmp_path / "page" / "training.md").read_text()
-    assert "long" in page and "| short" not in page
-
-
-def test_a_young_run_and_notes_in_a_folder_do_not_hide_the_others(tmp_path: Path):
-    runs = tmp_path / "runs"
+def test_what_cannot_be_shown_is_left_out_and_named_and_does_not_hide_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    runs, page = tmp_path / "runs", tmp_path / "page"
     long, young = short_run(runs / "long"), short_run(runs / "young", num_lines=1)
+    assert main(["report", str(long), str(young), str(tmp_path / "none"), "-o", str(page)]) == 0
+    warned = capsys.readouterr().err
+    assert "warning: left out: " in warned and "young has logged 1 training lines, and a curve needs 2" in warned
+    assert f"left out: no run {tmp_path / 'none'}" in warned
+    assert "long" in (text := (page / "training.md").read_text()) and "| young" not in text
     for folder in (young, runs):
         (folder / "README.md").write_text("# not JSON")
-    shown, left_out = shown_runs([long, young])
-    assert shown == [long] and "young has logged 1 training lines" in left_out[0]
     assert shown_runs([runs])[0] == [long]
     with pytest.raises(FileNotFoundError, match="no run"):  # nothing is left to show
         shown_runs([tmp_path / "none", young])

@@ -65,7 +65,7 @@ def test_flat_layouts_are_mapped_and_cannot_be_written_to(tmp_path: Path, ending
         array[0] = 0
 
 
-def test_every_layout_is_read_without_elmokit_too(tmp_path: Path):
+def test_every_layout_is_read_and_flat_ones_are_written_without_elmokit_too(tmp_path: Path):
     paths = {ending: written(tmp_path, ending) for ending in ENDINGS}
     with h5py.File(paths[".h5"]) as file:
         assert sorted(file) == ["0", "1", "2"]
@@ -77,9 +77,6 @@ def test_every_layout_is_read_without_elmokit_too(tmp_path: Path):
         np.testing.assert_array_equal(arrays["offsets"], OFFSETS)
         assert arrays["offsets"].dtype == np.int64
     assert json.loads(str(npz["about"])) == ABOUT
-
-
-def test_arrays_that_numpy_and_safetensors_save_are_read(tmp_path: Path):
     arrays = {"offsets": OFFSETS, "vectors": vectors().astype(np.float16)}
     np.savez(tmp_path / "v.npz", **arrays)
     save_file(arrays, tmp_path / "v.safetensors")

@@ -101,11 +101,9 @@ def test_the_text_has_rates_counts_and_every_word_and_the_terminal_one_word_that
     words = [line.partition(":")[0] for line in lines if re.fullmatch(r"\S+: .+\?", line)]
     assert len(words) == 1 and max(map(len, lines)) <= terminal.WIDTH
     (shown,) = (close_up for close_up in study.close_ups if close_up.word == words[0])
-    senses = [
-        [study.occurrences[index].sense for index in (one.occurrence, one.same_word[0].sentence)]
-        for one in shown.nearest
-    ]
-    assert ("which the model gets right" in "\n".join(lines)) == all(first == second for first, second in senses)
+    pairs = [(one.occurrence, one.same_word[0].sentence) for one in shown.nearest]
+    is_right = all(study.occurrences[first].sense == study.occurrences[second].sense for first, second in pairs)
+    assert ("which the model gets right" in "\n".join(lines)) == is_right
 
 
 def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sense(study: SenseStudy):
@@ -129,7 +127,7 @@ def test_the_sense_of_a_sentence_is_shown_for_the_token_that_has_it_and_no_other
     rows = [line for line in terminal.describe(found) if re.match(r"    -?[\d.]+  ", line)]
     shown = {" ".join(row.split()[1:]) for row in rows}
     senses = {
-        " ".join(f"[{token}]" if at == marked else token for at, token in enumerate(of.tokens)): of.sense
+        " ".join([*of.tokens[:marked], f"[{of.tokens[marked]}]", *of.tokens[marked + 1 :]]): of.sense
         * (marked == of.index)
         for of in occurrences
         for marked in range(len(of.tokens))

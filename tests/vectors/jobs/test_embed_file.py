@@ -264,16 +264,6 @@ def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path
     assert embed_file(ELMO, text, output, layers="all", resume=True, batch_size=3).num_lines == 18
 
 
-def test_missing_files_unknown_endings_and_missing_folders(text: Path, tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"nothing\.txt"):
-        embed_file(ELMO, tmp_path / "nothing.txt", tmp_path / "out.h5")
-    with pytest.raises(ValueError, match=r"out\.csv has .*\.h5, \.hdf5, \.npz, \.npy, \.safetensors"):
-        embed_file(ELMO, text, tmp_path / "out.csv")
-    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
-        embed_file(ELMO, text, tmp_path / "nowhere" / "out.h5")
-    assert os.listdir(tmp_path) == ["text.txt"]
-
-
 @pytest.mark.parametrize(("num_bytes", "resume", "left"), [(20, True, 0), (2000, False, 0), (2000, True, 1)])
 def test_a_full_disk_leaves_only_what_is_resumed(text: Path, tmp_path: Path, num_bytes: int, resume: bool, left: int):
     with files_of_at_most(num_bytes), pytest.raises(OSError, match="File too large.*out.npz"):
