@@ -149,9 +149,10 @@ def test_a_port_is_one(tmp_path: Path):
     ("columns", "message"),
     [
         ("\t1", "line 1: 1 columns after the sentence; expected an index and a label for each"),
-        ("\t2\tslope", "line 1: '2' with the label 'slope'; expected an index from 0 to 1, and a label"),
+        ("\t2\tslope", "line 1: '2' with the label 'slope'; expected an index from 0 to 1, each once, and a"),
+        ("\t1\tslope\t1\tmoney", "line 1: '1' with the label 'money'; expected an index from 0 to 1, each once"),
         ("\tbank\tslope", "line 1: 'bank' with the label 'slope'; expected an index from 0 to 1"),
-        ("\t1\t", "line 1: '1' with the label ''; expected an index from 0 to 1, and a label"),
+        ("\t1\t", "line 1: '1' with the label ''; expected an index from 0 to 1, each once, and a label"),
     ],
 )
 def test_labels_that_are_of_no_token_are_refused(tmp_path: Path, columns: str, message: str):
@@ -174,12 +175,14 @@ def test_planes_of_umap_are_those_of_frequent_words(monkeypatch: pytest.MonkeyPa
 
 
 def test_rated_words_have_a_sense_twice_and_another_one(monkeypatch: pytest.MonkeyPatch):
-    tokens = ["Bank", "bank", "bank", "tree", "tree", "river", "bank"]
-    senses = dict(enumerate(["slope", "money", "slope", "plant", "plant", "water", "money"]))
-    bank = RatedWord("bank", (0, 1, 2, 6), ("slope", "money", "slope", "money"))
+    tokens = ["Bank", "bank", "bank", "tree", "tree", "river", "bank", "bank"]
+    senses = dict(enumerate(["slope", "money", "slope", "plant", "plant", "water", "money", "slope"]))
+    bank = RatedWord("bank", (0, 1, 2, 6, 7), ("slope", "money", "slope", "money", "slope"))
     assert rated_words(senses, tokens) == [bank]
-    monkeypatch.setattr(explorer_corpus, "MAX_RATED_OCCURRENCES", 2)
-    assert rated_words(senses, tokens) == [RatedWord("bank", (0, 1), ("slope", "money"))]
+    many = {number: f"sense {max(number - 1, 0)}" for number in range(400)}  # all but the first occur once
+    assert rated_words(many, ["bank"] * 400)[0].senses[:3] == ("sense 0", "sense 0", "sense 1")
+    monkeypatch.setattr(explorer_corpus, "MAX_RATED_OCCURRENCES", 4)
+    assert rated_words(senses, tokens) == [RatedWord("bank", bank.numbers[:4], bank.senses[:4])]
     monkeypatch.setattr(explorer_corpus, "MAX_RATED", 1)
     assert rated_words(senses, tokens) == []
 

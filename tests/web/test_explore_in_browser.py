@@ -1,5 +1,6 @@
 """The explorer in Chromium: exactness, every view, hostile text. Skipped without Chromium or Playwright."""
 
+import json
 import re
 import shutil
 import sys
@@ -539,6 +540,24 @@ def test_the_lines_of_python_compute_what_is_shown(english: Page, view: str, cap
         found = {one.name: one.nearest_rate().share for one in names["found"]}
         rates = english.run("async () => (await (await fetch('corpus.json')).json()).rates")
         assert rates == pytest.approx([found[name] for name in ("static vector", "lstm1", "lstm2")])
+
+
+def test_the_lines_of_python_read_files_as_the_page_has(new_page: Callable[..., Page], tmp_path: Path):
+    model = write_toy(tmp_path / "model", vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", "the", "bank"]))
+    lines = [json.dumps({"text": f"the cafe\u0301 number {number} .", "id": number}) for number in range(4)]
+    (tmp_path / "old.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    site = write_site(tmp_path / "site", model=model, corpora=[tmp_path / "old.jsonl"], column="text")
+    with served(site) as place:
+        page = new_page(place)
+        page.open("#t=a+caf\u00e9&i=1&v=contexts&f=2")
+        page.page.click("#python summary")
+        page.page.wait_for_selector("#python code:not(:empty)")
+        names: dict[str, Any] = {}
+        exec(page.page.inner_text("#python code"), names)
+        page.page.wait_for_selector("#panel table")
+        data = page.run("() => document.querySelector('#panel table').data.slice(1)")
+    assert sorted(near.tokens for near in names["found"]) == sorted(row[-1].split(" ") for row in data)
+    assert len(data) == 4
 
 
 def test_back_undoes_a_step_and_brings_back_what_was_typed(english: Page):

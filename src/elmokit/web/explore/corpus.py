@@ -34,7 +34,7 @@ MAX_TOKENS = 200_000
 """Tokens of a corpus: an index of 150 MB for a small model."""
 BLOCK_SENTENCES = 1024
 """Sentences whose vectors are in memory at once."""
-LABELLED = re.compile(r"\.tsv(\.gz|\.xz)?$")
+LABELLED = re.compile(r"\.tsv(\.gz|\.xz)?$", re.IGNORECASE)
 MAX_RATED_OCCURRENCES = 300
 """Most occurrences of one word in the rates, shared evenly among its senses."""
 MAX_RATED = 3000
@@ -118,8 +118,8 @@ def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool
     pairs: list[tuple[int, str]] = []
     for column, label in zip(columns[::2], columns[1::2], strict=True):
         index = whole_number(column)
-        if index is None or index >= len(tokens) or not label:
-            expected = f"expected an index from 0 to {len(tokens) - 1}, and a label"
+        if index is None or index >= len(tokens) or not label or index in dict(pairs):
+            expected = f"expected an index from 0 to {len(tokens) - 1}, each once, and a label"
             raise ValueError(f"{where}: {first_token(column)} with the label {first_token(label)}; {expected}")
         pairs.append((index, label))
     return pairs
@@ -201,7 +201,10 @@ def quantised(vectors: Float[np.ndarray, "L N E"]) -> tuple[Int8[np.ndarray, "L 
 
 
 def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> list[RatedWord]:
-    """Words of labelled tokens, whose numbers and senses are given, in the order of the corpus."""
+    """Words of labelled tokens, whose numbers and senses are given, in the order of the corpus.
+
+    Of a word with more senses than are rated, these are the ones that occur most.
+    """
     by_word: dict[str, dict[str, list[int]]] = {}
     for number, sense in senses.items():
         by_word.setdefault(tokens[number].lower(), {}).setdefault(sense, []).append(number)
@@ -210,8 +213,9 @@ def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> list[RatedW
     for word, by_sense in by_word.items():
         if len(by_sense) < 2 or all(len(numbers) < 2 for numbers in by_sense.values()):
             continue
-        share = MAX_RATED_OCCURRENCES // len(by_sense)
-        chosen = sorted((number, sense) for sense, numbers in by_sense.items() for number in numbers[:share])
+        kept = sorted(by_sense.items(), key=lambda each: -len(each[1]))[: MAX_RATED_OCCURRENCES // 2]
+        share = MAX_RATED_OCCURRENCES // len(kept)
+        chosen = sorted((number, sense) for sense, numbers in kept for number in numbers[:share])
         room -= len(chosen)
         if room >= 0:
             rated.append(RatedWord(word, *zip(*chosen, strict=True)))

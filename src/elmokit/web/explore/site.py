@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +87,8 @@ def write_site(
         write_corpus(target, corpus, elmo, umap=umap)
         _copy_scripts(target / "scripts")
         names = [name for name, _ in corpus.sources]
-        _write_page(target, elmo, model_name(model), files=names, is_raw_text=raw_text, has_umap=umap)
+        how = {"given": str(model), "paths": [*map(str, corpora)], "isRawText": raw_text, "column": column}
+        _write_page(target, elmo, {"model": model_name(model), "files": names, "hasUmap": umap, **how})
     return folder / "index.html"
 
 
@@ -102,22 +103,19 @@ def _write_model(target: Path, stored: StoredBiLM) -> None:
     (target / "softmax.json").write_text(json.dumps(shards), encoding="utf-8")
 
 
-def _write_page(target: Path, elmo: Elmo, name: str, *, files: list[str], is_raw_text: bool, has_umap: bool) -> None:
+def _write_page(target: Path, elmo: Elmo, given: Mapping[str, object]) -> None:
     language = language_of(elmo.vocabulary)
     text, index = TEXTS[language]
     settings: dict[str, object] = {
-        "model": name,
+        **given,
         "language": language,
         "numLayers": elmo.num_layers,
         "softmaxBytes": sum(path.stat().st_size for path in softmax_shards(target / "model")),
         "text": text,
         "index": index,
         "presets": presets(elmo),
-        "files": files,
-        "isRawText": is_raw_text,
         "scripts": _scripts(elmo),
         "maxBytes": elmo.config.max_characters_per_token - 2,  # without the boundaries of the word
-        "hasUmap": has_umap,
     }
     environment = template_environment("elmokit.web.explore")
     for file in ("index.html", "style.css"):

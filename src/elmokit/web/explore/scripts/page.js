@@ -316,7 +316,7 @@ async function showPython() {
   const here = chosen();
   const { asPython } = await import("./python.js");
   const list = settings.language;
-  const shown = here && asPython({ state: { ...state, ...sources(), picture: picture() }, sentences, ...here, weights: mixture(state.weights), settings: { ...settings, list } });
+  const shown = here && asPython({ state: { ...state, ...sources(), picture: picture() }, sentences, ...here, weights: mixture(state.weights), settings: { ...settings, model: settings.given, list } });
   find("python").querySelector("code").textContent = (shown ?? []).join("\n");
 }
 

@@ -12,17 +12,15 @@ const start = (model, ...names) => [`from elmokit import ${["Elmo", ...names].so
 const textOf = (sentences) => `text = [${sentences.map(split).join(", ")}]`;
 const SAMPLE = "from elmokit.analysis.polysemes import LISTS, read_polysemes";
 
+/** Arguments that say how files were read. */
+const reading = ({ isRawText, column }) => `${isRawText ? ", raw_text=True" : ""}${column ? `, column=${quoted(column)}` : ""}`;
+
 /** Lines that read the sentences to search in: 0 is all of them, 1 the bundled sample, 2 the first file. */
-function corpusOf({ source, files, isRawText, list }) {
-  const lines = (file) => {
-    const [open, mode] = /\.gz$/.test(file) ? ["gzip.open", ', "rt"'] : /\.xz$/.test(file) ? ["lzma.open", ', "rt"'] : ["open", ""];
-    const line = /\.tsv(\.gz|\.xz)?$/.test(file) ? 'line.split("\\t")[0].split()' : isRawText ? "line" : "line.split()";
-    return `[${line} for line in ${open}(${quoted(file)}${mode}, encoding="utf-8") if line.strip()]`;
-  };
-  const sample = `[use.tokens for use in read_polysemes(LISTS[${quoted(list)}])]`;
-  const chosen = [...(source > 1 ? [] : [sample]), ...(source === 1 ? [] : files.filter((_, at) => !source || at === source - 2).map(lines))];
-  const modules = ["gzip", "lzma"].filter((name) => chosen.some((part) => part.includes(`${name}.`))).map((name) => `import ${name}`);
-  return [...modules, ...(source > 1 ? [] : [SAMPLE]), `corpus = ${chosen.join(" + ")}`];
+function corpusOf({ source, paths, list, ...how }) {
+  if (source === 1) return [SAMPLE, `corpus = [use.tokens for use in read_polysemes(LISTS[${quoted(list)}])]`];
+  const chosen = paths.filter((_, at) => !source || at === source - 2).map((path) => `Path(${quoted(path)})`).join(", ");
+  return ["from pathlib import Path", "from elmokit.web.explore.corpus import read_corpus",
+    `read = read_corpus([${chosen}], ${quoted(list)}${reading(how)})`, `corpus = read.sentences${source ? "[len(read.occurrences) :]" : ""}`];
 }
 
 function contexts({ model, tokens, index, number, among, layers, ...rest }) {
@@ -31,19 +29,19 @@ function contexts({ model, tokens, index, number, among, layers, ...rest }) {
   return [...start(model), ...corpusOf(rest), `found = ${search}${among === "any" ? "" : "  # as it is spelt; the page ignores case"}`];
 }
 
-function map({ model, sentences, tokens, index, layers, picture, source, other, files, ...rest }) {
+function map({ model, sentences, tokens, index, layers, picture, source, other, ...rest }) {
   const word = quoted(tokens[index].toLowerCase());
   if (picture === "corpora" && source > 1 && other > 1) {
-    const paths = [source, other].map((from) => quoted(files[from - 2])).join(", ");
+    const paths = [source, other].map((from) => quoted(rest.paths[from - 2])).join(", ");
     return [...start(model, "ChangeSettings", "semantic_change"),
-      `settings = ChangeSettings(layers=${layers}, ignore_case=True, min_uses=2${rest.isRawText ? ", raw_text=True" : ""})`,
+      `settings = ChangeSettings(layers=${layers}, ignore_case=True, min_uses=2${reading(rest)})`,
       `found = semantic_change(elmo, ${paths}, [${word}], settings).changes[0].distances`];
   }
   const chosen = picture === "umap" ? '"top"' : layers;
   const plane = picture === "umap"
     ? ["import umap", "plane = umap.UMAP(n_neighbors=15, metric=\"cosine\", random_state=0).fit_transform(vectors)"]
     : ["axes = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)", "plane = axes.U[:, :2] * axes.S[:2]  # up to its sign"];
-  return ["import numpy as np", ...start(model), ...corpusOf({ source: picture === "corpora" ? 0 : source, files, ...rest }),
+  return ["import numpy as np", ...start(model), ...corpusOf({ source: picture === "corpora" ? 0 : source, ...rest }),
     ...(picture === "umap" ? [] : [textOf(sentences)]),
     `uses = [(tokens, at) for tokens in ${picture === "umap" ? "corpus" : "[*text, *corpus]"} for at, token in enumerate(tokens) if token.lower() == ${word}]`,
     ...(picture === "layers"
