@@ -41,7 +41,7 @@ def _add_change(parser: Parser) -> None:
 
 def _change(arguments: argparse.Namespace) -> None:
     """Measure how much the use of words differs between two corpora (semantic change)."""
-    from elmokit.analysis.semantic_change.uses import open_corpus
+    from elmokit.analysis.semantic_change.uses import corpus_files
     from elmokit.files.atomic import check_is_not_input, check_names
     from elmokit.files.lines import read_lines
     from elmokit.formats.names import DEFAULT_MODEL, resolve_model
@@ -54,7 +54,7 @@ def _change(arguments: argparse.Namespace) -> None:
     stop_words = arguments.stop_words or ()
     if stop_words and stop_words != "en":
         stop_words = [word for line in read_lines(stop_words) for word in line.split()]
-    inputs = [file for path in (arguments.first, arguments.second) for file in open_corpus(path).files]
+    inputs = [file for path in (arguments.first, arguments.second) for file in corpus_files(path)]
     for written in (arguments.output, arguments.json):
         check_is_not_input(written, *inputs, arguments.words, arguments.stop_words, arguments.model, arguments.weights)
     if arguments.json:

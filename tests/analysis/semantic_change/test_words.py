@@ -38,7 +38,7 @@ def test_what_is_no_list_of_words_is_refused(lines: list[str], message: str):
 
 def test_forms_are_spelled_as_the_tokens_of_raw_text():
     decomposed = unicodedata.normalize("NFD", "배를")
-    assert parse_words([f"{decomposed} don’t"]) == {decomposed: (decomposed, "don’t")}
+    assert parse_words([f"{decomposed} don’t"]) == {"배를": ("배를", "don’t")}
     assert parse_words([decomposed], raw_text=True) == {"배를": ("배를",)}
     with pytest.raises(ValueError, match="line 2 of the words has 'a-b!', which the tokenizer makes 2"):
         parse_words(["a", "a-b!"], raw_text=True)
@@ -108,7 +108,7 @@ def test_all_uses_are_there_if_they_are_few(tmp_path: Path):
 
 
 def test_of_many_uses_each_has_the_same_chance_whatever_other_words_are_asked_for(tmp_path: Path):
-    corpus = open_corpus(corpus_of(tmp_path / "c", "the\n" * 1000))
+    corpus = open_corpus(corpus_of(tmp_path / "c", "".join(f"the {number}\n" for number in range(1000))))
     drawn = sample_uses(corpus, {"the": ("the",)}, most=100, ignore_case=False, seed="0")["the"]
     assert drawn.total == 1000 and len(set(drawn.uses)) == 100
     assert list(drawn.uses) == sorted(drawn.uses)
@@ -125,7 +125,14 @@ def test_a_folder_is_its_text_files_in_order_and_raw_text_is_tokenised(tmp_path:
     folder = corpus_of(tmp_path / "c", "first\n", "second\n")
     (folder / "2.txt.gz").write_bytes(gzip.compress(b"third\n"))
     (folder / "notes.md").write_text("not text of the corpus\n")
+    (folder / "._0.txt").write_bytes(b"\0\5\x16\7 attributes of macOS")
     assert list(open_corpus(folder).lines()) == [(0, 1, "first"), (1, 1, "second"), (2, 1, "third")]
+    (folder / "old").mkdir()
+    with pytest.warns(UserWarning, match="c has folders, whose files are not read: old"):
+        assert len(open_corpus(folder).files) == 3
+    (folder / "1.txt.xz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"c has 1\.txt and 1\.txt\.xz, the same text by their names"):
+        open_corpus(folder)
     with pytest.raises(FileNotFoundError, match="gone: there is no such file; expected a corpus"):
         open_corpus(tmp_path / "gone")
     (tmp_path / "empty").mkdir()

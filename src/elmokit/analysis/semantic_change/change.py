@@ -40,7 +40,8 @@ class ChangeSettings:
     layers: Layers = "top"
     """As in `Elmo.encode`; "all" measures each layer. The top layer tells senses apart best (docs/vectors.md)."""
     max_uses: int = 200
-    """Uses of a word in a corpus that are compared; of more, so many are drawn at random."""
+    """Uses of a word in a corpus that are compared; of more, so many are drawn at random. A repeated
+    sentence counts once."""
     min_uses: int = 5
     """Words with fewer uses in one of the corpora are left out."""
     max_words: int = 1000
@@ -87,7 +88,7 @@ class UsesInCorpus:
     """A word in one of the corpora."""
 
     total: int
-    """Number of its uses."""
+    """Number of its uses, with those in repeated sentences."""
     of_forms: dict[str, int]
     """Number of uses of each form of the word that was given."""
     compared: int
@@ -156,7 +157,7 @@ def semantic_change(
         seed = f"{settings.seed} {number}"
         sampled = sample_uses(corpus, forms, most=settings.max_uses, ignore_case=settings.ignore_case, seed=seed)
         sides.append(_Side(corpus, sampled))
-    totals = {word: (sides[0].sampled[word].total, sides[1].sampled[word].total) for word in forms}
+    totals = {word: (_num_uses(sides[0], word, settings), _num_uses(sides[1], word, settings)) for word in forms}
     enough = [word for word in forms if min(totals[word]) >= settings.min_uses]
     if not enough:
         raise ValueError(
@@ -175,6 +176,12 @@ class _Side:
 
     corpus: TextCorpus
     sampled: Mapping[str, SampledUses]
+
+
+def _num_uses(side: _Side, word: str, settings: ChangeSettings) -> int:
+    """Without repeated sentences, if so few are left that all are compared."""
+    sampled = side.sampled[word]
+    return len(sampled.uses) if len(sampled.uses) < settings.max_uses else sampled.total
 
 
 def _measure(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.analysis.semantic_change.words import spelling
 from elmokit.files.lines import split_tokens
+from elmokit.system.messages import join_names
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import warn_caller
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -54,10 +58,9 @@ class TextCorpus:
     column: str | None = None
     """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: its texts are the lines."""
 
-    @property
-    def split(self) -> Callable[[str], list[str]]:
-        """What makes tokens of a line."""
-        return tokenize if self.raw_text else split_tokens
+    def split(self, line: str) -> list[str]:
+        """Tokens of a line, in NFC, which models have read."""
+        return tokenize(line) if self.raw_text else split_tokens(unicodedata.normalize("NFC", line))
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
         """The lines of all files, each with the index of its file and its number there, from 1."""
@@ -74,19 +77,33 @@ class TextCorpus:
 
 
 def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None = None) -> TextCorpus:
-    """A text file, or a folder whose text files (.txt, .gz, .xz) are one corpus, in the order of their names.
+    """The files of `corpus_files`, with a warning of folders among them, which are not read."""
+    files = corpus_files(path)
+    if folders := sorted(file.name for file in Path(path).glob("[!.]*") if file.is_dir()):
+        warn_caller(f"{path} has folders, whose files are not read: {join_names(folders)}")
+    return TextCorpus(files, raw_text, column)
 
-    Raises FileNotFoundError for a missing file and ValueError for a folder without text files.
+
+def corpus_files(path: str | Path) -> tuple[Path, ...]:
+    """A text file, or the text files (.txt, .gz, .xz) of a folder, which are one corpus, in the order of their names.
+
+    Names that begin with a dot are skipped. Raises FileNotFoundError for a missing file, and ValueError for a folder
+    without text files, or with one packed and unpacked.
     """
     path = Path(path)
     if not path.is_dir():
         if not path.exists():
             raise FileNotFoundError(f"{path}: there is no such file; expected a corpus, or a folder of text files")
-        return TextCorpus((path,), raw_text, column)
-    files = tuple(sorted(file for file in path.iterdir() if file.suffix in TEXT_ENDINGS and file.is_file()))
+        return (path,)
+    inside = (file for file in path.iterdir() if not file.name.startswith("."))  # `._a.txt` of macOS is no text
+    files = tuple(sorted(file for file in inside if file.suffix in TEXT_ENDINGS and file.is_file()))
     if not files:
         raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}")
-    return TextCorpus(files, raw_text, column)
+    unpacked: dict[str, str] = {}
+    for name in (file.name for file in files):
+        if (other := unpacked.setdefault(re.sub(r"\.[gx]z$", "", name), name)) != name:
+            raise ValueError(f"{path} has {other} and {name}, the same text by their names; remove or rename one")
+    return files
 
 
 def sample_uses(
@@ -94,18 +111,20 @@ def sample_uses(
 ) -> dict[str, SampledUses]:
     """At most `most` uses of each word, each with the same chance, whatever other words are asked for.
 
-    words: the forms that count as uses of each word, by its name.
+    Of a sentence that is repeated, the first counts. words: the forms that count as uses of each word, by its name.
     """
     meant = {spelling(form, ignore_case=ignore_case): (word, form) for word, forms in words.items() for form in forms}
     kept: dict[str, list[tuple[int, Use]]] = {word: [] for word in words}
     counts = {word: dict.fromkeys(forms, 0) for word, forms in words.items()}
     for file, line, sentence in corpus.lines():
-        for index, token in enumerate(corpus.split(sentence)):
+        tokens = corpus.split(sentence)
+        same = " ".join(tokens)
+        for index, token in enumerate(tokens):
             found = meant.get(spelling(token, ignore_case=ignore_case))
             if found is not None:
                 word, form = found
                 counts[word][form] += 1
-                _keep(kept[word], _lot(seed, word, file, line, index), Use(file, line, index, sentence), most=most)
+                _keep(kept[word], _lot(seed, word, index, same), Use(file, line, index, sentence), most=most)
     return {word: SampledUses(counts[word], tuple(sorted(use for _, use in kept[word]))) for word in words}
 
 
@@ -116,7 +135,7 @@ def _lot(*what: object) -> int:
 
 
 def _keep(heap: list[tuple[int, Use]], lot: int, use: Use, *, most: int) -> None:
-    if len(heap) < most:
-        heapq.heappush(heap, (lot, use))
-    elif lot > heap[0][0]:
-        heapq.heapreplace(heap, (lot, use))
+    is_full = len(heap) == most
+    if (is_full and lot < heap[0][0]) or any(lot == known for known, _ in heap):  # the same sentence has the same lot
+        return
+    (heapq.heapreplace if is_full else heapq.heappush)(heap, (lot, use))

@@ -59,7 +59,7 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, str):
             raise ValueError(f"line {number} of the words is {printable(repr(line))}; expected a string")
-        line = line.rstrip("\r\n")  # as a file yields it
+        line = unicodedata.normalize("NFC", line.rstrip("\r\n"))  # as a file yields it
         line = line.removeprefix("\ufeff") if number == 1 else line
         _check_are_forms(split_tokens(line), number)
         distinct: dict[str, str] = {}
