@@ -1,14 +1,16 @@
 """Evaluation data in every layout keep the sentences that share a passage with them out of a corpus."""
 
 import json
+import unicodedata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from elmokit.cli.main import main
 from elmokit.corpus.exclusion import Exclusion
 from elmokit.corpus.prepare import Preparation, prepare
+from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling
 from elmokit.files.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -62,6 +64,26 @@ def test_punctuation_and_capitals_hide_nothing_and_a_blank_line_or_text_of_json_
     assert exclusion(path).find(PASSAGE.split()) is None
     path.write_text(json.dumps({"a": "a b c d e", "b": "one two three", "c": "four five six"}))
     assert exclusion(path).find(PASSAGE.split()) is None
+
+
+@pytest.mark.parametrize("tokenizer", [tokenize, keep_spelling])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    "text", ["나는 오늘 아침에 밥을 먹었다", "I cannot be in caf\u00e9s", "北京大学 在 海淀区 , 是 吗"]
+)
+def test_words_are_compared_as_the_tokenizer_splits_them_in_nfc(
+    tmp_path: Path, text: str, form: Literal["NFC", "NFD"], tokenizer: SentenceTokenizer
+) -> None:
+    path = tmp_path / "file"
+    for layout in (
+        "\n".join(f"{word} X" for word in text.split()),
+        "\n".join(f"1\t{word}" for word in text.split()),
+        text,
+    ):
+        path.write_text(unicodedata.normalize(form, layout), encoding="utf-8")
+        for form_of_corpus in ("NFC", "NFD"):
+            tokens = tokenizer(unicodedata.normalize(form_of_corpus, text))
+            assert Exclusion([path], num_words=5, tokenizer=tokenizer).find(tokens) == 0, layout
 
 
 KOREAN = "나는 오늘 아침에 일찍 일어나서 밥을 먹었다"

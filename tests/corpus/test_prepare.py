@@ -89,8 +89,10 @@ def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path:
     with pytest.raises(ValueError, match=r"single document.*use --held-out 0"):
         prepare([path], tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
-    with pytest.raises(ValueError, match="column is 'text', whose texts have no line ends at which hyphens break"):
+    with pytest.raises(ValueError, match="column is 'text', but words that hyphens break are joined only in"):
         Preparation(column="text", join_hyphens=True)
+    path = write(tmp_path / "raw", json.dumps({"text": "Title\n\none\ntwo"}) + "\n" + json.dumps({"text": " \n"}))
+    assert [*read_raw_documents(path, "text")] == [(0, "Title\n\none\ntwo")]
     path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
     assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
 

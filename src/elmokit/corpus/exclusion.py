@@ -1,7 +1,7 @@
 """Texts that a corpus must not share passages with: the data of evaluations, in whatever layout they come.
 
 A sentence that has N successive words of such a text is dropped. Words are tokens with a letter or a digit, without
-regard to case, so punctuation and capitals hide nothing.
+regard to case and NFD, so punctuation and capitals hide nothing.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
+import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
@@ -93,7 +94,7 @@ def _texts_of_block(block: Sequence[str], tokenizer: SentenceTokenizer) -> Itera
         yield _words(token for line in plain.split("\n") for token in tokenizer(line))
     rows = [split_tokens(line) for line in block]
     for column in range(min(NUM_COLUMNS, max(map(len, rows)))):
-        yield _words(plain_token(row[column]) for row in rows if column < len(row))
+        yield _words(tokenizer(" ".join(plain_token(row[column]) for row in rows if column < len(row))))
 
 
 def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:
@@ -140,7 +141,8 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _words(tokens: Iterable[str]) -> list[str]:
-    return [token.casefold() for token in tokens if any(character.isalnum() for character in token)]
+    spelt = (unicodedata.normalize("NFC", token.casefold()) for token in tokens)  # the tokenizer may keep NFD
+    return [token for token in spelt if any(character.isalnum() for character in token)]
 
 
 def _passages(words: Sequence[str], num_words: int) -> Iterator[int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from elmokit.corpus.manifest import MANIFEST_JSON_NAME, MANIFEST_NAME
 from elmokit.files.lines import shown_name, split_tokens
 from elmokit.system.batches import batched
-from elmokit.text.corpora.column_texts import column_texts
+from elmokit.text.corpora.column_texts import column_lines
 from elmokit.text.sentence_lines import prose_lines, sentence_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -102,7 +102,7 @@ class SentenceStream:
         if self.warn:
             lines = sentence_lines(shard, raw_text=self.raw_text, column=self.column, is_shard=self.is_shard)
         elif self.column is not None:
-            lines = column_texts(shard, self.column, raw_text=self.raw_text)
+            lines = column_lines(shard, self.column, raw_text=self.raw_text)
         else:
             lines = prose_lines(shard, is_shard=self.is_shard)
         return batched((line for line in lines if line and not line.isspace()), size=BLOCK_LINES)

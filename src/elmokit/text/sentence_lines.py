@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from elmokit.files.lines import is_terminal, read_lines, shown_name, split_tokens, with_head
 from elmokit.system.messages import first_token, printable
 from elmokit.system.python import warn_caller
-from elmokit.text.corpora.column_texts import column_texts
+from elmokit.text.corpora.column_texts import column_lines
 from elmokit.text.corpora.kinds import Kind, kind_of
 from elmokit.text.corpora.tables import spreadsheet_quotes
 from elmokit.text.tokenizer import split_sentences, tokenize
@@ -74,12 +74,12 @@ def sentence_lines(
     """Lines of a file as `prose_lines` yields them, with a warning if they do not look like one sentence each.
 
     raw_text: whether the lines will be tokenised; otherwise raw text is warned of.
-    column: of JSON lines, a table or CoNLL-U, whose texts are the lines (`column_texts`); None for text.
+    column: of JSON lines, a table or CoNLL-U, whose texts are the lines (`column_lines`); None for text.
     """
     if column is None:
         lines = prose_lines(path, has_columns=has_columns, is_shard=is_shard)
     else:
-        lines = column_texts(path, column, raw_text=raw_text)
+        lines = column_lines(path, column, raw_text=raw_text)
     sample: list[str] = []
     num_tokens = 0
     while num_tokens < SAMPLE_TOKENS and (line := next(lines, None)) is not None:

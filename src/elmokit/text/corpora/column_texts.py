@@ -14,8 +14,13 @@ from elmokit.text.corpora.tables import table_rows
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
+def column_lines(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
+    """The texts of `column_texts`, each as one line."""
+    return (" ".join(text.splitlines()) for text in column_texts(path, column, raw_text=raw_text))
+
+
 def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
-    """The texts in a column, each as one line; of lists of tokens, and of CoNLL-U, with a space between the tokens.
+    """The texts in a column, as they are; of lists of tokens, and of CoNLL-U, with a space between the tokens.
 
     raw_text: whether the lines will be tokenised, as tokens must not.
     Raises ValueError, naming the line, where there is no such column.
@@ -33,7 +38,7 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
         texts = _of_conllu(lines, name, column)
     else:
         texts = (cells[0] for _, cells in table_rows(lines, name=name, columns=[[column]]))
-    return (" ".join(text.splitlines()) for text in texts)
+    return texts
 
 
 def _of_json_lines(lines: Iterable[str], name: str, column: str, *, raw_text: bool) -> Iterator[str]:
