@@ -183,7 +183,8 @@ class StoredVectors:
         in_file = self._arrays.sentences()
         if in_file is not None or not self.text_path.is_file():
             return in_file
-        lines = list(read_lines(self.text_path, keep_marks=True))
+        is_ours = self.text_path == tokens_path(self.path)
+        lines = list(read_lines(self.text_path, keep_marks=is_ours))  # a user's text as it was embedded
         if len(lines) != len(self):
             raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")
         tokens_once: dict[str, str] = {}  # a token has many occurrences, which share one string

@@ -243,6 +243,18 @@ def test_a_book_becomes_its_sentences_in_their_order(tmp_path: Path, ending: str
     assert not Path(f"{output}.sentences.txt").exists()
 
 
+@pytest.mark.parametrize("ending", [".h5", ".npy"])
+def test_a_text_of_the_output_s_name_is_not_taken_for_its_sentences(tmp_path: Path, ending: str):
+    (tmp_path / "dev.txt").write_text("a b .\n\ufeffc\n\ufeff\n")  # files with byte order marks, one after the other
+    (tmp_path / "other.txt").write_text("x y .\n")
+    output = tmp_path / f"dev{ending}"
+    embed_file(ELMO, tmp_path / "other.txt", output)
+    assert load_vectors(output).sentences() == [["x", "y", "."]]
+    embed_file(ELMO, tmp_path / "dev.txt", output)
+    assert load_vectors(output).sentences() == [["a", "b", "."], ["c"], []]
+    assert not Path(f"{output}.tokens.txt").exists()
+
+
 def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     output = tmp_path / "out.h5"
     killed_while_embedding(text, output, monkeypatch, sync=8)
