@@ -46,6 +46,15 @@ def test_the_verb_shows_the_word_in_the_middle(
     assert "the sentence has no token 'river'; its tokens are: the bank" in capsys.readouterr().err
 
 
+def test_tokens_are_compared_in_nfc():
+    composed, decomposed = ["the", "caf\u00e9"], ["the", "cafe\u0301"]
+    for sentence, word, other in ((composed, decomposed[1], decomposed), (decomposed, composed[1], composed)):
+        corpus = [other, [*other, "sat"]]
+        (found,) = ELMO.nearest(sentence, word, corpus, among="same word")
+        assert (found.sentence, found.index, found.tokens) == (1, 1, corpus[1])
+        assert {one.index for one in ELMO.nearest(sentence, word, corpus, among="other words")} == {0, 2}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -53,7 +62,9 @@ def test_the_verb_shows_the_word_in_the_middle(
         ({"word": 1.0}, r"word is 1\.0; the sentence has tokens 0 to 1"),
         ({"corpus": "the bank"}, "the corpus is the string 'the bank'; expected sentences"),
         ({"layers": "all"}, "layers is 'all'; expected one layer"),
-        ({"number": 0}, "number is 0; expected at least 1"),
+        ({"word": True}, "word is True; the sentence has tokens 0 to 1"),
+        ({"number": 0}, "number is 0; expected a whole number, at least 1"),
+        ({"number": 2.5}, r"number is 2\.5; expected a whole number, at least 1"),
         ({"among": "words"}, "among is 'words'; expected"),
     ],
 )

@@ -127,7 +127,10 @@ def test_a_stored_model_reads_its_softmax_when_it_is_needed_and_refuses_that_of_
         (Elmo(toy_parts()[0], softmax=toy_parts()[1]), "a", "both", "the model has no vocabulary; surprisal needs"),
         (ONE_DIRECTION, "a", "backward", "the model has no backward direction"),
         (toy_elmo(), "a", "left", "direction is 'left'; expected forward, backward or both"),
-        (toy_elmo(), ("The keys", "are"), "both", "the token 'The keys' has a space in it, which no vocabulary"),
+        *(
+            (toy_elmo(), (token, "are"), "both", "the token '.*' has white space in it, which no vocabulary")
+            for token in ("The keys", "a\tb", "a\n", "a\r")
+        ),
     ],
 )
 def test_what_a_model_lacks_a_wrong_direction_and_a_token_with_spaces_are_refused(

@@ -31,7 +31,7 @@ def as_layers(layers: Layers, *, top: int | None) -> Layers:
     """
     if np.ndim(cast("Any", layers)) > 0:
         return _as_weights(cast("Sequence[float]", layers), top=top)
-    number = None if isinstance(layers, bool | str) else as_int(layers)
+    number = as_int(layers)
     if number is None and layers not in ("average", "all", "top"):
         known = "the number of a layer" if top is None else f"a number from 0 to {top}"
         raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top', {known}, or a weight for each layer")
@@ -53,9 +53,9 @@ def _as_weights(weights: Sequence[float], *, top: int | None) -> list[float]:
 
 
 def as_int(value: object) -> int | None:
-    """A value as an int; None for what is not a whole number; those of NumPy are."""
+    """A value as an int; None for what is not a whole number, as True is not; those of NumPy are."""
     try:
-        return operator.index(cast("SupportsIndex", value))
+        return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
     except TypeError:
         return None
 

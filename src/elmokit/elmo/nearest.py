@@ -6,6 +6,7 @@ The corpus is read once, in blocks, so that it may be larger than the memory.
 from __future__ import annotations
 
 import heapq
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -55,36 +56,43 @@ def nearest_occurrences(
     """The nearest occurrences, nearest first; the same sentence in the corpus is left out.
 
     encode: gives one array (T,E) for each list of tokens. The other arguments are those of `Elmo.nearest`.
+    Tokens are compared in NFC.
     Raises ValueError for a word that the sentence does not have, another `among`, and a number below 1.
     """
     if isinstance(corpus, str):
         raise ValueError(f"the corpus is the string {printable(corpus)!r}; expected sentences, such as lines of a file")
-    if number < 1:
-        raise ValueError(f"number is {number}; expected at least 1")
+    if (as_int(number) or 0) < 1:
+        raise ValueError(f"number is {number!r}; expected a whole number, at least 1")
     if among not in ("any word", "same word", "other words"):
         raise ValueError(f"among is {among!r}; expected 'any word', 'same word' or 'other words'")
     (tokens,) = tokens_of_each([sentence])
-    index = _index(tokens, word)
+    spelt = _composed(tokens)
+    index = _index(spelt, word)
     query = unit_vectors(encode([tokens])[0][index].astype(np.float64))
     found: list[tuple[float, int, int, list[str]]] = []
     for block in batched(enumerate(corpus), size=_SENTENCES_AT_ONCE):
         others = tokens_of_each(sentence for _, sentence in block)
         wanted = [
-            (place, other)
-            for (place, _), other in zip(block, others, strict=True)
-            if other != tokens and (among != "same word" or tokens[index] in other)
+            (place, other, composed)
+            for (place, _), other, composed in zip(block, others, map(_composed, others), strict=True)
+            if composed != spelt and (among != "same word" or spelt[index] in composed)
         ]
-        vectors = encode([other for _, other in wanted])
-        for (place, other), array in zip(wanted, vectors, strict=True):
+        vectors = encode([other for _, other, _ in wanted])
+        for (place, other, composed), array in zip(wanted, vectors, strict=True):
             for position, cosine in enumerate(unit_vectors(array.astype(np.float64)) @ query):
-                if among == "any word" or (other[position] == tokens[index]) == (among == "same word"):
+                if among == "any word" or (composed[position] == spelt[index]) == (among == "same word"):
                     found.append((float(cosine), -place, -position, other))
         found = heapq.nlargest(number, found, key=lambda one: one[:3])
     return [NearOccurrence(other, -position, -place, cosine) for cosine, place, position, other in found]
 
 
+def _composed(tokens: list[str]) -> list[str]:
+    return [unicodedata.normalize("NFC", token) for token in tokens]
+
+
 def _index(tokens: list[str], word: str | int) -> int:
     if isinstance(word, str):
+        (word,) = _composed([word])
         if word not in tokens:
             said = printable(" ".join(tokens))
             raise ValueError(f"the sentence has no token {printable(word)!r}; its tokens are: {said}")

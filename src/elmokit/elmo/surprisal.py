@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from elmokit.elmo.sentences import batches_by_length
+from elmokit.files.json_fields import NOT_IN_A_TOKEN
 from elmokit.layers.devices import on_meta_device, without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
 from elmokit.layers.sampled_softmax import Softmax
@@ -177,7 +178,7 @@ class SurprisalModel:
 
         first_sizes: numbers of sentences that are read and predicted together at first, to have their results soon;
             then it is some thousands.
-        Raises ValueError for the backward direction of a model that has none, and for a token with a space in it.
+        Raises ValueError for the backward direction of a model that has none, and for a token with white space in it.
         """
         for chunk, sides in self.predict(sentences, settings, first_sizes=first_sizes):
             lengths = [len(sentence) + 1 for sentence in chunk]
@@ -326,10 +327,10 @@ def _chunks(sentences: Iterator[Sequence[str]], first_sizes: Iterable[int]) -> I
 
 def _check_tokens(sentences: Iterable[Sequence[str]]) -> None:
     """A pair of texts is a list of strings as well, and would be a sentence of two unknown tokens."""
-    token = next((token for sentence in sentences for token in sentence if " " in token), None)
+    token = next((token for sentence in sentences for token in sentence if not NOT_IN_A_TOKEN.isdisjoint(token)), None)
     if token is not None:
         raise ValueError(
-            f"the token {token[:40]!r} has a space in it, which no vocabulary knows; expected sentences that are "
+            f"the token {token[:40]!r} has white space in it, which no vocabulary knows; expected sentences that are "
             "strings or lists of tokens"
         )
 

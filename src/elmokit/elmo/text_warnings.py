@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from elmokit.files.json_fields import NOT_IN_A_TOKEN
 from elmokit.system.messages import printable
 from elmokit.system.python import warn_caller
 from elmokit.text.corpora.cells import TREEBANK_MARKS
@@ -107,9 +108,7 @@ class TextWarnings:
 
 def _not_single_tokens(sentences: Sequence[Sequence[str]]) -> str | None:
     """No model has read such tokens, and no file has them: lines are split at spaces and tabs."""
-    found = [
-        token for tokens in sentences for token in tokens if not token or " " in token or "\t" in token or "\n" in token
-    ]
+    found = [token for tokens in sentences for token in tokens if not token or not NOT_IN_A_TOKEN.isdisjoint(token)]
     if not found:
         return None
     return (

@@ -29,7 +29,7 @@ LARGEST_INTEGER = 1 << 53
 _T = TypeVar("_T")
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 """Half of a character beyond the first 65,536; without the other half, it cannot be written in UTF-8."""
-_NOT_IN_A_TOKEN = frozenset(" \t\n\r")
+NOT_IN_A_TOKEN = frozenset(" \t\n\r")
 _PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
 """A filter's [width, number], which reads better on one line. No JSON string contains a line break."""
 
@@ -233,7 +233,7 @@ class Fields:
     def tokens(self, name: str) -> list[str]:
         r"""A list of at least one token, which is text without spaces, tabs and the ends of lines (`\n` and `\r`)."""
         values = self.items(name)
-        tokens = [value for value in values if isinstance(value, str) and value and _NOT_IN_A_TOKEN.isdisjoint(value)]
+        tokens = [value for value in values if isinstance(value, str) and value and NOT_IN_A_TOKEN.isdisjoint(value)]
         if not tokens or len(tokens) < len(values):
             shown = first_token(str(values))
             raise self.error(name, f"is {shown}; expected a list of words without spaces and line ends")
