@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 import unicodedata
 from collections import Counter
 from dataclasses import asdict, replace
@@ -23,7 +24,7 @@ from elmokit.corpus import external_sort
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.raw_text import keep_spelling
 from elmokit.files.lines import read_lines
-from elmokit.text.documents import read_raw_documents
+from elmokit.text.documents import read_raw_documents, read_sentences
 from elmokit.text.tokenizer import tokenize
 
 EVERYTHING = Preparation(min_tokens=1, held_out=0.0)
@@ -93,8 +94,14 @@ def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path:
         Preparation(column="text", join_hyphens=True)
     path = write(tmp_path / "raw", json.dumps({"text": "Title\n\none\ntwo"}) + "\n" + json.dumps({"text": " \n"}))
     assert [*read_raw_documents(path, "text")] == [(0, "Title\n\none\ntwo")]
-    path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
+    path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nth\u00ad \n  ree\n\u3000\nfour")
     assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
+    path = write(tmp_path / "raw.jsonl", '{"text": "th\\u00ad\\r\\nree"}\n')
+    assert [*read_raw_documents(path, "text")] == [(0, "three")]
+    path = write(tmp_path / "raw", f"One{' ' * 100_000}line \n and more.")
+    start = time.process_time()
+    assert [*read_sentences(path)] == [f"One{' ' * 100_000}line and more."]
+    assert time.process_time() - start < 10  # a quadratic expression needs minutes
 
 
 def test_the_seed_makes_the_order_and_memory_does_not(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch):

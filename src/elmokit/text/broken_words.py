@@ -13,9 +13,10 @@ from elmokit.text.documents import read_raw_documents
 
 _LETTERS = r"[^\W\d_]++"
 _BROKEN = re.compile(
-    rf"(?<![^\W\d_])({_LETTERS})[-\u2010\u00ad\u00ac]"  # - and three that programs write: hyphen, soft hyphen, not sign
+    rf"(?<![^\W\d_])({_LETTERS})[-\u2010\u00ac]"  # - and two that programs write: hyphen, not sign
     rf"[^\S\n]*\n[^\S\n]*({_LETTERS})"
 )
+_NOT_SIGN = re.compile(r"\u00ac[^\S\n]*\n[^\S\n]*")  # stands for a soft hyphen: the word has no other
 _WORD = re.compile(rf"{_LETTERS}(?:[-\u2010]{_LETTERS})*")
 
 Halves = tuple[str, str]
@@ -42,14 +43,14 @@ class BrokenWords:
 def find_broken_words(paths: Iterable[str | os.PathLike[str]]) -> BrokenWords:
     """Read raw text files twice: for the words that are broken, and for how often each of these occurs in one piece.
 
-    A word is joined if it occurs in one piece, and without a hyphen if that is more frequent than with one. The memory
-    grows with the number of different broken words.
+    A word is joined if it occurs in one piece, or broken by `¬`, and without a hyphen if that is more frequent than
+    with one. The memory grows with the number of different broken words.
     """
     paths = list(paths)
     broken = Counter(_halves(found) for text in _texts(paths) for found in _BROKEN.finditer(text))
     uses = {spelling: 0 for halves in broken for spelling in ("".join(halves), "-".join(halves))}
     for text in _texts(paths):
-        for word in _WORD.findall(text):
+        for word in _WORD.findall(_NOT_SIGN.sub("", text)):
             spelling = word.casefold().replace("\u2010", "-")
             if spelling in uses:
                 uses[spelling] += 1

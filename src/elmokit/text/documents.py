@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 
 from elmokit.text.corpora.column_texts import column_texts
 from elmokit.text.sentence_lines import prose_lines
-from elmokit.text.tokenizer import split_sentences
+from elmokit.text.tokenizer import HYPHENATION, split_sentences
 
 PIECE_CHARACTERS = 1_000_000
 """Longer documents are cut at line ends into pieces, so that a file without blank lines fits into memory."""
-_LINE_END = re.compile(r"\s*\n\s*")
 
 
 def read_sentences(path: str | os.PathLike[str]) -> Iterator[str]:
@@ -22,12 +20,13 @@ def read_sentences(path: str | os.PathLike[str]) -> Iterator[str]:
     """
     for _, text in read_raw_documents(path):
         for sentence in split_sentences(text):
-            yield _LINE_END.sub(" ", sentence)
+            yield " ".join(map(str.strip, sentence.split("\n")))
 
 
 def read_raw_documents(path: str | os.PathLike[str], column: str | None = None) -> Iterator[tuple[int, str]]:
     """Number and text of each document of a file, separated by blank lines; pieces of a long one share its number.
 
+    A word that a soft hyphen breaks at a line end is joined.
     column: of JSON lines, a table or CoNLL-U (`column_texts`), each of whose texts is a document.
     Raises the ValueError and OSError of `prose_lines` or `column_texts`, which name the file.
     """
@@ -44,10 +43,10 @@ def read_raw_documents(path: str | os.PathLike[str], column: str | None = None) 
             lines.append(line)
             size += len(line)
         if lines and (blank or size >= PIECE_CHARACTERS):
-            yield number, "\n".join(lines)
+            yield number, HYPHENATION.sub("", "\n".join(lines))
             lines, size = [], 0
         if blank and inside:
             number += 1
             inside = False
     if lines:
-        yield number, "\n".join(lines)
+        yield number, HYPHENATION.sub("", "\n".join(lines))

@@ -76,6 +76,8 @@ PLAIN_MARKS = str.maketrans(
     }
 )
 """What the tokenizer makes of typographic marks."""
+HYPHENATION = re.compile(r"\u00ad[^\S\n]*\n[^\S\n]*")
+"""A soft hyphen that breaks a word at a line end."""
 _WHATEVER_LENGTH = {"..": "...", "--": "--"}
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")

@@ -10,6 +10,7 @@ from elmokit.text.corpora.cells import json_lines
 from elmokit.text.corpora.columns import column_sentences
 from elmokit.text.corpora.kinds import Kind, kind_of
 from elmokit.text.corpora.tables import table_rows
+from elmokit.text.tokenizer import HYPHENATION
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
@@ -20,7 +21,7 @@ def column_lines(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
 
 
 def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
-    """The texts in a column, as they are; of lists of tokens, and of CoNLL-U, with a space between the tokens.
+    """The texts in a column; of lists of tokens, and of CoNLL-U, with a space between the tokens.
 
     raw_text: whether the lines will be tokenised, as tokens must not.
     Raises ValueError, naming the line, where there is no such column.
@@ -38,7 +39,7 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
         texts = _of_conllu(lines, name, column)
     else:
         texts = (cells[0] for _, cells in table_rows(lines, name=name, columns=[[column]]))
-    return texts
+    return (HYPHENATION.sub("", text) for text in texts)
 
 
 def _of_json_lines(lines: Iterable[str], name: str, column: str, *, raw_text: bool) -> Iterator[str]:
