@@ -12,6 +12,7 @@ def test_names_are_flush_left_numbers_flush_right_and_korean_syllables_two_colum
     table = aligned_table([["", "loss", "n"], ["first", "1.25", "3"], ["b", "10", "12345"]])
     assert table.splitlines() == ["       loss      n", "first  1.25      3", "b        10  12345"]
     assert columns("눈 eye。") == 2 + 4 + 2
+    assert [columns("می\u200cخواهم"), columns("क्\u200dषी"), columns("e\u0301")] == [7, 3, 1]
     table = aligned_table([["word", "sense"], ["눈이", "눈"], ["a", "snow"]])
     assert table.splitlines() == ["word  sense", "눈이     눈", "a      snow"]
     assert {columns(line) for line in table.splitlines()} == {11}

@@ -14,6 +14,7 @@ def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
     assert printable("밥 and rice") == "밥 and rice"
     assert printable("\x1b[2J\ud800") == r"\x1b[2J\ud800"
     assert printable("밥\x1b[2J\u202e.txt\n") == r"밥\x1b[2J\u202e.txt\n"
+    assert printable("می\u200cخواهم क्\u200dष 5\u00a0km") == "می\u200cخواهم क्\u200dष 5\u00a0km"
     assert len(printable("x" * 1000)) == 203
     assert printable("x" * 1000, most=None) == "x" * 1000
 

@@ -56,8 +56,14 @@ def aligned_table(rows: Sequence[Sequence[str]], *, num_names: int = 1) -> str:
 
 
 def columns(text: str) -> int:
-    """Columns that a text takes on a terminal: two for each Hangul syllable, Han character or full-width mark."""
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+    """Columns that a text takes on a terminal: two for each Hangul syllable, Han character or full-width mark.
+
+    Joiners and marks on letters take none.
+    """
+    return sum(
+        2 if unicodedata.east_asian_width(letter) in "WF" else unicodedata.category(letter) not in ("Mn", "Me", "Cf")
+        for letter in text
+    )
 
 
 def _flush(cell: str, width: int, left: bool) -> str:

@@ -46,13 +46,14 @@ def refuse_link_out(path: Path) -> None:
 def printable(text: str, *, most: int | None = _MAX_SHOWN) -> str:
     r"""Text from an untrusted source, safe to print: control characters and lone surrogates are escaped (`\x1b`).
 
+    Joiners and no-break spaces, which words of Persian or Hindi have in them, stay.
+
     most: characters that are shown; the rest is cut off. None shows them all.
     """
     if most is not None and len(text) > most:
         text = text[:most] + "..."
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    kept = "\u00a0\u200c\u200d"
+    return "".join(letter if letter.isprintable() or letter in kept else ascii(letter)[1:-1] for letter in text)
 
 
 def first_token(text: str) -> str:
