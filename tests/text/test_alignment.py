@@ -29,6 +29,7 @@ def pieces(text: str, tokens: list[str] | None = None) -> list[str]:
         ("soft\u00adware \ufb01ne", ["soft\u00adware", "\ufb01ne"]),
         ("No!!!!!! Well.. ----", ["No", "!", "!", "!!!!", "Well", "..", "----"]),
         ("“밥”이 ㅋㅋㅋㅋㅋ", ["“", "밥", "”", "이", "ㅋㅋㅋㅋㅋ"]),
+        ("ខ្ញុំ\u200bភាសា col\u00b7legi צה“ל", ["ខ្ញុំ", "ភាសា", "col\u00b7legi", "צה“ל"]),
         ("中国 人", ["中", "国", "人"]),
         ("", []),
     ],

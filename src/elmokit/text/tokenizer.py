@@ -5,7 +5,7 @@ added or changed, except by these normalisations:
 
 * The text becomes NFC. White space and control characters separate tokens. Invisible characters (soft hyphens,
   zero-width spaces, direction marks, lone surrogates) are removed, except the joiners of Arabic, Indic scripts and
-  emoji.
+  emoji; a zero-width space next to Thai, Lao, Khmer, Burmese or Tai letters separates tokens.
 * Typographic quotes become `"` and `'`, and `''` becomes `"`. A dash becomes `--`, or `-` inside a word; the minus
   sign becomes `-`. An ellipsis or several periods become `...`. The ligatures fi and fl become two letters.
 * A run of more than three equal marks (`!!!!!!`, `=======`) becomes three.
@@ -14,7 +14,7 @@ Korean text (at least one Hangul syllable per two Latin letters) keeps its quote
 one token. A run of single jamo (ㅋㅋㅋㅋㅋ) becomes three.
 
 Chinese and Japanese are split into Han characters and runs of kana. Thai, Lao, Khmer and Burmese are split only at
-spaces. For these languages, pass the tokens of a segmenter instead of a string.
+spaces, of any width. For these languages, pass the tokens of a segmenter instead of a string.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
     "|(?<![\u0600-\u08ff\u0900-\u0dff\u2600-\u27bf\ufb50-\ufefc\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]"
 )
+_UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf]"
+_WORD_SPACE = re.compile(rf"(?<={_UNSPACED})\u200b|\u200b(?={_UNSPACED})")
 _EN_DASH_IN_WORD = re.compile(r"(?<=\w)\u2013(?=\w)")
 _MARK_RUN = re.compile(r"([!?*~=_+#])\1{3,}")
 _KOREAN_RUN = re.compile(r"([^\w\s]|[\u3131-\u318e])\1{3,}")
@@ -92,7 +94,7 @@ _KOREAN_RUN = re.compile(r"([^\w\s]|[\u3131-\u318e])\1{3,}")
 
 def _without_invisible(text: str) -> str:
     text = _CONTROL.sub(" ", text)
-    return text if text.isascii() else unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+    return text if text.isascii() else unicodedata.normalize("NFC", _INVISIBLE.sub("", _WORD_SPACE.sub(" ", text)))
 
 
 def _with_plain_marks(text: str) -> str:
@@ -123,8 +125,11 @@ def _marks() -> str:
 
 
 def _letter() -> str:
-    """Pattern of a letter or digit, or a mark on one; or of an underscore that is still inside a word."""
-    return rf"[\w{_marks()}]"
+    """Pattern of a letter or digit, or a mark on one; or of an underscore that is still inside a word.
+
+    Private-use characters are letters (of medieval Latin, or old Hangul), except those of symbol fonts (U+F0xx).
+    """
+    return rf"[\w\ue000-\uefff\uf100-\uf8ff{_marks()}]"
 
 
 def _symbol() -> str:
@@ -138,6 +143,11 @@ _ABBREVIATIONS = (
     "Jr Sr Inc Corp Co Cos Ltd Bros Jan Feb Aug Sept Oct Nov Dec etc Esq Ph Ave Blvd Rd Dept Univ Assn approx"
 )
 _BEFORE_NUMBERS = "No Nos Vol Fig Art Sec pp p"
+_WITHIN_WORD = (
+    r"(?:[-&/'\u055a-\u055f\u05f3\u05f4]|(?<=\w[lL])\u00b7(?=[lL]\w)"
+    r"|(?<=[\u0591-\u05ea])\"(?=[\u05d0-\u05ea](?![\u05d0-\u05ea])))"
+)
+"""Marks before a letter of the same word, also in Armenian and Hebrew, Catalan `col·legi`, Hebrew acronyms (`צה"ל`)."""
 
 
 @cache
@@ -164,7 +174,7 @@ def _token() -> re.Pattern[str]:
         rf"|\b(?:{'|'.join(_BEFORE_NUMBERS.split())})\.(?=\s*\d)"
         r"|\b[A-Z]\.(?=\s+[A-Z])"
         r"|(?i:n't|'(?:s|m|d|re|ve|ll))\b"
-        rf"|{number_or_word}(?:[-&/'](?={_letter()}){number_or_word}|\.(?:com|org|net|edu|gov|co\.uk|tv)\b)*"
+        rf"|{number_or_word}(?:{_WITHIN_WORD}(?={_letter()}){number_or_word}|\.(?:com|org|net|edu|gov|co\.uk|tv)\b)*"
         r"|\.{2,}|-{2,}|[\U0001f1e6-\U0001f1ff]{2}"
         rf"|{_symbol()}"
     )
@@ -182,10 +192,10 @@ def _korean_token() -> re.Pattern[str]:
 _EMPTY_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 _MARKS = (
     r".!?…\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u1368\u037e\u0700-\u0702\u07f9\u0f0d\u0f0e\u104b\u17d4\u17d5\u1803\u1809"
-    r"\u1c7e\u1c7f"
+    r"\u1c7e\u1c7f\u05c3\uabeb\ua9c8\ua9c9\u1b5a\u1b5b\u1b5e\u1b5f"
 )
 """Ends of sentences before a space: of most scripts, then of Arabic, Urdu, Indic scripts, Armenian, Ethiopic, Greek,
-Syriac, N'Ko, Tibetan, Burmese, Khmer, Mongolian, Ol Chiki."""
+Syriac, N'Ko, Tibetan, Burmese, Khmer, Mongolian, Ol Chiki, Hebrew, Meitei, Javanese, Balinese."""
 _ETHIOPIC_STOP = r"\u1361\u1361|(?<=[\u1200-\u135f])::"  # typed as two word separators, or two colons
 _GREEK_QUESTION_MARK = r"(?<=[\u0370-\u03ff\u1f00-\u1fff][\u0370-\u03ff\u1f00-\u1fff\u0301]);"
 """Unicode has a character for it, which NFC replaces by a semicolon. A single letter may be that of a formula."""

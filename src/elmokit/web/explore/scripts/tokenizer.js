@@ -7,7 +7,7 @@ const S = "\\s\\x85"; // \s
 const D = "\\p{Nd}"; // \d
 const M = "\\p{M}\\u200c\\u200d\\u{1f3fb}-\\u{1f3ff}\\u{e0020}-\\u{e007f}\\u{e0100}-\\u{e01ef}"; // marks on the one before
 const B = `(?:(?<=[${W}])(?![${W}])|(?<![${W}])(?=[${W}]))`; // \b
-const LETTER = `[${W}${M}]`;
+const LETTER = `[${W}\\ue000-\\uefff\\uf100-\\uf8ff${M}]`;
 const SYMBOL = `[^${W}${S}${M}][${M}]*(?:(?<=\\u200d)[^${W}${S}${M}][${M}]*)*`;
 const HAN = "\\u3005-\\u3007\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
 const CLITIC = "[sS\\u017f]|[mM]|[dD]|[rR][eE]|[vV][eE]|[lL][lL]";
@@ -24,6 +24,8 @@ const INVISIBLE = pattern(
   "[\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\p{Cs}]" +
     "|(?<![\\u0600-\\u08ff\\u0900-\\u0dff\\u2600-\\u27bf\\ufb50-\\ufefc\\ufe0f\\u{1f000}-\\u{1faff}])[\\u200c\\u200d]",
 );
+const UNSPACED = "[\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u1950-\\u19ff\\u1a20-\\u1aaf\\ua9e0-\\ua9ff\\uaa60-\\uaadf]";
+const WORD_SPACE = pattern(`(?<=${UNSPACED})\\u200b|\\u200b(?=${UNSPACED})`);
 const EN_DASH_IN_WORD = pattern(`(?<=[${W}])\\u2013(?=[${W}])`);
 const MARK_RUN = /([!?*~=_+#])\1{3,}/g;
 const KOREAN_RUN = pattern(`([^${W}${S}]|[\\u3131-\\u318e])\\1{3,}`);
@@ -47,6 +49,9 @@ const SPACES = [
   [pattern(`(?<![${W}])_+|_+(?![${W}])`), " $& "],
 ];
 
+const WITHIN_WORD =
+  `(?:[\\-&/'\\u055a-\\u055f\\u05f3\\u05f4]|(?<=[${W}][lL])\\u00b7(?=[lL][${W}])` +
+  '|(?<=[\\u0591-\\u05ea])"(?=[\\u05d0-\\u05ea](?![\\u05d0-\\u05ea])))';
 const NUMBER_OR_WORD = `${LETTER}+(?:(?<=${D})[.,:](?=${D})${LETTER}+)*`;
 const TOKEN = pattern(
   [
@@ -57,7 +62,7 @@ const TOKEN = pattern(
     `${B}(?:${anyOf(BEFORE_NUMBERS)})\\.(?=[${S}]*${D})`,
     `${B}[A-Z]\\.(?=[${S}]+[A-Z])`,
     `(?:[nN]'[tT]|'(?:${CLITIC}))${B}`,
-    `${NUMBER_OR_WORD}(?:[\\-&/'](?=${LETTER})${NUMBER_OR_WORD}|\\.(?:com|org|net|edu|gov|co\\.uk|tv)${B})*`,
+    `${NUMBER_OR_WORD}(?:${WITHIN_WORD}(?=${LETTER})${NUMBER_OR_WORD}|\\.(?:com|org|net|edu|gov|co\\.uk|tv)${B})*`,
     "\\.{2,}",
     "-{2,}",
     "[\\u{1f1e6}-\\u{1f1ff}]{2}",
@@ -84,7 +89,7 @@ function withPlainMarks(text) {
 /** Tokens of a text; an empty list for text without visible characters. */
 export function tokenize(text) {
   text = text.replace(CONTROL, " ");
-  if (!isAscii(text)) text = text.replace(INVISIBLE, "").normalize("NFC");
+  if (!isAscii(text)) text = text.replace(WORD_SPACE, " ").replace(INVISIBLE, "").normalize("NFC");
   if (isKorean(text)) return text.replace(KOREAN_RUN, "$1$1$1").match(KOREAN_TOKEN) ?? [];
   text = withPlainMarks(text);
   for (const [place, replacement] of SPACES) text = text.replace(place, replacement);
