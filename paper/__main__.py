@@ -88,7 +88,15 @@ def _tables_and_paths(given: Sequence[str]) -> tuple[list[Reproduction], list[Pa
     paths = given[1:]
     while paths and paths[0] in REPRODUCTIONS:
         names, paths = [*names, paths[0]], paths[1:]
-    return [find_reproduction(name) for name in names], [Path(path) for path in paths]
+    return [find_reproduction(name) for name in names], _existing([Path(path) for path in paths])
+
+
+def _existing(paths: list[Path]) -> list[Path]:
+    """The paths. Raises FileNotFoundError for one that is not there, which would be left out of a page."""
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file or folder; expected a table, or runs or results")
+    return paths
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
@@ -145,7 +153,7 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
 
 def _page(arguments: argparse.Namespace) -> None:
     """Write the page of results."""
-    for path in write_results(arguments.paths, arguments.output):
+    for path in write_results(_existing(arguments.paths), arguments.output):
         print(path)
 
 

@@ -99,6 +99,8 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
             parts.insert(2, f"![{FIGURES[name][2]}]({name}.svg)")
         again = f"{code_span(f'python -m paper {name}')} measures it again. {_origin(reproduction, of_model)}"
         pages[name] = [*parts, again]
+    if len(pages) == 1:  # that of the claims
+        raise ValueError(f"{', '.join(map(str, paths))}: there are no runs of the plan, and no results of the tables")
     links = [f"[{parts[0].removeprefix('# ')}]({FOLDER}/{name}.md)" for name, parts in pages.items()]
     runs = {name: run for of_model in evidence.values() for name, run in of_model.runs.items()}
     hours = sum(run.result.seconds for run in runs.values() if run.result is not None) / 3600

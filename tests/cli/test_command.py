@@ -71,7 +71,7 @@ def test_what_the_encoding_of_the_output_does_not_have_is_escaped(
         ("inspect none", "stdout", 2, "elmokit: error: no model 'none'"),
         ("inspect MODEL", "stderr", 0, ""),
         ("inspect none", "stderr", 2, ""),
-        ("vocabulary - -o OUT", "stdin", 2, "elmokit: error: the shards contain no sentence: standard input"),
+        ("vocabulary - -o OUT", "stdin", 2, "elmokit: error: there is no sentence in standard input"),
     ],
 )
 def test_closed_streams_are_empty_or_lead_nowhere(

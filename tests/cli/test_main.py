@@ -285,7 +285,7 @@ def test_what_would_be_ignored_is_refused(command: str, message: str, capsys: py
         (lambda: list(read_pairs("-")), b"a b\n", "^standard input, line 1: expected two sentences"),
         (lambda: list(read_pairs("-")), b"", "^standard input: has no pair"),
         (lambda: list(read_fasta("-")), b">a\n", "^standard input, line 1: the header is followed by no sequence"),
-        (lambda: next(SentenceStream([Path("-")])), b"\n", "the shards contain no sentence: standard input$"),
+        (lambda: next(SentenceStream([Path("-")])), b"\n", "there is no sentence in standard input$"),
         (lambda: embed_with("static", TINY_VECTORS, "-", "out.npy"), b"", "^standard input has no lines"),
     ],
 )

@@ -96,7 +96,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, c
     before = sorted(os.listdir(tmp_path))
     for arguments, message in (
         (["bad"], "bad, line 2: byte 0xff at byte 1 is not UTF-8"),
-        (["empty"], "the shards contain no sentence"),
+        (["empty"], "there is no sentence in"),
         (["returns"], r"returns: the token 'one\rtwo' contains a carriage return, "),
         (["missing"], "missing: there is no such file"),
         (["shard.txt", "--min-count", "0"], "the minimum count is 0; expected at least 1"),

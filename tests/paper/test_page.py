@@ -71,6 +71,11 @@ def test_the_verb_writes_a_table_from_runs_of_the_plan(tmp_path: Path, capsys: p
         write_arm(tmp_path / "runs", "named-entities", arm, (80, 81), test=(80, 81))
     assert main(["table1", str(tmp_path / "runs"), "-o", str(docs)]) == 2  # of a biLM with another fingerprint
     assert "have no runs of `elmokit train`, with ELMo and without it" in capsys.readouterr().err
+    for names in (["table1"], ["page"], ["page", str(tmp_path / "runs")]):
+        assert main([*names, str(tmp_path / "nowhere"), "-o", str(docs)]) == 2
+        assert "nowhere: there is no such file or folder" in capsys.readouterr().err
+    assert main(["page", str(tmp_path / "runs"), "-o", str(docs)]) == 2 and not docs.exists()
+    assert "there are no runs of the plan" in capsys.readouterr().err
     for run in sorted((tmp_path / "runs").iterdir()):
         fingerprint = make_setup(tmp_path).fingerprint
         config = (run / "config.json").read_text().replace("0123456789abcdef", fingerprint)

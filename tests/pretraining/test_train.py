@@ -314,8 +314,13 @@ def test_the_command_says_what_continues_an_interrupted_run(
 ) -> None:
     run, words = tmp_path / "my run", ["--vocabulary", vocabulary, "--recipe", "tiny"]
     interrupting = functools.partial(Run.train, on_step=interrupt_at(at))
+
+    def train(run: Run, _: object) -> None:
+        (run.run_dir / "checkpoints" / "step-00000005.bak").mkdir(parents=True)  # a copy that the user has made
+        interrupting(run)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Run, "train", lambda run, _: interrupting(run))
+        patch.setattr(Run, "train", train)
         code = main([*map(str, ["pretrain", shard, *words, "--run", run, "--set"]), "checkpoint_every=5"])
     assert code == 130
     assert advice.format(f"elmokit pretrain --resume '{run}'") in capsys.readouterr().err.splitlines()[-1]
@@ -467,7 +472,7 @@ def test_nothing_is_written_for_too_many_shards_or_no_sentence(shard: Path, tmp_
     with pytest.raises(ValueError, match=r"names of 1,000 shards .*run/config\.json larger than .*concatenate them"):
         pretrain([shard] * 1000, run_dir=tmp_path / "run", **given)
     shard.write_text("\n\n")
-    with pytest.raises(ValueError, match="the shards contain no sentence: "):
+    with pytest.raises(ValueError, match="there is no sentence in "):
         pretrain([shard], run_dir=tmp_path / "run", **given)
     assert not (tmp_path / "run").exists()
 

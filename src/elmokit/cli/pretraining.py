@@ -41,14 +41,16 @@ def _add_pretrain(parser: Parser) -> None:
 def _how_to_continue(arguments: argparse.Namespace) -> str:
     from shlex import quote
 
-    run_dir: Path = arguments.resume or arguments.run_dir
-    steps = sorted((run_dir / "checkpoints").glob("step-*"), key=lambda path: (len(path.name), path.name))
+    from elmokit.pretraining.checkpoints import checkpoints
+
+    run_dir: Path = (arguments.resume or arguments.run_dir).expanduser()
+    steps = checkpoints(run_dir)
     if not (run_dir / "config.json").is_file():
         return ""
     command = f"elmokit pretrain --resume {quote(str(run_dir))}"
     if not steps:
         return f"; {run_dir} has no checkpoint yet: {command} begins again"
-    return f"; {command} continues after step {int(steps[-1].name.removeprefix('step-')):,}"
+    return f"; {command} continues after step {int(steps[0].name.removeprefix('step-')):,}"
 
 
 def _pretrain(arguments: argparse.Namespace) -> None:

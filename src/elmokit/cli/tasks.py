@@ -49,7 +49,7 @@ def _add_train(parser: Parser) -> None:
 def _how_to_continue(arguments: argparse.Namespace) -> str:
     from shlex import quote
 
-    run_dir: Path = arguments.resume or arguments.run_dir
+    run_dir: Path = (arguments.resume or arguments.run_dir).expanduser()
     if not (run_dir / "config.json").is_file():
         return ""
     command = f"elmokit train --resume {quote(str(run_dir))}"

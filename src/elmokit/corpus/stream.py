@@ -92,7 +92,7 @@ class SentenceStream:
                         self.position = CorpusPosition(epoch, shard_index, block_index, index + 1)
                         yield split(lines[index])
             if empty and (epoch > start.epoch or start == CorpusPosition()):
-                raise ValueError(f"the shards contain no sentence: {', '.join(map(shown_name, self.shards))}")
+                raise ValueError(f"there is no sentence in {', '.join(map(shown_name, self.shards))}")
             epoch += 1
 
     def _random(self, what: str, position: CorpusPosition) -> random.Random:

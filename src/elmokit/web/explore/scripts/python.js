@@ -3,7 +3,7 @@
 /** state, what is chosen in it, and the settings of the page -> lines of Python; null for a view without any. */
 export function asPython({ state, sentences, tokens, index, weights, settings }) {
   const write = { contexts, map, similarity, expectations, characters, tour }[state.tab];
-  return write({ ...state, sentences, tokens, index, layers: `[${weights.map((weight) => Number(weight.toFixed(4))).join(", ")}]`, ...settings });
+  return write({ ...settings, ...state, sentences, tokens, index, layers: `[${weights.map((weight) => Number(weight.toFixed(4))).join(", ")}]` });
 }
 
 const quoted = (text) => JSON.stringify(text);
