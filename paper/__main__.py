@@ -62,6 +62,7 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
 def _tables(arguments: argparse.Namespace) -> None:
     """Write tables and figures of a paper with our numbers next to the printed ones; compute what runs do not give."""
     tables, given = _tables_and_paths(arguments.names)
+    _existing(given)
     check_folder(arguments.output)  # before hours of computing
     for table in tables:
         if table.compute is not None and given and arguments.model:
@@ -88,7 +89,7 @@ def _tables_and_paths(given: Sequence[str]) -> tuple[list[Reproduction], list[Pa
     paths = given[1:]
     while paths and paths[0] in REPRODUCTIONS:
         names, paths = [*names, paths[0]], paths[1:]
-    return [find_reproduction(name) for name in names], _existing([Path(path) for path in paths])
+    return [find_reproduction(name) for name in names], [Path(path) for path in paths]
 
 
 def _existing(paths: list[Path]) -> list[Path]:

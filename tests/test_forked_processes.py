@@ -53,7 +53,7 @@ def pack_slowly(*given, **settings):
     return pack(*given, **settings)
 
 holder.PackedBiLM = pack_slowly
-thread = threading.Thread(target=elmo.encode, args=(["By the bank."],))
+thread = threading.Thread(target=elmo._loaded.packed)
 thread.start()
 is_packing.wait()
 if (child := os.fork()) == 0:
