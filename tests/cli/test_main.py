@@ -259,6 +259,7 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(c
         ("embed text.txt -o out.npy --with static:x --batch-size 2", "--batch-size cannot be combined with --with"),
         ("embed text.txt -o out.vec --types --resume", "--resume cannot be combined with --types"),
         ("embed text.txt -o out.npy --min-count 2", "--min-count needs --types"),
+        ("explore --tokenize", "--tokenize and --column need --corpus FILE"),
         ("embed text.txt -o out.npy --with static", "--with static: expected SYSTEM:MODEL"),
         ("embed text.txt -o out.npy --with statik:x", "no system 'statik'; did you mean static?"),
         ("perplexity small-en text.txt --top-min-count 2", "--top-min-count needs --top N"),

@@ -78,6 +78,7 @@ def test_vectors_and_similarity_are_ours_also_in_a_pipeline_with_static_vectors(
     assert doc[1].similarity(other[1]) == pytest.approx(cosine, abs=1e-6) and cosine < 0.99999
     assert doc[:2].similarity(other) == pytest.approx(float(Elmo.similarity(doc[:2].vector, other.vector)), abs=1e-6)
     assert doc.similarity(other) == pytest.approx(float(Elmo.similarity(doc.vector, other.vector)), abs=1e-6)
+    assert doc[1].similarity(nlp.vocab["dog"]) == 0  # which has no vector
     assert not nlp("").vector.any()
 
 

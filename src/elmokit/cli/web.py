@@ -52,6 +52,9 @@ def _explore(arguments: argparse.Namespace) -> None:
     from elmokit.web.explore.server import serve
     from elmokit.web.explore.site import write_site
 
+    if (arguments.tokenize or arguments.column) and not arguments.corpus:
+        raise ValueError("--tokenize and --column need --corpus FILE")
+
     def write(folder: Path) -> Path:
         how = given(arguments, "model", "column", "umap")
         return write_site(folder, corpora=arguments.corpus, raw_text=arguments.tokenize, **how)
