@@ -23,7 +23,7 @@ def check_is_long_enough(history: RunHistory) -> None:
     if len(history.training) < 2:
         raise ValueError(
             f"{history.log_where}: {history.name} has logged {len(history.training)} training lines, and a curve needs "
-            "2: wait until it has logged more (a line every log_every steps)"
+            "2; a run logs one every log_every steps"
         )
 
 
