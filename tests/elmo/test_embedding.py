@@ -126,7 +126,10 @@ def test_each_choice_of_layers_is_gamma_times_what_elmo_gives(choice: Any):
 def test_rescaled_layers_are_as_large_as_each_other():
     bilm = random_bilm(BILM_CONFIG)
     embedding = ElmoEmbedding(bilm, rescale=True, dropout_rate=0.0)
-    before = embedding(SENTENCES).mixes[0]
+    with pytest.warns(UserWarning, match=r"no scales are measured; call measure_scales\(sentences\) first"):
+        before = embedding(SENTENCES).mixes[0]
+    with pytest.raises(ValueError, match="no tokens to measure scales of"):
+        embedding.measure_scales([])
     embedding.measure_scales([sentence for sentence in SENTENCES if sentence])
     layers = torch.from_numpy(np.concatenate(Elmo(bilm).encode(SENTENCES, layers="all"), axis=1))
     scales = layers.square().mean(dim=(1, 2)).sqrt()
@@ -157,6 +160,7 @@ def test_tokens_that_are_encoded_once_have_the_same_vectors_and_gradients(monkey
 
 def test_a_copy_computes_the_same_and_learns_apart():
     embedding = new_embedding(num_mixes=2, rescale=True)
+    embedding.measure_scales(SENTENCES)
     pickled, twin = pickle.loads(pickle.dumps(embedding)), copy.deepcopy(embedding)
     for other in (pickled, twin):
         assert torch.equal(other(SENTENCES).mixes[1], embedding(SENTENCES).mixes[1])
@@ -174,7 +178,7 @@ def test_its_state_is_read_back(settings: dict[str, Any]):
             tensor.add_(0.01 * number)
     if "rescale" in settings:
         embedding.measure_scales(SENTENCES)
-    assert not torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
+    assert not torch.equal(other.eval()(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
     other.load_state_dict(embedding.state_dict())
     assert torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
 

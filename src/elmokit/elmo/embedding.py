@@ -16,6 +16,7 @@ from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.formats.read import read_bilm
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
+from elmokit.system.python import warn_caller
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, check_sentences, padded
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ class ElmoEmbedding(nn.Module):
         """
         layers, mask = self._layers(sentences)
         if self.scales is not None:
+            if self.training and bool((self.scales == 1).all()):
+                warn_caller("rescale is True, but no scales are measured; call measure_scales(sentences) first")
             layers = layers / self.scales[:, None, None, None]
         if isinstance(self.layers, int):
             layers = layers[self.layers][None]
@@ -175,7 +178,8 @@ class ElmoEmbedding(nn.Module):
     def measure_scales(self, sentences: Iterable[Sequence[str]]) -> None:
         """Set the scales to the root mean square of each layer over the tokens of these sentences, for `rescale`.
 
-        A few hundred sentences of the training set are enough. Raises ValueError for a module without `rescale`.
+        A few hundred sentences of the training set are enough. Raises ValueError for a module without `rescale`, and
+        for sentences without a token.
         """
         if self.scales is None:
             raise ValueError("this ElmoEmbedding has no scales to measure; create it with rescale=True")
@@ -184,8 +188,9 @@ class ElmoEmbedding(nn.Module):
             layers = self._layers([sentence])[0].cpu()
             squares += layers.double().square().sum(dim=(1, 2, 3))
             num_values += layers[0].numel()
-        if num_values:
-            self.scales.copy_((squares / num_values).sqrt().clamp(min=1e-6))
+        if not num_values:
+            raise ValueError("there are no tokens to measure scales of; expected sentences of the training set")
+        self.scales.copy_((squares / num_values).sqrt().clamp(min=1e-6))
 
     def _layers(
         self, sentences: Int[Tensor, "B T C"] | Sequence[Sequence[str]]
