@@ -25,8 +25,10 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(glove: Path, text: Path, tmp_path: Path):
-    done = embed_with("static", glove, text, tmp_path / "out.npy")
+@pytest.mark.usefixtures("glove", "text")
+def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = embed_with("static", "~/glove.txt", "~/text.txt", "~/out.npy")
     assert (done.num_lines, done.num_tokens) == (3, 5)
     vectors = load_vectors(tmp_path / "out.npy")
     assert vectors.sentences() == [["the", "cat"], [], ["the", "dog", "."]]

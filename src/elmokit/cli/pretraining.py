@@ -41,12 +41,13 @@ def _add_pretrain(parser: Parser) -> None:
 def _how_to_continue(arguments: argparse.Namespace) -> str:
     from shlex import quote
 
-    from elmokit.pretraining.checkpoints import checkpoints
-
     run_dir: Path = (arguments.resume or arguments.run_dir).expanduser()
-    steps = checkpoints(run_dir)
     if not (run_dir / "config.json").is_file():
         return ""
+
+    from elmokit.pretraining.checkpoints import checkpoints
+
+    steps = checkpoints(run_dir)
     command = f"elmokit pretrain --resume {quote(str(run_dir))}"
     if not steps:
         return f"; {run_dir} has no checkpoint yet: {command} begins again"

@@ -1,7 +1,7 @@
 """Texts that a corpus must not share passages with: the data of evaluations, in whatever layout they come.
 
 A sentence that has N successive words of such a text is dropped. Words are tokens with a letter or a digit, without
-regard to case and NFD, so punctuation and capitals hide nothing.
+regard to case, in NFC, so punctuation and capitals hide nothing.
 """
 
 from __future__ import annotations

@@ -108,8 +108,8 @@ class Preparation:
             )
         if self.join_hyphens and self.column is not None:
             raise ValueError(
-                f"column is {self.column!r}, but words that hyphens break are joined only in raw text; expected "
-                "raw text, or no --join-hyphens, or join_hyphens=True"
+                f"column is {self.column!r}, but words that hyphens break are joined only in raw text; leave "
+                "out --column or --join-hyphens, or column= or join_hyphens=True"
             )
         if not 1 <= self.min_tokens <= self.max_tokens:
             raise ValueError(

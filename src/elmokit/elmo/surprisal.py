@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from elmokit.elmo.sentences import batches_by_length
-from elmokit.files.json_fields import NOT_IN_A_TOKEN
+from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.layers.devices import on_meta_device, without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
 from elmokit.layers.sampled_softmax import Softmax

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from elmokit.files.json_fields import NOT_IN_A_TOKEN
+from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.system.messages import printable
 from elmokit.system.python import warn_caller
 from elmokit.text.corpora.cells import TREEBANK_MARKS

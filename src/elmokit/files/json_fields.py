@@ -15,6 +15,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.system.messages import FormatError, did_you_mean, first_token, printable, readable_bytes, refuse_link_out
 
 MAX_BYTES = 4 << 20
@@ -29,7 +30,6 @@ LARGEST_INTEGER = 1 << 53
 _T = TypeVar("_T")
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 """Half of a character beyond the first 65,536; without the other half, it cannot be written in UTF-8."""
-NOT_IN_A_TOKEN = frozenset(" \t\n\r")
 _PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
 """A filter's [width, number], which reads better on one line. No JSON string contains a line break."""
 

@@ -45,6 +45,8 @@ MAX_LINE_BYTES = 16 << 20
 MAX_WHOLE_BYTES = 64 << 20
 """Of a file that is in memory as a whole. The training set of SQuAD 1.1 has 30 MB."""
 _MAX_EXPANSION, _SMALL = 20, 1 << 20
+NOT_IN_A_TOKEN = frozenset(" \t\n\r")
+"""White space that separates tokens or lines, so that no file of tokens can hold a token with it."""
 HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -53,6 +53,7 @@ def embed_with(
     would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
     zeros, because the system has no vector of them.
     """
+    output_path = Path(output_path).expanduser()
     check_paths(output_path, input_path, model)
     opened = find_system(SYSTEMS, system, str(model)).open(str(model), None)
     return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text, column=column)
@@ -117,7 +118,7 @@ def open_static(model: str, word_vectors: Path | None = None) -> VectorSource:
     `.bin` lacks are made of their character n-grams. Raises OSError, and ValueError for a file of another kind.
     """
     del word_vectors
-    path = Path(model)
+    path = Path(model).expanduser()  # no shell does in static:~/FILE
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected word vectors")
     return _open_fasttext(path) if looks_like_fasttext(path) else WordVectorSource(path)

@@ -224,7 +224,7 @@ def _has_vector(of: Any) -> bool:
 
 
 def _similarity(one: Any, other: Any) -> float:
-    return float(Elmo.similarity(one.vector, other.vector)) if other.has_vector else 0.0  # as of a lexeme
+    return float(Elmo.similarity(one.vector, other.vector)) if other.has_vector else 0.0  # a lexeme may have none
 
 
 def _norm(of: Any) -> float:

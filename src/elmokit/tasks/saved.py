@@ -69,7 +69,8 @@ class TrainedTask:
         kind: "text", one example per line; "json", one object per line; "data", the format of the training data.
             None decides by the name: `.jsonl` is JSON; `-` is text, and so is `.txt`, except the files of a data set
             that the task knows, such as `test.txt` of the Stanford treebank; anything else is data. Another `.txt` that
-            reads as data is refused, because it may be meant as either.
+            reads as data is refused, because it may be meant as either, and so is text by its name that begins as JSON,
+            a table or columns.
         form: "text" or "json".
         Raises ValueError, naming the file and the line, for what cannot be read.
         """
@@ -94,7 +95,7 @@ class TrainedTask:
         else:
             lines, name = read_lines(path), shown_name(path)
             if kind == "text" and not (is_named or is_terminal(path)):
-                lines = self._checked(lines, name=name)
+                lines = self._checked_text(lines, name=name)
             examples = self._of_lines(lines, kind, name=name)
         for pair in self._predictions(examples):
             if form == "json":
@@ -197,7 +198,7 @@ class TrainedTask:
     def _read_data(self, path: str | Path) -> list[Any]:
         return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
 
-    def _checked(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
+    def _checked_text(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
         """The lines of what is text by its name. Raises ValueError if the first of them are of something else."""
         lines, head = with_head(lines)
         found = kind_of(head)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.lines import read_lines, up_to
+from elmokit.files.lines import NOT_IN_A_TOKEN, read_lines, up_to
 from elmokit.system.messages import plural
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
@@ -23,7 +23,6 @@ LEAST_TO_JUDGE = 5_000, 500
 """A vocabulary with fewer tokens, and a text with fewer known tokens, say nothing about the order."""
 _SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 _SKIPPED_LINE = "!!!MAXTERMID"  # a line in the vocabulary of the 1B Word benchmark that is not a token
-_NOT_IN_A_TOKEN = (" ", "\t", "\n", "\r", "\0")  # white space separates tokens, so no token of a corpus contains it
 
 
 class Vocabulary:
@@ -115,9 +114,9 @@ class _TokenError(ValueError):
 def _check(tokens: list[str], ids: dict[str, int]) -> None:
     if "" in ids:
         raise _TokenError("the token is empty; expected one token per line", position=tokens.index(""))
-    together = "".join(tokens)
-    if any(character in together for character in _NOT_IN_A_TOKEN):
-        position, token = next((n, t) for n, t in enumerate(tokens) if any(c in t for c in _NOT_IN_A_TOKEN))
+    separators, together = {*NOT_IN_A_TOKEN, "\0"}, "".join(tokens)
+    if any(character in together for character in separators):
+        position, token = next((n, t) for n, t in enumerate(tokens) if any(c in t for c in separators))
         raise _TokenError(f"the token {token[:40]!r} has white space in it; expected one per line", position=position)
     if len(ids) != len(tokens):
         position = next(n for n, token in enumerate(tokens) if ids[token] != n)

@@ -40,8 +40,9 @@ class ChangeSettings:
     layers: Layers = "top"
     """As in `Elmo.encode`; "all" measures each layer. The top layer tells senses apart best (docs/vectors.md)."""
     max_uses: int = 200
-    """Uses of a word in a corpus that are compared; of more, so many are drawn at random. A repeated
-    sentence counts once."""
+    """Uses of a word in a corpus that are compared; of more, so many are drawn at random.
+
+    A repeated sentence counts once."""
     min_uses: int = 5
     """Words with fewer uses in one of the corpora are left out."""
     max_words: int = 1000
@@ -179,7 +180,7 @@ class _Side:
 
 
 def _num_uses(side: _Side, word: str, settings: ChangeSettings) -> int:
-    """Without repeated sentences, if so few are left that all are compared."""
+    """Number of uses, of each sentence one if all are compared; where some are drawn, only the total is known."""
     sampled = side.sampled[word]
     return len(sampled.uses) if len(sampled.uses) < settings.max_uses else sampled.total
 

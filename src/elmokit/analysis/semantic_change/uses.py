@@ -78,19 +78,19 @@ class TextCorpus:
 
 def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None = None) -> TextCorpus:
     """The files of `corpus_files`, with a warning of folders among them, which are not read."""
+    path = Path(path).expanduser()
     files = corpus_files(path)
-    if folders := sorted(file.name for file in Path(path).glob("[!.]*") if file.is_dir()):
+    if folders := sorted(file.name for file in path.glob("[!.]*") if file.is_dir()):
         warn_caller(f"{path} has folders, whose files are not read: {join_names(folders)}")
     return TextCorpus(files, raw_text, column)
 
 
-def corpus_files(path: str | Path) -> tuple[Path, ...]:
+def corpus_files(path: Path) -> tuple[Path, ...]:
     """A text file, or the text files (.txt, .gz, .xz) of a folder, which are one corpus, in the order of their names.
 
     Names that begin with a dot are skipped. Raises FileNotFoundError for a missing file, and ValueError for a folder
     without text files, or with one packed and unpacked.
     """
-    path = Path(path)
     if not path.is_dir():
         if not path.exists():
             raise FileNotFoundError(f"{path}: there is no such file; expected a corpus, or a folder of text files")
@@ -111,7 +111,8 @@ def sample_uses(
 ) -> dict[str, SampledUses]:
     """At most `most` uses of each word, each with the same chance, whatever other words are asked for.
 
-    Of a sentence that is repeated, the first counts. words: the forms that count as uses of each word, by its name.
+    Of a sentence that is repeated, the first is one.
+    words: the forms that count as uses of each word, by its name.
     """
     meant = {spelling(form, ignore_case=ignore_case): (word, form) for word, forms in words.items() for form in forms}
     kept: dict[str, list[tuple[int, Use]]] = {word: [] for word in words}

@@ -94,10 +94,8 @@ def embed_file(
     raw_text = raw_text or split_sentences
     source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
     layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
-    neighbour, given = (
-        output.with_suffix(".txt"),
-        Path(input_path).expanduser(),
-    )  # the former looks like the text
+    given = Path(input_path).expanduser()
+    neighbour = output.with_suffix(".txt")  # which readers would take for the sentences
     is_other = neighbour.is_file() and not (source.is_text and given.is_file() and neighbour.samefile(given))
     beside: dict[Path, Callable[[Sentence], str]] = {}
     if not layout.holds_text and (raw_text or is_other):
