@@ -3,10 +3,11 @@
 Averages over a dozen sentences only show how it is done: give it a corpus of some hundred thousand words.
 """
 
+from pathlib import Path
+
 from gensim.models import KeyedVectors
 
-from elmokit import Elmo
-from elmokit.integrations.gensim import averaged_vectors, word_vectors
+from elmokit import Elmo, embed_types
 
 SENTENCES = [
     "The king met the queen in the old castle.",
@@ -21,14 +22,14 @@ SENTENCES = [
 ]
 
 elmo = Elmo("small-en")
-averaged = averaged_vectors(elmo, SENTENCES, min_count=2)
+Path("sentences.txt").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+print(embed_types(elmo, "sentences.txt", "words.vec", raw_text=True, min_count=2))
+averaged = KeyedVectors.load_word2vec_format("words.vec")
 print(len(averaged.index_to_key), "words, the most frequent first:", *averaged.index_to_key[:5])
 for word in ("king", "doctor", "bread"):
     print(word, "is nearest to", ", ".join(near for near, _ in averaged.most_similar(word, topn=3)))
 
-spelt = word_vectors(elmo, ["king", "kingdom", "kings", "doctor", "doctors", "bread", "breadth"])
+words = ["king", "kingdom", "kings", "doctor", "doctors", "bread", "breadth"]
+spelt = KeyedVectors(vector_size=elmo.dim)
+spelt.add_vectors(words, [vectors[0] for vectors in elmo.encode([[word] for word in words], layers=0)])
 print("by spelling alone, king is nearest to", ", ".join(near for near, _ in spelt.most_similar("king", topn=2)))
-
-averaged.save_word2vec_format("words.vec")  # text, for any program; `binary=True` for word2vec's binary form
-again = KeyedVectors.load_word2vec_format("words.vec")
-print("saved and loaded:", again.vectors.shape)

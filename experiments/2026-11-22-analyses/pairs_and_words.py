@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections import Counter
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from gensim.models import KeyedVectors
 from sklearn.metrics import roc_auc_score
 
-from elmokit import Elmo
-from elmokit.integrations.gensim import averaged_vectors, word_vectors
+from elmokit import Elmo, embed_types
 
 WORDS = ("three", "king", "river", "walked", "happy", "bank")
 
@@ -62,10 +63,16 @@ for table, side in zip(tables, counts, strict=True):
 print(json.dumps({"vector": "counts", "area": round(float(roc_auc_score(entails, cosines(*tables))), 3)}))
 
 with (data / "en/train-00000.txt").open(encoding="utf-8") as file:
-    sentences = [line.split() for line in islice(file, 8_000)]
-averaged = averaged_vectors(elmo, sentences, min_count=10)
-spelt = word_vectors(elmo, list(averaged.key_to_index))
-print(json.dumps({"tokens": sum(map(len, sentences)), "words": len(averaged)}))
+    lines = list(islice(file, 8_000))
+with tempfile.TemporaryDirectory() as folder:
+    text, table = Path(folder, "sentences.txt"), Path(folder, "words.vec")
+    text.write_text("".join(lines), encoding="utf-8")
+    embedded = embed_types(elmo, text, table, min_count=10)
+    averaged = KeyedVectors.load_word2vec_format(str(table))
+words = list(averaged.key_to_index)
+spelt = KeyedVectors(vector_size=elmo.dim)
+spelt.add_vectors(words, [vectors[0] for vectors in elmo.encode([[word] for word in words], layers=0)])
+print(json.dumps({"tokens": embedded.num_tokens, "words": len(averaged)}))
 for word in WORDS:
     near = {
         name: [other for other, _ in table.most_similar(word, topn=5)]

@@ -43,7 +43,7 @@ import importlib, pkgutil, sys
 
 class WithoutPackages:
     def find_spec(self, name, path=None, target=None):
-        if name in ("flair", "sentence_transformers", "sklearn", "spacy", "ray", "gensim", "onnx", "transformers"):
+        if name in ("flair", "sentence_transformers", "sklearn", "spacy", "ray", "onnx", "transformers"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, WithoutPackages())

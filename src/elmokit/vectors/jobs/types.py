@@ -64,7 +64,11 @@ def embed_types(
     output = Path(output_path).expanduser()
     if output.suffix not in _WRITERS:
         raise ValueError(f"{output}: vectors of words are text; expected a name that ends in {' or '.join(_WRITERS)}")
-    layers = layers_of_types(layers, top=elmo.config.num_layers)
+    layers = as_layers(layers, top=elmo.config.num_layers)
+    if layers == "all":
+        raise ValueError(
+            "layers is 'all'; a word has one vector, of 'top', 'average', the number of a layer, or a weight for each"
+        )
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected at least 1")
     source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
@@ -99,8 +103,8 @@ class TypeSums:
     They are in float64: float32 loses a hundredth of the sum of a million equal vectors.
     """
 
-    wanted: Collection[str] | None = None
-    """The words that are added; None adds all."""
+    wanted: Collection[str]
+    """The words that are added."""
     counts: Counter[str] = field(default_factory=Counter[str])
     """Number of occurrences."""
     _sums: dict[str, Float64[np.ndarray, " E"]] = field(default_factory=dict[str, "Float64[np.ndarray, ' E']"])
@@ -108,7 +112,7 @@ class TypeSums:
     def add(self, sentence: Sequence[str], array: Float32[np.ndarray, "T E"]) -> None:
         """Add the vectors of the tokens of a sentence."""
         for token, vector in zip(sentence, array, strict=True):
-            if self.wanted is not None and token not in self.wanted:
+            if token not in self.wanted:
                 continue
             if token in self._sums:
                 self._sums[token] += vector
@@ -119,13 +123,3 @@ class TypeSums:
     def average(self, word: str) -> Float32[np.ndarray, " E"]:
         """The average of a word that has occurred."""
         return (self._sums[word] / self.counts[word]).astype("float32")
-
-
-def layers_of_types(layers: Layers, *, top: int) -> Layers:
-    """Layers as `as_layers` gives them. Raises ValueError for "all", too."""
-    layers = as_layers(layers, top=top)
-    if layers == "all":
-        raise ValueError(
-            "layers is 'all'; a word has one vector, of 'top', 'average', the number of a layer, or a weight for each"
-        )
-    return layers
