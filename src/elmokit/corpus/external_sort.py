@@ -36,10 +36,6 @@ class ExternalSort:
         if self._size >= self._memory_bytes:
             self._spill()
 
-    def add_sorted(self, records: Iterable[bytes]) -> None:
-        """Add records that are already sorted. They go to disk one by one, as a run."""
-        self._runs.append(self._write(records))
-
     def __iter__(self) -> Iterator[bytes]:
         """All records in order. This works only once: the files are removed while they are read."""
         if not self._runs:
@@ -50,12 +46,12 @@ class ExternalSort:
             self._spill()
         while len(self._runs) > RUNS_AT_ONCE:
             first, self._runs = self._runs[:RUNS_AT_ONCE], self._runs[RUNS_AT_ONCE:]
-            self.add_sorted(_merged(first))
+            self._runs.append(self._write(_merged(first)))
         yield from _merged(self._runs)
 
     def _spill(self) -> None:
         self._records.sort()
-        self.add_sorted(self._records)
+        self._runs.append(self._write(self._records))
         self._records, self._size = [], 0
 
     def _write(self, records: Iterable[bytes]) -> Path:
