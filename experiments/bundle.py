@@ -23,7 +23,6 @@ import torch
 
 import elmokit
 from elmokit import Elmo
-from elmokit.analysis.homonyms import MEASUREMENTS
 from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes
 from elmokit.analysis.polysemy import measure_senses
 from elmokit.analysis.sense_study import study_senses
@@ -99,10 +98,7 @@ def main() -> None:
     }
     command = " ".join(["python", *sys.argv]).replace(f"{Path(__file__).parents[1]}/", "")
     if arguments.homonyms:
-        rates = _homonyms(target, arguments.homonyms)
-        results |= rates
-        text = json.dumps({**rates, "command": command}, indent=2, ensure_ascii=False)
-        (target / MEASUREMENTS).write_text(text + "\n", encoding="utf-8")
+        results |= _homonyms(target, arguments.homonyms)
     arguments.results.mkdir(exist_ok=True)
     text = json.dumps({"command": command, **results}, indent=2, ensure_ascii=False)
     (arguments.results / "results.json").write_text(text + "\n", encoding="utf-8")
@@ -158,7 +154,7 @@ def _homonyms(model: Path, folder: Path) -> dict[str, Any]:
     elmo = Elmo.from_pretrained(model)
 
     def record(train: list[Occurrence], test: list[Occurrence]) -> dict[str, dict[str, float]]:
-        """Hits and total of each rate, by name, in the JSON form that `read_recorded` reads."""
+        """Hits and total of each rate, by name, for `results.json`."""
         occurrences = [*train, *test]
         encoded = elmo.encode([each.tokens for each in occurrences], layers="all")
         measured = measure_senses(encoded, occurrences, num_known=len(train))

@@ -1,9 +1,7 @@
 import html
 import io
-import json
 import re
 import shlex
-import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -163,7 +161,6 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
     assert titles[1][1] == "ship or pear or belly" and titles[4][1] == "praise or sarcasm"
     assert "11 words of two or three senses, 184 sentences" in shown
     assert "(of 16, chance is 7.5; of 24, chance is 7.3)" in shown
-    assert "homonym_ko" not in shown
     names: dict[str, list] = {}
     exec(code, names)
     assert [vectors.shape for vectors in names["vectors"]] == [(4, 12), (5, 12)]
@@ -182,26 +179,6 @@ def test_korean_columns_are_aligned_within_the_width(korean: Path):
         table = lines[start : start + len(close_up.shown) + 1]
         assert len(close_up.shown) == 6 and table[-1].startswith("  static vector")
         assert {columns(line) for line in table[:-1]} == {2 + 48 + 6 * 5 - 1}
-
-
-@pytest.mark.usefixtures("short_list")
-def test_what_was_measured_when_the_model_was_bundled_is_shown_with_its_source(korean: Path, tmp_path: Path):
-    folder = tmp_path / "model"
-    shutil.copytree(korean, folder)
-    measurements = {
-        "homonym_ko": {"lstm1": {"hits": 231, "total": 272}, "chance": {"hits": 90.5, "total": 272, "guessed": True}},
-        "homonym_ko_same_form": {"lstm1": {"hits": 50, "total": 100}},
-        "command": "python bundle.py <RUN>",
-    }
-    (folder / "measurements.json").write_text(json.dumps(measurements), encoding="utf-8")
-    output = io.StringIO()
-    demo.run(tmp_path / "demo.html", model=str(folder), output=output)
-    assert f"  {'lstm1':22}{'231/272 = 84.9 % [80.2, 88.7]':36}50.0 % [40.4, 59.6]\n" in output.getvalue()
-    assert f"  {'chance':22}90.5/272 = 33.3 %\n" in output.getvalue()
-    assert f"  Source: {folder / 'measurements.json'}\n  Command: python bundle.py <RUN>\n" in output.getvalue()
-    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
-    assert Page(text).open == []
-    assert "231/272 = 84.9 % [80.2, 88.7]" in text and "python bundle.py &lt;RUN&gt;" in text
 
 
 def test_colours_only_on_a_terminal_that_wants_them(study: SenseStudy, monkeypatch: pytest.MonkeyPatch):

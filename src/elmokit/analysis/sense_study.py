@@ -17,7 +17,6 @@ from elmokit.elmo.nearest import NearOccurrence, nearest_occurrences
 from elmokit.model.token_cache import TokenCache
 
 if TYPE_CHECKING:
-    from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.polysemes import Language, Occurrence
     from elmokit.analysis.polysemy import SenseRates
     from elmokit.elmo.elmo import Elmo
@@ -84,8 +83,6 @@ class SenseStudy:
     measured: list[SenseRates]
     close_ups: list[CloseUp]
     language: Language = "en"
-    recorded: Recorded | None = None
-    """Rates on homonym_ko, measured when the model was bundled; None if there are none."""
 
     @property
     def top(self) -> SenseRates:
@@ -100,15 +97,8 @@ class SenseStudy:
         return groups
 
 
-def study_senses(
-    elmo: Elmo,
-    occurrences: list[Occurrence],
-    *,
-    model: str,
-    language: Language = "en",
-    recorded: Recorded | None = None,
-) -> SenseStudy:
-    """Run a model over the list. `model` is its name on the page, `recorded` its rates on other data, if any."""
+def study_senses(elmo: Elmo, occurrences: list[Occurrence], *, model: str, language: Language = "en") -> SenseStudy:
+    """Run a model over the list. `model` is its name on the page."""
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     encoded = elmo.encode(sentences, layers="all")
     targets = occurrence_vectors(encoded, occurrences)[-1]
@@ -136,7 +126,6 @@ def study_senses(
         measured=measure_senses(encoded, occurrences),
         close_ups=[_close_up(word, occurrences, targets, nearest, static) for word in words[:NUM_CLOSE_UPS]],
         language=language,
-        recorded=recorded,
     )
 
 

@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from elmokit.analysis.homonyms import read_recorded
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import atomic_write
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, resolve_model
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name
 from elmokit.web.demo.picture import sense_picture
 from elmokit.web.demo.terminal import describe, extent, shows_colours, summarise
 from elmokit.web.templates import template_environment
@@ -81,8 +80,7 @@ def _study(model: str | None) -> SenseStudy:
     name = model or DEFAULT_MODEL
     elmo = Elmo.from_pretrained(name)
     language = language_of(elmo.vocabulary)
-    occurrences, recorded = read_polysemes(LISTS[language]), read_recorded(resolve_model(name))
-    return study_senses(elmo, occurrences, model=model_name(name), language=language, recorded=recorded)
+    return study_senses(elmo, read_polysemes(LISTS[language]), model=model_name(name), language=language)
 
 
 def _explore(model: str | None) -> str:

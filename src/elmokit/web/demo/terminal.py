@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from elmokit.analysis.homonyms import WHAT_IT_IS
 from elmokit.analysis.polysemes import members_of, senses_of, words_of
 from elmokit.analysis.polysemy import num_triples
 from elmokit.system.markdown import columns
@@ -17,7 +16,6 @@ from elmokit.system.markdown import columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.polysemes import Occurrence
     from elmokit.analysis.sense_study import CloseUp, SenseStudy
 
@@ -68,9 +66,6 @@ def _describe_all_words(study: SenseStudy) -> Iterator[str]:
     yield from _describe_rates(study)
     yield ""
     yield from _describe_words(study)
-    if study.recorded is not None:
-        yield ""
-        yield from _describe_recorded(study.recorded)
 
 
 def extent(study: SenseStudy) -> str:
@@ -144,20 +139,6 @@ def _describe_words(study: SenseStudy) -> Iterator[str]:
             line = " "
         line += part + ","
     yield line.rstrip(",")
-
-
-def _describe_recorded(recorded: Recorded) -> Iterator[str]:
-    """The table of rates measured when the model was bundled, with the name of the data file."""
-    yield "Measured when the model was bundled, on independent sentences (homonym_ko):"
-    yield ""
-    yield f"  {'':22}{'nearest one has its sense':36}{'of the same particle' if recorded.same_form else ''}".rstrip()
-    for name, rate in recorded.rates.items():
-        same_form = recorded.same_form[name].percent() if name in recorded.same_form else ""
-        yield f"  {name:22}{rate!s:36}{same_form}".rstrip()
-    yield ""
-    yield from (f"  {line}" for line in wrap(WHAT_IT_IS, WIDTH - 2))
-    yield f"  Source: {recorded.path}"
-    yield f"  Command: {recorded.command}"
 
 
 def _padded(text: str, width: int) -> str:
