@@ -142,7 +142,6 @@ def _polysemes(model: Path) -> dict[str, dict[str, str]]:
     return {
         vectors.name: {
             "all": str(vectors.nearest_rate()),
-            "triples": vectors.triple_rate().percent(),
             **{contrast: str(vectors.nearest_rate(members)) for contrast, members in contrasts.items()},
         }
         for vectors in study.measured

@@ -21,10 +21,7 @@ from elmokit.analysis.polysemy import (
     cosines,
     measure_senses,
     nearest_hits,
-    num_triples,
     occurrence_vectors,
-    rate,
-    triple_hits,
 )
 from elmokit.analysis.sense_study import StaticWords, principal_plane
 from elmokit.text.tokenizer import tokenize
@@ -52,23 +49,19 @@ def test_rates_worked_out_by_hand():
     """At 0, 30, 40 and 90 degrees: the nearest of 30 is 40, of 40 is 30; those at the ends have a neighbour inside."""
     vectors = at_degrees(0, 30, 40, 90) * np.array([[1e-3], [1.0], [50.0], [7.0]])  # only the direction counts
     assert nearest_hits(vectors, FOUR).tolist() == [1, 0, 0, 1]  # 30 for 0; 40 for 30; 30 for 40; 40 for 90
-    assert triple_hits(vectors, FOUR).tolist() == [1, 0.5, 0, 1]  # 30: its partner is 30 away, the others 10 and 60
-    assert rate(triple_hits(vectors, FOUR)).share == 0.625
     others = [occurrence(sense, word="play") for sense in ("drama", "drama", "game", "game")]
     mixed = np.concatenate([at_degrees(0, 10, 80, 90), at_degrees(0, 10, 80, 90)])
     assert nearest_hits(mixed, FOUR + others).tolist() == [1] * 8  # a word is compared with itself only
     tied = at_degrees(0, 20, 20, 90)  # one other sense as near as the same sense, one further away
-    assert (triple_hits(tied, FOUR)[0], nearest_hits(tied, FOUR)[0]) == (0.75, 0.5)
+    assert nearest_hits(tied, FOUR)[0] == 0.5
 
 
 def test_ties_are_shared_out_so_one_static_vector_gets_exactly_chance():
     vectors = np.ones((4, 3))
     assert nearest_hits(vectors, FOUR) == pytest.approx([1 / 3] * 4)
-    assert triple_hits(vectors, FOUR).tolist() == [0.5] * 4
     assert nearest_hits(vectors, FOUR) == pytest.approx(chance(FOUR).nearest)
     assert chance(THE_LIST).nearest_rate().share == pytest.approx(7 / 15)
-    assert chance(THE_LIST).triple_rate().share == 0.5
-    assert triple_hits(vectors + 1e-9 * np.arange(12).reshape(4, 3), FOUR).tolist() == [0.5] * 4
+    assert nearest_hits(vectors + 1e-9 * np.arange(12).reshape(4, 3), FOUR) == pytest.approx([1 / 3] * 4)
 
 
 def test_with_known_ones_the_rest_is_judged_by_them_alone():
@@ -76,7 +69,6 @@ def test_with_known_ones_the_rest_is_judged_by_them_alone():
     occurrences = [occurrence(sense) for sense in ("river", "money", "money", "river", "river", "river")]
     vectors = at_degrees(0, 90, 104, 10, 80, 60)
     assert nearest_hits(vectors, occurrences, num_known=3).tolist() == [1, 0, 0]
-    assert triple_hits(vectors, occurrences, num_known=3).tolist() == [1, 0, 0]
     assert nearest_hits(vectors, occurrences).tolist() == [1, 0, 1, 1, 0, 1]
     assert chance(occurrences, num_known=3).nearest == pytest.approx([1 / 3] * 3)
 
@@ -104,7 +96,6 @@ def test_measure_puts_baselines_beside_every_layer():
     assert measured["bag of context words"].nearest_rate().correct == 4
     assert measured["lstm1"].nearest_rate().correct == 2
     assert measured["lstm1"].nearest_rate([0, 1, 3]).correct == 2
-    assert measured["lstm1"].triple_rate().share == 0.625
 
 
 def test_the_interval_is_wilsons():
@@ -119,12 +110,10 @@ def test_the_lists_have_their_words_with_eight_sentences_a_sense():
         assert len(senses_of(word, THE_LIST)) == 2
         assert len({one.contrast for one in THE_LIST if one.word == word}) == 1
     assert {one.contrast for one in THE_LIST} >= {"noun/noun", "noun/verb"}
-    assert num_triples(THE_LIST) == 24 * 16 * 7 * 8
     words = "눈이 배를 말을 사과를 잘한다 밤이 차를 다리를 병을 의사를 연기를"
     assert words_of(KOREAN) == words.split()
     assert {word for word in words_of(KOREAN) if len(senses_of(word, KOREAN)) != 2} == {"배를"}
     assert set(Counter((one.word, one.sense) for one in [*THE_LIST, *KOREAN]).values()) == {8}
-    assert num_triples(KOREAN) == 10 * 16 * 7 * 8 + 24 * 7 * 16
 
 
 @pytest.mark.parametrize(("occurrences", "least"), [(THE_LIST, 6), (KOREAN, 5)], ids=["en", "ko"])

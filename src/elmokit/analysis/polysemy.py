@@ -1,9 +1,9 @@
-"""How often vectors tell the senses of a word apart: two rates over a list of occurrences, compared with baselines."""
+"""How often vectors tell the senses of a word apart: rates over a list of occurrences, compared with baselines."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ class Rate:
     """A share of occurrences, with its 95 % interval (Wilson, 1927)."""
 
     correct: float
-    """Number of correct occurrences; ties and rates over triples add fractions."""
+    """Number of correct occurrences; ties add fractions."""
     total: int
     guessed: bool = False
     """Whether all occurrences were ties: then the rate is chance itself, and has no interval."""
@@ -62,13 +62,11 @@ class Rate:
 
 @dataclass(frozen=True)
 class SenseRates:
-    """How well one kind of vector does on a list: two numbers from 0 to 1 for each occurrence."""
+    """How well one kind of vector does on a list: a number from 0 to 1 for each occurrence."""
 
     name: str
     nearest: Floats
     """1 where the nearest other occurrence of the same word has the same sense, else 0; a fraction for ties."""
-    triples: Floats
-    """Share of pairs (same sense, other sense) in which the same sense is nearer."""
 
     @property
     def guessed(self) -> bool:
@@ -78,10 +76,6 @@ class SenseRates:
     def nearest_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
         """Rate of `nearest`, over all or the chosen occurrences."""
         return rate(self.nearest[chosen], guessed=self.guessed)
-
-    def triple_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
-        """Rate of `triples`, over all or the chosen occurrences; its interval counts occurrences, not triples."""
-        return rate(self.triples[chosen], guessed=self.guessed)
 
 
 def measure_senses(
@@ -112,8 +106,7 @@ def measure_senses(
     }
     measured = [chance(occurrences, num_known=num_known)]
     for name, vectors in kinds.items():
-        nearest = nearest_hits(vectors, occurrences, num_known=num_known)
-        measured.append(SenseRates(name, nearest, triple_hits(vectors, occurrences, num_known=num_known)))
+        measured.append(SenseRates(name, nearest_hits(vectors, occurrences, num_known=num_known)))
     return measured
 
 
@@ -137,34 +130,20 @@ def nearest_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_know
 
     Where several are equally near, it is the share of them with the same sense.
     """
-
-    def share(same: Floats, other: Floats) -> float:
-        nearest = max(same.max(), other.max()) - TIE
-        num_right, num_wrong = int((same >= nearest).sum()), int((other >= nearest).sum())
-        return num_right / (num_right + num_wrong)
-
-    return _for_each(vectors, occurrences, share, num_known=num_known)
-
-
-def triple_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Floats:
-    """For each occurrence, the share of pairs (same sense, other sense) with the former nearer; ties count half."""
-
-    def share(same: Floats, other: Floats) -> float:
-        nearer = same[:, None] - other[None, :]
-        return float(np.where(np.abs(nearer) <= TIE, 0.5, nearer > 0).mean())
-
-    return _for_each(vectors, occurrences, share, num_known=num_known)
-
-
-def num_triples(occurrences: Sequence[Occurrence]) -> int:
-    """Number of triples (occurrence, other of the same sense, other of another sense) in a list."""
-    return sum(int(same.sum()) * int(other.sum()) for _, same, other in _comparisons(occurrences))
+    nearness = cosines(vectors)
+    hits: list[float] = []
+    for index, same, other in _comparisons(occurrences, num_known):
+        to_same, to_other = nearness[index, same], nearness[index, other]
+        nearest = max(to_same.max(), to_other.max()) - TIE
+        num_right, num_wrong = int((to_same >= nearest).sum()), int((to_other >= nearest).sum())
+        hits.append(num_right / (num_right + num_wrong))
+    return np.array(hits)
 
 
 def chance(occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> SenseRates:
     """What guessing gets: 7 of 15 nearest neighbours are right if a word has eight sentences for each of two senses."""
     guessed = [float(same.sum() / (same | other).sum()) for _, same, other in _comparisons(occurrences, num_known)]
-    return SenseRates("chance", np.array(guessed), np.full(len(guessed), 0.5))
+    return SenseRates("chance", np.array(guessed))
 
 
 def cosines(vectors: Floats) -> Floats:
@@ -176,18 +155,6 @@ def cosines(vectors: Floats) -> Floats:
 def rate(hits: Floats, *, guessed: bool = False) -> Rate:
     """The rate of an array of hits, one number from 0 to 1 per occurrence."""
     return Rate(float(hits.sum()), len(hits), guessed)
-
-
-def _for_each(
-    vectors: Floats,
-    occurrences: Sequence[Occurrence],
-    share: Callable[[Floats, Floats], float],
-    *,
-    num_known: int | None,
-) -> Floats:
-    """For each judged occurrence, `share` of its cosines with others of the same sense and with those of another."""
-    nearness, comparisons = cosines(vectors), _comparisons(occurrences, num_known)
-    return np.array([share(nearness[index, same], nearness[index, other]) for index, same, other in comparisons])
 
 
 def _comparisons(occurrences: Sequence[Occurrence], num_known: int | None = None) -> Iterator[tuple[int, Mask, Mask]]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from elmokit.analysis.polysemes import members_of, senses_of, words_of
-from elmokit.analysis.polysemy import num_triples
 from elmokit.system.markdown import columns
 
 if TYPE_CHECKING:
@@ -79,16 +78,14 @@ def _describe_rates(study: SenseStudy) -> Iterator[str]:
     occurrences = study.occurrences
     yield f"Measured over the whole list: {extent(study)}, {len(occurrences)} sentences"
     yield ""
-    yield f"  {'':22}{'nearest one has its sense':33}same sense is nearer"
+    yield f"  {'':22}nearest one has its sense"
     for measured in study.measured:
-        yield f"  {measured.name:22}{measured.nearest_rate()!s:33}{measured.triple_rate().percent()}"
+        yield f"  {measured.name:22}{measured.nearest_rate()}"
     yield ""
-    yield "  Left: is the nearest other occurrence of the word one with the same sense?"
-    yield f"  Right: over all {num_triples(occurrences):,} triples (a word, one of its sense, one of another),"
-    yield "  is the same sense nearer? In brackets 95 % intervals. The static vector is"
-    yield "  layer 0, the same in every sentence: all are tied, and that is chance. The bag"
-    yield "  is the mean of the static vectors of the other words. `encode` gives the"
-    yield "  top layer."
+    yield "  Is the nearest other occurrence of the word one with the same sense? In"
+    yield "  brackets 95 % intervals. The static vector is layer 0, the same in every"
+    yield "  sentence: all are tied, and that is chance. The bag is the mean of the static"
+    yield "  vectors of the other words. `encode` gives the top layer."
 
 
 def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours: bool) -> Iterator[str]:
