@@ -121,8 +121,6 @@ def test_what_was_dropped_is_counted_by_file(tmp_path: Path, capsys: pytest.Capt
     assert [(text.path, text.dropped.sentences) for text in manifest.excluded] == [(files[0], 2), (files[1], 1)]
     assert manifest.dropped["in excluded texts"].sentences == 3
     assert list(read_lines(tmp_path / "corpus" / "train-00000.txt.xz")) == ["Nothing of this is in it ."]
-    page = (tmp_path / "corpus" / "MANIFEST.md").read_text()
-    assert "## Excluded texts" in page and "| in excluded texts | 3 |" in page
     command = ["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "again"), "--held-out", "0"]
     assert main([*command, "--exclude", *files, "--exclude-words", "4"]) == 0
     assert "in excluded texts" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The manifest of a prepared corpus, as JSON and Markdown: its sources, what was dropped and why, and its files."""
+"""The manifest of a prepared corpus: its sources, what was dropped and why, and its files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from elmokit.system.markdown import markdown_table
 from elmokit.system.messages import plural
 
-MANIFEST_NAME, MANIFEST_JSON_NAME = "MANIFEST.md", "manifest.json"
+MANIFEST_NAME = "manifest.json"
+EARLIER_MANIFEST_NAME = "MANIFEST.md"
+"""What corpora of earlier versions also have: the same as Markdown."""
 TOO_LONG = "too long"
 MIN_HELD_OUT_TOKENS = 5_000
 """A token's loss has a standard deviation of about 3.4 nats (`mini-en`, 3,791 tokens of news), so a perplexity measured
@@ -118,54 +119,3 @@ class CorpusManifest:
         """The text of manifest.json."""
         record = {"format": "elmokit corpus", "version": 1, **dataclasses.asdict(self)}
         return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-
-    def markdown(self) -> str:
-        """The text of MANIFEST.md."""
-        files = [*self.shards, *([self.held_out] if self.held_out else [])]
-        total = self.train
-        paragraphs = [
-            "# Corpus",
-            f"{total.sentences:,} sentences, {total.tokens:,} tokens to train on, shuffled, "
-            f"in {plural(len(self.shards), 'shard')}. {self._about_held_out()}",
-            "One sentence per line, one space between tokens. Record the sources and licences of the texts here.",
-            "## Sources",
-            _table(
-                ("file", "bytes", "documents", "sentences", "tokens", "SHA-256"),
-                [(s.path, s.bytes, s.documents, s.sentences, s.tokens, s.sha256) for s in self.sources],
-            ),
-        ]
-        if self.options.get("join_hyphens"):
-            joined = f"{self.joined_words:,} of {self.broken_words:,} words"
-            paragraphs.append(f"{joined} that a hyphen broke at a line end were joined.")
-        dropped = [(reason, amount.sentences, amount.tokens) for reason, amount in self.dropped.items()]
-        paragraphs += ["## Dropped", _table(("reason", "sentences", "tokens"), dropped)]
-        if self.excluded:
-            rows = [(text.path, text.dropped.sentences, text.dropped.tokens, text.sha256) for text in self.excluded]
-            paragraphs += ["## Excluded texts", _table(("file", "sentences dropped", "tokens", "SHA-256"), rows)]
-        paragraphs += [
-            "## Files",
-            _table(
-                ("file", "sentences", "tokens", "bytes", "SHA-256"),
-                [(file.name, file.sentences, file.tokens, file.bytes, file.sha256) for file in files],
-            ),
-            "## Options",
-            f"Made by `elmokit prepare` ({self.made_by}). The same files and options give the same corpus.",
-            markdown_table(
-                ("option", "value"), [(name, str(value)) for name, value in self.options.items()], num_names=2
-            ),
-        ]
-        return "\n\n".join(paragraphs) + "\n"
-
-    def _about_held_out(self) -> str:
-        if not self.held_out:
-            return "Nothing is held out."
-        return (
-            f"Held out: {self.held_out.sentences:,} sentences, {self.held_out.tokens:,} tokens of "
-            f"{plural(self.held_out_documents, 'whole document')}, in their original order; "
-            "no shard contains any of these sentences."
-        )
-
-
-def _table(header: tuple[str, ...], rows: list[tuple[str | int, ...]]) -> str:
-    """A Markdown table with thousands separators in the numbers."""
-    return markdown_table(header, [[cell if isinstance(cell, str) else f"{cell:,}" for cell in row] for row in rows])

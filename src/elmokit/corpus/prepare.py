@@ -21,16 +21,7 @@ from pathlib import Path
 
 from elmokit.corpus.exclusion import Exclusion
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
-from elmokit.corpus.manifest import (
-    MANIFEST_JSON_NAME,
-    MANIFEST_NAME,
-    TOO_LONG,
-    Amount,
-    CorpusFile,
-    CorpusManifest,
-    ExcludedText,
-    Source,
-)
+from elmokit.corpus.manifest import MANIFEST_NAME, TOO_LONG, Amount, CorpusFile, CorpusManifest, ExcludedText, Source
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, script_share
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.digests import file_digest
@@ -131,7 +122,7 @@ class Preparation:
 def prepare(
     raw: Iterable[str | Path], folder: str | Path, how: Preparation | None = None, *, memory_bytes: int = MEMORY_BYTES
 ) -> CorpusManifest:
-    """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz`, `MANIFEST.md` and `manifest.json`.
+    """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz` and `manifest.json`.
 
     raw: UTF-8 files, plain, gzip or xz. A blank line or the end of a file ends a document; a single line end counts as
         a space.
@@ -180,8 +171,7 @@ def prepare(
             joined_words=broken.num_joined if broken else 0,
             marked_up=found.num_marked_up,
         )
-        write_text(staging / MANIFEST_NAME, manifest.markdown())
-        write_text(staging / MANIFEST_JSON_NAME, manifest.to_json())
+        write_text(staging / MANIFEST_NAME, manifest.to_json())
     return manifest
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
-from elmokit.corpus.manifest import MANIFEST_JSON_NAME, MANIFEST_NAME
+from elmokit.corpus.manifest import EARLIER_MANIFEST_NAME, MANIFEST_NAME
 from elmokit.files.lines import shown_name, split_tokens
 from elmokit.system.batches import batched
 from elmokit.text.corpora.column_texts import column_lines
@@ -57,7 +57,7 @@ class SentenceStream:
         if not self.shards:
             raise ValueError("no shards were given; expected at least one text file with one sentence per line")
         for path in self.shards:
-            if path.name in (MANIFEST_NAME, MANIFEST_JSON_NAME):
+            if path.name in (MANIFEST_NAME, EARLIER_MANIFEST_NAME):
                 raise ValueError(f"{path} is about a corpus, not a part of it; give its shards: {path.parent}/train-*")
         self._sentences = self._read()
 
