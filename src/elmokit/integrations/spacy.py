@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,11 +11,10 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import as_int, as_layers
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models, is_model_name
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.layers.packed.linear import Precision, check_precision
-from elmokit.system.messages import did_you_mean
-from elmokit.system.python import require, warn_caller
+from elmokit.system.python import require
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
@@ -66,8 +64,7 @@ class ElmoPipe:
     batch_size: number of sentences that are encoded at once.
 
     Each sentence is read on its own if the document has sentences, and otherwise the whole document. White space has
-    zeros. Raises ValueError for settings that are not among these; a model that is not here may still be read from the
-    pipeline's own folder, so of one with nearly the name of a bundled model a warning is given.
+    zeros. Raises ValueError for settings that are not among these.
     """
 
     def __init__(
@@ -87,7 +84,6 @@ class ElmoPipe:
         size = as_int(batch_size)
         if size is None or size < 1:
             raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
-        _notice_misspelling(model)
         self.model = model
         self.layers: Layers = as_layers(layers, top=None)
         self.tokens: Tokens = tokens
@@ -169,13 +165,6 @@ class ElmoPipe:
                 if len(own):
                     row[:] = flat[own].mean(axis=0)
         return rows
-
-
-def _notice_misspelling(model: str | Path) -> None:
-    name = str(model)
-    hint = did_you_mean(name.lower(), bundled_models()) if Path(name).name == name else ""
-    if hint and not is_model_name(name) and not lexists(name):
-        warn_caller(f"there is no model {name!r} here, so the first document will be refused; {hint.strip()}")
 
 
 def _sentences(doc: Any) -> list[Any]:
