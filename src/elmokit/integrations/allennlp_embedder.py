@@ -97,26 +97,23 @@ class ElmoEmbedder:
         output_format: str = "all",
         batch_size: int = DEFAULT_BATCH_SIZE,
         forget_sentences: bool = False,
-        use_sentence_keys: bool = False,
     ) -> None:
         """Write the vectors of each line, whose tokens are separated by white space, as a dataset of an HDF5 file.
 
         input_file: an open file or other lines.
         output_format: "all" layers (L,T,2D), the "top" one, or their "average" (T,2D).
         forget_sentences: leave out the dataset `sentence_to_index`, which has the number of each sentence as JSON.
-        use_sentence_keys: name the datasets by their sentences, not by numbers; none may repeat, be a single dot, or
-            have a slash, a NUL or half of a character.
 
-        Raises ValueError for a blank line, for an unknown format, and for a sentence that cannot be a key.
+        Raises ValueError for a blank line and for an unknown format.
         """
         if output_format not in ("all", "top", "average"):
             raise ValueError(f"output_format is {output_format!r}; expected 'all', 'top' or 'average'")
         sentences = [line.strip() for line in input_file]
         if "" in sentences:
             raise ValueError(f"line {sentences.index('') + 1} is blank; each line has to be a sentence")
-        keys = _sentence_keys(sentences) if use_sentence_keys else [str(number) for number in range(len(sentences))]
+        keys = [str(number) for number in range(len(sentences))]
         datasets = self._datasets(sentences, keys, output_format, batch_size)
-        if not (forget_sentences or use_sentence_keys):
+        if not forget_sentences:
             index = json.dumps(dict(zip(sentences, keys, strict=True)))
             datasets = chain(datasets, [("sentence_to_index", [index])])
         write_datasets(Path(output_file_path), datasets)
@@ -145,25 +142,3 @@ def checked_options(options_file: str | Path | None, weight_file: str | Path | N
         if "://" in str(file) and find_published(str(options_file)) is None:
             raise ValueError(f"{file} is a URL, which elmokit does not download; download it, and pass the path")
     return options_file
-
-
-def _sentence_keys(sentences: list[str]) -> list[str]:
-    seen: set[str] = set()
-    for number, sentence in enumerate(sentences, start=1):
-        if said := "is there twice" if sentence in seen else _wrong_in_a_key(sentence):
-            raise ValueError(f"the sentence of line {number} {said}, so it cannot be a key; use numbers as keys")
-        seen.add(sentence)
-    return sentences
-
-
-def _wrong_in_a_key(sentence: str) -> str | None:
-    """Why HDF5 has no such name; None if it can have it."""
-    if "/" in sentence:
-        return "has a slash"
-    if sentence == ".":
-        return "is a single dot"
-    if "\0" in sentence:
-        return "has a NUL"
-    if any("\ud800" <= letter <= "\udfff" for letter in sentence):
-        return "has half of a character"
-    return None
