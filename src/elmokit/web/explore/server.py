@@ -5,17 +5,15 @@ from __future__ import annotations
 import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from io import BufferedReader, BytesIO
+from io import BytesIO
 from pathlib import Path
 from socket import socket
-from typing import TYPE_CHECKING, AnyStr, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from elmokit.web.explore.site import CONTENT_SECURITY_POLICY
 
 if TYPE_CHECKING:
     import os
-
-    from _typeshed import SupportsRead, SupportsWrite
 
 HOST = "127.0.0.1"
 LAST_PORT = 65535
@@ -53,13 +51,6 @@ class _Handler(SimpleHTTPRequestHandler):
         except ValueError:
             self.send_error(404, "File not found")
             return None
-
-    def copyfile(self, source: SupportsRead[AnyStr], outputfile: SupportsWrite[AnyStr]) -> None:
-        """Send a file without copying it through Python, where it is one on disk."""
-        if isinstance(source, BufferedReader):
-            self.connection.sendfile(source)
-        else:
-            super().copyfile(source, outputfile)
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is logged."""
