@@ -102,26 +102,17 @@ def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_nam
 
     A data set whose development file is named "" has none.
 
-    Raises ValueError, listing the names, if there is none, and the errors of `check_folder`.
+    Raises ValueError, listing the names, if there is none.
     """
-    check_folder(folder, task_name=task_name)
     for train, dev, test in names:
         if (folder / train).is_file() and (not dev or (folder / dev).is_file()):
             held_out = folder / test
             return Splits((folder / train,), (folder / dev,) if dev else (), (held_out,) if held_out.is_file() else ())
     known = "; ".join(", ".join(filter(None, files)) for files in names)
-    raise ValueError(f"{folder} has no data set of {task_name}; expected one of these sets of files: {known}")
-
-
-def check_folder(folder: Path, *, task_name: str) -> None:
-    """Raise FileNotFoundError if there is no such folder, and NotADirectoryError if it is a file."""
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(
-            f"{folder} is a file; expected a folder with the files of {task_name} (to train on a file: --train FILE, "
-            "or data=Splits(train=...))"
-        )
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: there is no such folder; expected one with the files of {task_name}")
+    raise ValueError(
+        f"{folder} has no data set of {task_name}; expected one of these sets of files: {known} (to train on files: "
+        "--train FILE, or data=Splits(train=...))"
+    )
 
 
 def own_tokens(example: Any) -> Sequence[Sequence[str]]:

@@ -15,7 +15,7 @@ from elmokit.system.messages import first_token
 from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES, QuestionAnsweringConfig
-from elmokit.tasks.task import Prediction, Reading, Task, check_folder, shortened
+from elmokit.tasks.task import Prediction, Reading, Task, shortened
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ def find(folder: Path) -> Splits:
     The test sets of SQuAD and KorQuAD are not public. So the development set serves as test set, and the first articles
     of the training set as development set: `train-v1.1.json#4:` is that file from its fifth article on (see `read`).
     """
-    check_folder(folder, task_name="question answering")
     train, dev, test = (folder / name for name in _SPLIT_FILES)
     if train.is_file() and dev.is_file():
         return Splits((train,), (dev,), (test,) if test.is_file() else ())
@@ -55,7 +54,10 @@ def find(folder: Path) -> Splits:
                 (folder / test_name,),
             )
     known = "; ".join(", ".join(names) for names in (*(files[:2] for files in _FILES), _SPLIT_FILES))
-    raise ValueError(f"{folder} has no data set of question answering; expected one of these sets of files: {known}")
+    raise ValueError(
+        f"{folder} has no data set of question answering; expected one of these sets of files: {known} (to train on "
+        "files: --train FILE, or data=Splits(train=...))"
+    )
 
 
 def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
