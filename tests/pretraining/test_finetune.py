@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 
-from elmokit.cli.main import main
 from elmokit.formats.convert import convert
 from elmokit.formats.read import read_bilm
 from elmokit.pretraining import train
@@ -139,12 +138,6 @@ def test_a_loss_worse_than_guessing_does_not_end_it(tune: Tune, tmp_path: Path, 
     assert (tune(*UNCHANGED) / "model.safetensors").exists()
     with pytest.raises(train.DivergenceError, match="step 0: a loss is .* nats"):  # a new run would end
         pretrain_toy(tmp_path / "new")
-
-
-def test_the_verb_that_resumes_a_fine_tuned_run_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["finetune", "--resume", "run"])
-    assert "resumed as any other: elmokit pretrain --resume DIR" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("from_start", [False, True])

@@ -95,15 +95,7 @@ def _add_finetune(parser: Parser) -> None:
         "--vocabulary FILE", "vocabulary of the domain, for a new softmax (default: the model's own)", type=Path
     )
     parser.option("--set FIELD=VALUE", "override settings of the training", nargs="+", action="extend", default=[])
-    parser.add_argument("--resume", action=_ResumedByPretrain, metavar="DIR", help=argparse.SUPPRESS)
     parser.set_defaults(when_interrupted=_how_to_continue)
-
-
-class _ResumedByPretrain(argparse.Action):
-    """Says which verb resumes a fine-tuned run; looked for here first."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> None:
-        parser.error("a fine-tuned run is resumed as any other: elmokit pretrain --resume DIR")
 
 
 def _finetune(arguments: argparse.Namespace) -> None:
