@@ -37,8 +37,6 @@ class RunResult:
     best_epoch: int
     seconds: float
     """Seconds of training and of evaluating after each epoch."""
-    processor_seconds: float | None
-    """The same in CPU seconds; None if the run did not record it."""
     machine: str | None
     """The hardware; None if the run did not record it."""
     source: str | None
@@ -160,7 +158,6 @@ def _result(run: LoggedRun, metric: str) -> RunResult | None:
         test={name: _scores(test.fields(name), metric) for name in test.names},
         best_epoch=line.integer("best_epoch"),
         seconds=line.number("seconds"),
-        processor_seconds=line.number_or_none("processor_seconds"),
         machine=line.text("machine") if "machine" in line else None,
         source=f"{line.text('version')}, {line.text('commit')}" if "commit" in line else None,
         converged=line.boolean("converged") if "converged" in line else None,
