@@ -11,12 +11,12 @@ from elmokit.metrics.statistics import CONFIDENCE
 from paper import ablations, figure1, table2, table3, table4, table5, table7
 from paper.ablation import Ablation, Claim
 from paper.bootstrap import item_records
-from paper.differences import Difference, over_items, over_seeds
+from paper.differences import Difference, over_items, over_models, over_seeds
 from paper.plan import DATASETS, SIX_TASKS
 from paper.printed import TABLE_7
 from paper.results import read_results
 from paper.runs import NOT_CONVERGED, ArmRuns, Evidence, gains_by_seed
-from paper.systems import SystemResult, difference, gain_name, read_system_results, share_gain
+from paper.systems import RANDOM_WEIGHTS, SystemResult, difference, gain_name, read_system_results, share_gain
 from paper.table1 import difference_on_test, headlines
 from paper.table6 import ENGLISH, KOREAN
 
@@ -49,7 +49,7 @@ class Verdict:
     claim: str
     outcome: Outcome
     deciding: Finding | None
-    """Held: the difference that is nearest to zero; else the one that keeps it from being held. None without runs."""
+    """Held: the difference that is nearest to zero; else the one that speaks most against it. None without runs."""
     findings: Sequence[Finding]
     uncounted: Sequence[Finding]
 
@@ -74,12 +74,16 @@ def judged(claim: str, findings: Sequence[Finding], uncounted: Sequence[Finding]
     if missing or not findings:
         return Verdict(claim, "not measured", missing[0] if missing else None, findings, uncounted)
     if open_ones:
-        return Verdict(claim, "undecided", min(open_ones, key=_low), findings, uncounted)
+        return Verdict(claim, "undecided", min(open_ones, key=_high), findings, uncounted)
     return Verdict(claim, "held", min(findings, key=_low), findings, uncounted)
 
 
 def _low(finding: Finding) -> float:
     return finding.difference.interval().low if finding.difference else 0.0
+
+
+def _high(finding: Finding) -> float:
+    return finding.difference.interval().high if finding.difference else 0.0
 
 
 def helps_all_tasks(evidence: Evidence) -> Findings:
@@ -113,17 +117,27 @@ def about_arms(evidence: Evidence, *, table: Ablation, claim: Claim) -> Findings
 def about_layers(
     evidence: Evidence, *, tables: Sequence[str], better: str, worse: str, shown: Sequence[str] = ()
 ) -> Findings:
-    """A claim about two layers of each pretrained biLM, over test items; the tables in `shown` do not count."""
+    """A claim about two layers, over pretrained biLMs and test items together: one biLM could be an exception.
 
-    def findings(names: Sequence[str]) -> list[Finding]:
-        found = [result for name in names for result in read_system_results(evidence.results, name) if result.is_bilm]
-        return [
-            Finding(f"{result.label}, {result.corpus}, {gain_name(worse, better)}", over_items(interval))
-            for result in found
-            if (interval := difference(result, worse, better)) is not None
-        ]
-
-    return findings(tables), findings(shown)
+    Each biLM and its random weights are shown and do not count by themselves, nor do the tables in `shown`.
+    """
+    gains: dict[str, list[Difference]] = {}
+    uncounted: list[Finding] = []
+    for name in (*tables, *shown):
+        for result in read_system_results(evidence.results, name):
+            is_random = result.system.endswith(RANDOM_WEIGHTS)
+            interval = difference(result, worse, better) if result.is_bilm or is_random else None
+            if interval is None:
+                continue
+            gain = over_items(interval)
+            uncounted.append(Finding(f"{result.label}, {result.corpus}, {gain_name(worse, better)}", gain))
+            if result.is_bilm and name in tables:
+                gains.setdefault(result.corpus, []).append(gain)
+    counted = [
+        Finding(f"{corpus}, {gain_name(worse, better)}, {len(of_bilms)} biLMs", over_models(of_bilms))
+        for corpus, of_bilms in gains.items()
+    ]
+    return counted, uncounted
 
 
 def better_than_cove(evidence: Evidence) -> Findings:

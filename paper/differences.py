@@ -101,6 +101,12 @@ def over_items(interval: Interval) -> Difference:
     return Difference(interval.estimate, of_items=(interval.high - interval.low) / (2 * 1.96))
 
 
+def over_models(differences: Sequence[Difference]) -> Difference | None:
+    """The mean over models that were measured on the same items; None for a single one."""
+    seeds = over_seeds([one.estimate for one in differences])
+    return seeds and replace(seeds, of_items=statistics.fmean(one.of_items for one in differences))
+
+
 def over_both(seeds: Difference, items: Difference) -> Difference:
     """The difference over seeds, with the error over items too."""
     return replace(seeds, of_items=items.of_items)

@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.statistics import Statistic
 from elmokit.report.pages import check_folder, write_pages
 from elmokit.report.pictures import pictures
@@ -25,7 +26,7 @@ from paper.figure1 import sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import curves_figure, gains_figure, sample_figure, weights_figure
 from paper.perplexity_curve import gain_curves, mean_gain, with_shared_bilms
-from paper.plan import DATASETS, MODEL, NO_ELMO, SIX_TASKS
+from paper.plan import DATASETS, ELMO, MODEL, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
 from paper.reproduction import REPRODUCTIONS, OurRow, Reproduction, find_reproduction
 from paper.results import read_results
@@ -103,13 +104,17 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
         raise ValueError(f"{', '.join(map(str, paths))}: there are no runs of the plan, and no results of the tables")
     links = [f"[{parts[0].removeprefix('# ')}]({FOLDER}/{name}.md)" for name, parts in pages.items()]
     runs = {name: run for of_model in evidence.values() for name, run in of_model.runs.items()}
-    hours = sum(run.result.seconds for run in runs.values() if run.result is not None) / 3600
+    reproductions = map(find_reproduction, REPRODUCTIONS)
+    planned = {run.name for one in reproductions for run in (one.plan(evidence[one.model].setup) if one.plan else ())}
+    in_tables = [run for name, run in runs.items() if name in planned]
+    hours = sum(run.result.seconds for run in in_tables if run.result is not None) / 3600
     page = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         tasks=_tasks_table(english),
         curve=_curve_text(english),
         claims=_claims_table(found),
         figure=f"![{FIGURES['figure1'][2]}]({FOLDER}/figure1.svg)" if f"{FOLDER}/figure1.svg" in files else "",
-        number=f"{len(runs):,}",
+        number=f"{len(in_tables):,}",
+        others=f"{len(runs) - len(in_tables):,}",
         hours=f"{hours:,.0f}",
         tables=_bullets([*links, *(f"Not measured: {text}" for text in left_out)]),
         command=command,
@@ -178,7 +183,8 @@ def _pictures(name: str, evidence: Evidence) -> dict[str, bytes]:
 def _tasks_table(evidence: Evidence) -> str:
     records = item_records(evidence.results)
     found = headlines(evidence)
-    header = ("task", "no ELMo", "+ ELMo", "gain", "error", "random biLM", "MiniLM", "the paper's gain", "error")
+    places = ("random biLM (ELMo)", "MiniLM (ELMo)")
+    header = ("task", "no ELMo", "+ ELMo", "gain", "error", *places, "the paper's gain", "error")
 
     def row(task: str) -> list[str]:
         name = DATASETS[task].row
@@ -198,23 +204,31 @@ def _tasks_table(evidence: Evidence) -> str:
 
 
 def _control(evidence: Evidence, table: Ablation, task: str, arm: str) -> str:
-    """The gain of what stands in ELMo's place over no ELMo."""
+    """The gain of what stands in ELMo's place over no ELMo, and that of ELMo in the same trainings."""
     _, arms = table.measured(evidence).get(task, ("", {}))
-    gain = gain_text(arms.get(NO_ELMO.name), arms.get(arm), test_set=DATASETS[task].test_set if table.tests else None)
-    return (gain or ABSENT).partition(" ")[0]
+    none, test_set = arms.get(NO_ELMO.name), DATASETS[task].test_set if table.tests else None
+    gains = [gain_text(none, arms.get(name), test_set=test_set) for name in (arm, ELMO.name)]
+    if gains[0] is None:
+        return ABSENT
+    control, elmo = ((gain or ABSENT).partition(" ")[0] for gain in gains)
+    return f"{control} ({elmo})"
 
 
 def _curve_text(evidence: Evidence) -> str:
-    """What a better biLM brings, in a sentence; empty if it was not measured."""
+    """What a better biLM brings, in two sentences; empty if it was not measured."""
     curves = with_shared_bilms(gain_curves(evidence))
-    if (gain := mean_gain(curves)) is None:
+    points = {point.model: point for point in curves[0].points} if curves else {}
+    gains = [mean_gain(curves, model) for model in (MODEL, DEFAULT_MODEL)]
+    if None in gains:
         return ""
-    worst, best = curves[0].points[0], curves[0].points[-1]
+    of_model, of_default = (escape_markdown(str(gain)) for gain in gains)
     return (
-        f"What a better biLM brings: `{best.model}`, of perplexity {best.perplexity:.1f} on held-out text, gains "
-        f"{escape_markdown(str(gain))} points over one of {worst.perplexity:.1f},\nin the mean of "
-        f"{len(curves)} tasks trained on a tenth of their data (development sets, over seeds; the biLMs differ in\n"
-        f"width and training too: [by task]({FOLDER}/perplexity.md))."
+        f"What a better biLM brings, in the mean of {len(curves)} tasks trained on a tenth of their data: `{MODEL}`, "
+        f"of perplexity {points[MODEL].perplexity:.1f} on\nheld-out text, gains {of_model} points over weights of "
+        f"{curves[0].points[0].perplexity:.1f}; `{DEFAULT_MODEL}`, of {points[DEFAULT_MODEL].perplexity:.1f}, "
+        f"{of_default}, but it is\ntwice as wide too, has read other text, and its runs were trained on another "
+        f"machine (development sets, over seeds; the\nmean was added after the tasks had been seen: "
+        f"[by task]({FOLDER}/perplexity.md))."
     )
 
 

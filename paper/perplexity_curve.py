@@ -98,14 +98,16 @@ def details(evidence: Evidence) -> list[OurTable]:
             cells = (f"{point.perplexity:.1f}", str(point.elmo.score()), str(point.gain), over_worst)
             rows[f"{row}, {point.model}"] = cells
     shared = with_shared_bilms(curves)
-    if (gain := mean_gain(shared)) is not None:
-        rows[f"Mean of the tasks, {shared[0].points[-1].model}"] = ("", "", "", str(gain))
+    for point in shared[0].points[1:] if shared else ():
+        if (gain := mean_gain(shared, point.model)) is not None:
+            rows[f"Mean of the tasks, {point.model}"] = ("", "", "", str(gain))
     columns = ("perplexity", "score", "gain over no ELMo", "gain over the worst biLM")
     about = (
         "Perplexity of the held-out English text, mean of both directions; score on the whole development set in "
         "percent; gains in points, paired by seed, with their 95 % intervals (Student's t). Trained on a tenth of the "
-        "data, until the scores get no better. `small-en` is twice as wide as the others; text, tokens read, "
-        "optimiser and the machine that trained its runs differ."
+        "data, until the scores get no better. `small-en` and `small-en-86` are twice as wide as `mini-en`; "
+        "text, tokens read, optimiser and the machine that trained the runs differ. The mean of the tasks was added "
+        "after these had been seen."
     )
     return [OurTable("Gain by perplexity", about, columns, rows)]
 
@@ -117,14 +119,15 @@ def with_shared_bilms(curves: Sequence[GainCurve]) -> list[GainCurve]:
     return [replace(curve, points=tuple(one for one in curve.points if one.model in shared)) for curve in curves]
 
 
-def mean_gain(curves: Sequence[GainCurve]) -> Interval | None:
-    """What the best biLM brings over the worst, in the mean of several tasks, over the seeds that all of them have.
+def mean_gain(curves: Sequence[GainCurve], model: str) -> Interval | None:
+    """What a biLM brings over the worst, in the mean of several tasks, over the seeds that all of them have.
 
-    None for a single task or biLM. All curves must have the same biLMs.
+    None for a single task, and without the biLM. All curves must have the same biLMs (`with_shared_bilms`).
     """
-    if len(curves) < 2 or len(curves[0].points) < 2:
+    better = [(curve.points[0], point) for curve in curves for point in curve.points[1:] if point.model == model]
+    if len(better) < 2:
         return None
-    gains = [gains_by_seed(curve.points[0].elmo, curve.points[-1].elmo) for curve in curves]
+    gains = [gains_by_seed(worst.elmo, point.elmo) for worst, point in better]
     seeds = set[int].intersection(*map(set[int], gains))
     means = [statistics.fmean(of_task[seed] for of_task in gains) for seed in sorted(seeds)]
     return paired_t(means) if means else None

@@ -262,7 +262,7 @@ POLYSEMY_KO = PaperTable(
     about="Share, in percent, of occurrences whose nearest other occurrence of the word has the same sense.",
     columns=("homonyms", "homonyms, same form", "list", "잘한다"),
     notes=(
-        "Reviews of NSMC, a task of sentences, are below, under the tasks; a book on Korean embeddings "
+        "Reviews of NSMC are a task of sentences (korean-tasks.md); a book on Korean embeddings "
         "(github.com/ratsgo/embedding) reports an accuracy of 87.44 % for its ELMo there, on another split.",
     ),
 )

@@ -22,7 +22,7 @@ from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.file_vector_source import FileVectorSource
 from paper.comparators.all_comparators import COMPARATORS, open_comparator
 from paper.data_folders import glove_file
-from paper.differences import paired_bootstrap
+from paper.differences import over_items, paired_bootstrap
 from paper.models import RANDOM_SEED, random_elmo
 from paper.plan import RANDOM
 from paper.printed import PaperTable
@@ -32,6 +32,8 @@ from paper.runs import Evidence
 
 NO_SYSTEM = "without vectors"
 """What rows that need no vectors are recorded under: chance, WordNet's first sense."""
+RANDOM_WEIGHTS = "random weights"
+"""How the name of a biLM ends that was not trained."""
 VECTOR_ENDINGS = (".npy", ".npz", ".h5", ".hdf5", ".safetensors")
 KOREAN_SYSTEMS = ("mini-ko", "random:mini-ko")
 
@@ -69,7 +71,7 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
     if model and kind == RANDOM:
         config = Elmo.from_pretrained(model).config
         control = random_elmo(config, seed=RANDOM_SEED)
-        return System(f"{model_name(model)}, random weights", CachedActivations(control, folder=default_cache()))
+        return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", CachedActivations(control, folder=default_cache()))
     if model and kind in COMPARATORS:
         needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
         name = Path(model).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")
@@ -164,7 +166,7 @@ class SystemTable:
         if not self.pairs:
             return [all_numbers]
         gains = distinct_rows(
-            (f"{each.label}: {gain_name(first, second)}", (str(found),))
+            (f"{each.label}: {gain_name(first, second)}", (str(over_items(found)),))
             for each in results
             for first, second in self.pairs
             if (found := difference(each, first, second)) is not None

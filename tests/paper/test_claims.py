@@ -28,7 +28,7 @@ SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
         ([UP, WIDE], "undecided", "b +1.00 [-0.47, 2.47]"),
         ([UP, DOWN], "contradicted", "b -1.00 [-1.49, -0.51]"),
         ([SLIGHTLY_DOWN], "contradicted", "a -1.00 [-1.98, -0.02]"),
-        ([UP, SLIGHTLY_DOWN], "undecided", "b -1.00 [-1.98, -0.02]"),
+        ([WIDE, SLIGHTLY_DOWN], "undecided", "b -1.00 [-1.98, -0.02]"),
         ([UP, None], "not measured", "b not measured"),
         ([DOWN, None], "contradicted", "a -1.00 [-1.49, -0.51]"),
         ([UP, Difference(0)], "undecided", "b +0.00"),
@@ -125,9 +125,12 @@ def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(recipe: str, tm
     assert judge(8, evidence_in(tmp_path))[0] == "held"
 
 
-def test_layers_are_compared_over_test_items(tmp_path: Path):
+def test_layers_are_compared_over_bilms_and_test_items(tmp_path: Path):
+    add_layers(tmp_path, "table5", "mini-en", "0001" * 50, "0111" * 50)
+    assert judge(6, evidence_in(tmp_path))[0] == "not measured"  # of one biLM
     for name, system, first, second in (
-        ("table5", "mini-en", "0001" * 50, "0111" * 50),
+        ("table5", "small-en", "0001" * 50, "0111" * 49 + "0001"),
+        ("table6", "small-en", "0111" * 50, "0001" * 50),
         ("table5", "mini-en, random weights", "1111" * 50, "0000" * 50),
         ("table5", "hf-mean, a transformer", "1111" * 50, "0000" * 50),
         ("table6", "mini-en", "0111" * 50, "0001" * 50),
@@ -136,8 +139,12 @@ def test_layers_are_compared_over_test_items(tmp_path: Path):
         add_layers(tmp_path, name, system, first, second)
     evidence = evidence_in(tmp_path)
     outcome, text = judge(6, evidence)
-    assert outcome == "held" and text.startswith("mini-en (ffffffff), words, layer 2 over layer 1 +50.00 [")
+    assert outcome == "held" and text.startswith("words, layer 2 over layer 1, 2 biLMs +49.50 [")
+    assert "not counted: mini-en (ffffffff), words, layer 2 over layer 1 +50.00 [" in text
+    assert "not counted: mini-en, random weights (ffffffff), words, layer 2 over layer 1 -100.00" in text
     assert judge(5, evidence)[0] == "held"
+    add_layers(tmp_path, "table6", "small-en-86", "0001" * 50, "0111" * 50)  # biLMs that differ decide nothing
+    assert judge(5, evidence_in(tmp_path))[0] == "undecided"
     outcome, text = judge(7, evidence)  # ours has read too little to count
     assert outcome == "not measured" and "senses, the published CoVe not measured" in text
     of_each = "mini-en (ffffffff), first LSTM layer, over cove, CoVe (ffffffff), second LSTM layer"
@@ -147,9 +154,12 @@ def test_layers_are_compared_over_test_items(tmp_path: Path):
     assert judge(7, evidence)[0] == "held"
 
 
+BILMS = ("mini-en", "small-en", "small-en-86")
+
+
 def add_layers(folder: Path, table: str, system: str, first: str, second: str) -> None:
     rows = {"layer 1": {"ALL": 1.0}, "layer 2": {"ALL": 2.0}}
-    values = {"system": system, "is_bilm": system == "mini-en", "fingerprint": "f" * 16, "data": "words", "rows": rows}
+    values = {"system": system, "is_bilm": system in BILMS, "fingerprint": "f" * 16, "data": "words", "rows": rows}
     append_result(folder, table, {**values, "hits": {"layer 1": first, "layer 2": second}, "texts": {}})
 
 
