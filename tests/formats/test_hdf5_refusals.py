@@ -195,7 +195,7 @@ def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch:
         file["CNN_high_0/W_transform"] = file["CNN_high_0/W_carry"]
     assert_refused("W_transform: is a second name of a dataset; expected one name", pair)
     numbers = count()
-    monkeypatch.setattr(hdf5, "object_address", lambda _: next(numbers))  # each with its own header
+    monkeypatch.setattr(hdf5, "_object_address", lambda _: next(numbers))  # each with its own header
     claim = {"num_stored_bytes": 2000}  # of which the file has not enough for all
     monkeypatch.setattr(hdf5, "describe_dataset", lambda *given: replace(describe_dataset(*given), **claim))
     assert_refused(r"declares .* KiB in a file of .* KiB, which cannot hold them", pair)

@@ -39,7 +39,7 @@ def written(folder: Path, ending: str, *, num_layers: int | None = 2) -> Path:
 def test_what_was_written_is_read_sentence_by_sentence(tmp_path: Path, ending: str, num_layers: int | None):
     stored = load_vectors(written(tmp_path, ending, num_layers=num_layers))
     assert (len(stored), stored.num_layers, stored.dim) == (3, num_layers, 3)
-    assert stored.about == ({} if ending == ".npy" else ABOUT)
+    assert stored.about == ({} if ending in (".h5", ".hdf5", ".npy") else ABOUT)
     flat = vectors(num_layers)
     for array, (start, end) in zip(stored, [(0, 2), (2, 2), (2, 5)], strict=True):
         np.testing.assert_array_equal(array, flat[start:end] if num_layers is None else flat[start:end].swapaxes(0, 1))

@@ -130,7 +130,7 @@ def open_unseen(path: Path) -> Any:
 
 def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
     """All entries of the file; no link is followed, and nothing is entered or described twice."""
-    visited = {object_address(root)}
+    visited = {_object_address(root)}
     open_groups: list[tuple[str, Any]] = [("", root)]
     count = 0
     while open_groups:
@@ -152,8 +152,8 @@ def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
             if not is_group and not isinstance(target, h5py.h5d.DatasetID):
                 yield Entry(name, "other", "is a named type, not a dataset")
                 continue
-            is_again = object_address(target) in visited
-            visited.add(object_address(target))
+            is_again = _object_address(target) in visited
+            visited.add(_object_address(target))
             if is_again:
                 kind, what = ("other", "group") if is_group else ("dataset", "dataset")
                 yield Entry(name, kind, f"is a second name of a {what}; expected one name")
@@ -175,7 +175,7 @@ def _links(group: Any) -> list[tuple[bytes, int]]:
     return found
 
 
-def object_address(opened: Any) -> int:
+def _object_address(opened: Any) -> int:
     """Where the header of an open file, group or dataset is in the file."""
     return int(h5py.h5o.get_info(opened).addr)
 

@@ -10,8 +10,8 @@
 
 Sentence i is `vectors[offsets[i]:offsets[i + 1]]`; a sentence without tokens has a number, but no rows. `elmokit embed`
 writes float32, `save_vectors` float16; offsets are int64. The model and its settings are recorded in the metadata of
-safetensors, in `about` (JSON) of `.npz`, in the attributes of HDF5, and in the metadata of Parquet and Arrow, but not
-in `.npy`.
+safetensors, in `about` (JSON) of `.npz`, in the metadata of Parquet and Arrow, and, for other programs alone, in the
+attributes of HDF5, but not in `.npy`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Vectors in HDF5, as the released tools write them: a dataset per sentence, named by its number from 0.
 
-A dataset is (T,E), or (L,T,E) with all layers. The file's attributes record the model and its settings. This layout is
-for other programs; it is the only one that cannot be memory-mapped.
+A dataset is (T,E), or (L,T,E) with all layers. The file's attributes record the model and its settings,
+but are not read. This layout is for other programs; it is the only one that cannot be memory-mapped.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class HDF5Vectors:
             )
         self.num_layers = first[0] if len(first) == 3 else None
         self.dim = first[-1]
-        self.about = self._datasets.attributes()
+        self.about: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._datasets)

@@ -142,7 +142,7 @@ class StoredVectors:
         self.dim = self._arrays.dim
         """Width of a vector, E."""
         self.about: dict[str, str] = dict(self._arrays.about)
-        """How the vectors were computed: `model` (its fingerprint), `precision`, `layers`; empty for `.npy` files."""
+        """How they were computed: `model` (its fingerprint), `precision`, `layers`; empty for `.npy` and `.h5`."""
 
     @property
     def text_path(self) -> Path:

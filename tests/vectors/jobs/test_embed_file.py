@@ -71,7 +71,7 @@ def test_every_format_holds_the_vectors_of_every_line_and_says_what_made_them(
     assert done == embed.EmbeddedFile(num_lines=17, num_tokens=11 + 48)
     vectors = load_vectors(output)
     about = {"model": ELMO.fingerprint(), "precision": "float32", "layers": str(layers)}
-    assert vectors.about == ({} if ending == ".npy" else about)
+    assert vectors.about == ({} if ending in (".h5", ".npy") else about)
     for ours, theirs in zip(vectors, expected, strict=True):
         assert ours.shape == theirs.shape and ours.dtype == np.float32
         np.testing.assert_allclose(ours, theirs, atol=2e-6)
