@@ -13,7 +13,7 @@ from elmokit.formats.convert import convert
 from elmokit.formats.native import write_native
 from elmokit.formats.recognise import read_stored
 from elmokit.formats.weights import StoredBiLM
-from toy_stored import assert_equal, make_stored
+from toy_stored import make_stored
 
 
 def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path: Path):
@@ -65,11 +65,3 @@ def test_arguments_that_make_no_sense_are_refused(pair: Path, to: str, settings:
     with pytest.raises(ValueError, match=message):
         convert(pair, pair / "out", to=to, **settings)
     assert not (pair / "out").exists()
-
-
-def test_a_repository_for_the_hub_is_a_native_model_with_a_card(folder: Path, tmp_path: Path):
-    (note,) = convert(folder, tmp_path / "hub", to="hugging_face", dtype="float32")
-    assert note.startswith("README.md lacks the language, the training text and the licence")
-    assert_equal(read_stored(tmp_path / "hub", with_softmax=True), read_stored(folder, with_softmax=True))
-    assert (tmp_path / "hub" / "README.md").read_text().startswith("---\nlibrary_name: elmokit\n")
-    assert "*.safetensors filter=lfs" in (tmp_path / "hub" / ".gitattributes").read_text()

@@ -112,7 +112,7 @@ def test_the_model_of_another_program_is_refused_before_its_weights_are_download
 
 
 def test_a_model_with_its_softmax_as_convert_writes_it_is_read_with_it(toy_hub: ToyHub, tmp_path: Path):
-    convert(write_toy(tmp_path / "toy"), tmp_path / "repository", to="hugging_face", max_file_bytes=60_000)
+    convert(write_toy(tmp_path / "toy"), tmp_path / "repository", to="native", max_file_bytes=60_000)
     files = {path.name: path.read_bytes() for path in (tmp_path / "repository").iterdir()}
     assert any(name.startswith("softmax-") for name in files)
     toy_hub.repositories["ann/toy"] = Repository()

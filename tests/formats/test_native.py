@@ -29,7 +29,8 @@ def test_the_folder_is_what_the_format_says(folder: Path):
     assert (config["format"], config["version"]) == ("elmokit", 1)
     assert config["bilm"]["filters"] == [[1, 3], [2, 5]]
     assert "[1, 3]" in (folder / "config.json").read_text()
-    assert "parameters" in (folder / "README.md").read_text()
+    card = (folder / "README.md").read_text()
+    assert card.startswith("---\nlibrary_name: elmokit\n") and "parameters" in card
     assert Vocabulary.read(folder / "vocabulary.txt").tokens[:3] == ["<S>", "</S>", "<UNK>"]
 
 

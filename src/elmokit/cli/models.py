@@ -22,7 +22,7 @@ def _add_convert(parser: Parser) -> None:
     add_weights(parser)
     parser.option(
         "--to FORMAT",
-        "native, bilm_tf (options.json and HDF5) or hugging_face (for the Hub) (default: native)",
+        "native, or bilm_tf (options.json and HDF5) (default: native)",
         default="native",
     )
     parser.option(

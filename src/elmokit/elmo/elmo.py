@@ -35,9 +35,8 @@ from elmokit.elmo.surprisal import (
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.elmo.weights_holder import LoadedBiLM
 from elmokit.formats import hub
-from elmokit.formats.format import WriteSettings
 from elmokit.formats.names import DEFAULT_MODEL, expanded, lasting_paths
-from elmokit.formats.native import card_of, write_native, write_repository
+from elmokit.formats.native import card_of, write_native
 from elmokit.formats.read import read_bilm, to_stored
 from elmokit.formats.recognise import read_stored
 from elmokit.layers.devices import find_device
@@ -185,7 +184,7 @@ class Elmo:
         repository, _ = hub.parts_of(address)
         with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
             card = card_of(self._stored(), name=f"{hub.SCHEME}{repository}")
-            write_repository(Path(folder, "model"), self._stored(), WriteSettings(dtype=dtype), card=card)
+            write_native(Path(folder, "model"), self._stored(), dtype=dtype, card=card)
             return hub.upload(Path(folder, "model"), address, private=private, message=message)
 
     @property

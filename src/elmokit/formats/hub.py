@@ -49,7 +49,7 @@ def download(address: str | Path) -> Path:
         if not isinstance(config, str) or read_json_object(Path(config)).get("format") != BILM_FORMAT:
             raise ValueError(  # before the weights of another program's model are downloaded
                 f"{address} is not a model of elmokit: its repository has no {CONFIG_NAME} of one. Download its files, "
-                "and convert them with `elmokit convert FILES FOLDER --to hugging_face`"
+                "and convert them with `elmokit convert FILES FOLDER`"
             )
         return Path(snapshot(revision=commit, allow_patterns=list(FILES)))
 

@@ -1,8 +1,8 @@
 """The native format: a folder with config.json, model.safetensors, vocabulary.txt and a model card, README.md.
 
-A model that reads tokens by their numbers has a dictionary.json. A repository of the Hugging Face Hub is the same
-folder, with lines for the Hub at the start of the card. The softmax is in model.safetensors or in files of its own
-(`native_softmax`), or absent; then perplexity, and fine-tuning with the same vocabulary, are not possible.
+A model that reads tokens by their numbers has a dictionary.json. The folder is a repository for the Hugging Face Hub,
+whose lines are at the start of the card. The softmax is in model.safetensors or in files of its own (`native_softmax`),
+or absent; then perplexity, and fine-tuning with the same vocabulary, are not possible.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -51,12 +51,10 @@ WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
 CARD_NAME = "README.md"
 DICTIONARY_NAME = "dictionary.json"
-ATTRIBUTES_NAME = ".gitattributes"
 _MAX_DICTIONARY_BYTES = 256 << 20
 """A dictionary of 150,000 words has 4 MB."""
 _BYTES_PER_ROW, _SMALL = 1 << 10, 1 << 20
 _BOUNDARIES = ("begin", "end", "unknown")
-_ATTRIBUTES = "*.safetensors filter=lfs diff=lfs merge=lfs -text\n"
 _CARD_METADATA = """---
 library_name: elmokit
 pipeline_tag: feature-extraction
@@ -132,7 +130,7 @@ def write_native(
     """Write a model. With `max_file_bytes`, the softmax is split into separate files that are not larger.
 
     dtype: float32 or float16. softmax_dtype: type of the softmax's weight, by default the same; int8 rows have scales.
-    card: text of README.md; by default a short one is written, unless the folder has one.
+    card: text of README.md; by default that of `card_of` is written, unless the folder has one.
 
     A new folder is written completely or not at all. In a folder that already holds a native model, each file is
     replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty.
@@ -152,7 +150,7 @@ def write_native(
         arrays = {name: np.asarray(array, dtype=dtype) for name, array in own.items()}
         write_arrays(target / WEIGHTS_NAME, arrays, metadata=METADATA)
         if card is not None or not (target / CARD_NAME).exists():
-            write_text(target / CARD_NAME, short_card(stored) if card is None else card)
+            write_text(target / CARD_NAME, card_of(stored) if card is None else card)
         if stored.vocabulary is not None:
             stored.vocabulary.write(target / VOCABULARY_NAME)
         else:
@@ -168,21 +166,6 @@ def write_native(
 def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
     write_native(folder, stored, **asdict(settings))
     return []
-
-
-def card_of(stored: StoredBiLM, *, name: str = "this folder") -> str:
-    """The README.md of a repository: metadata for the Hub, sizes, how to open the model, what the author has to add."""
-    return _CARD_METADATA + short_card(stored, name=name)
-
-
-def write_repository(
-    folder: Path, stored: StoredBiLM, settings: WriteSettings, *, card: str | None = None
-) -> list[str]:
-    """Write a new folder with all files of a repository. Raises FileExistsError if the folder is not empty."""
-    with new_folder(folder) as staging:
-        write_native(staging, stored, **asdict(settings), card=card or card_of(stored))
-        write_text(staging / ATTRIBUTES_NAME, _ATTRIBUTES)
-    return ["README.md lacks the language, the training text and the licence; add them before you publish the model"]
 
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
@@ -285,12 +268,12 @@ def _in_files(
     return own, split_softmax(stored, softmax_dtype, max_file_bytes)
 
 
-def short_card(stored: StoredBiLM, *, name: str = "this folder") -> str:
-    """A model card of what is known from the weights: sizes, and how to open the model."""
+def card_of(stored: StoredBiLM, *, name: str = "this folder") -> str:
+    """A model card of what is known from the weights: metadata for the Hub, sizes, and how to open the model."""
     config = stored.config
     softmax = "with its softmax" if stored.has_softmax else "without its softmax"
     return (
-        "# A biLM for elmokit\n\n"
+        f"{_CARD_METADATA}# A biLM for elmokit\n\n"
         f"{config.num_parameters:,} parameters ({softmax}): {config.num_layers} LSTM layers of {config.lstm_dim} cells "
         f"projected to {config.projection_dim}, {config.num_filters} character filters, "
         f"{config.num_highway_layers} highway layers.\n\n"
@@ -309,17 +292,4 @@ NATIVE = Format(
     dtypes=tuple(WEIGHTS),
     softmax_dtypes=SOFTMAX_DTYPES,
     splits_files=True,
-)
-
-
-def _recognise_no_repository(files: ModelFiles) -> bool:
-    return False  # it is a native model
-
-
-HUGGING_FACE = replace(
-    NATIVE,
-    name="hugging_face",
-    description="Hugging Face Hub (config.json, safetensors, model card)",
-    recognise=_recognise_no_repository,
-    write=write_repository,
 )

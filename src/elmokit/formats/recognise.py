@@ -14,7 +14,7 @@ from elmokit.formats.file_kinds import PICKLES, FileKind, is_failed_download
 from elmokit.formats.format import Format, Inspection
 from elmokit.formats.many_langs import MANY_LANGS
 from elmokit.formats.model_files import ModelFiles, StrPath
-from elmokit.formats.native import HUGGING_FACE, NATIVE
+from elmokit.formats.native import NATIVE
 from elmokit.formats.tensorflow import TENSORFLOW
 from elmokit.formats.token_vectors import TOKEN_VECTORS
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME
@@ -23,7 +23,7 @@ from elmokit.system.messages import FormatError, join_names, plural, printable
 if TYPE_CHECKING:
     from elmokit.formats.weights import StoredBiLM
 
-FORMATS: tuple[Format, ...] = (NATIVE, TENSORFLOW, ALLENNLP, MANY_LANGS, TOKEN_VECTORS, BILM_TF, HUGGING_FACE)
+FORMATS: tuple[Format, ...] = (NATIVE, TENSORFLOW, ALLENNLP, MANY_LANGS, TOKEN_VECTORS, BILM_TF)
 """All formats, in the order in which they are tried on files."""
 _OF_A_RUN = (METRICS_NAME, HELD_OUT_NAME, "checkpoint")
 """What pretraining writes next to a model, here and in TensorFlow."""
