@@ -52,11 +52,11 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_behind(
     [
         ("onnx", {}, "cannot convert to 'onnx'; expected native or bilm_tf"),
         ("allennlp", {}, "cannot convert to 'allennlp'; expected native or bilm_tf"),  # which is only read
-        ("native", {"dtype": "int8"}, "native is written in float32 or float16, not in int8"),
-        ("bilm_tf", {"dtype": "float16"}, "bilm_tf is written in float32, not in float16"),
-        ("bilm_tf", {"max_file_bytes": 1}, "bilm_tf keeps its weights in one file; max_file_bytes is for formats that"),
-        ("bilm_tf", {"softmax_dtype": "int8"}, "the softmax of bilm_tf is written like the other weights, not in int8"),
-        ("native", {"softmax_dtype": "int4"}, "the softmax of native is written in float32 or float16 or int8, not"),
+        ("native", {"dtype": "int8"}, "dtype is 'int8'; expected float32 or float16"),
+        ("bilm_tf", {"dtype": "float16"}, "bilm_tf keeps float32 in one file; dtype, softmax_dtype and max_file_bytes"),
+        ("bilm_tf", {"max_file_bytes": 1}, "bilm_tf keeps float32 in one file; dtype, softmax_dtype and max_file"),
+        ("bilm_tf", {"softmax_dtype": "int8"}, "bilm_tf keeps float32 in one file; dtype, softmax_dtype and max_file"),
+        ("native", {"softmax_dtype": "int4"}, "softmax_dtype is 'int4'; expected float32 or float16 or int8"),
         ("native", {"max_file_bytes": 1000, "include_softmax": False}, "are about the softmax, which is to be left"),
         ("native", {"softmax_dtype": "int8", "include_softmax": False}, "are about the softmax, which is to be left"),
     ],

@@ -23,7 +23,7 @@ from elmokit.files.json_fields import Fields, blaming, json_text, read_json_obje
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, give_back, require_finite
 from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_LAYERS
 from elmokit.formats.file_kinds import ADVICE, FileKind, kinds_in
-from elmokit.formats.format import Format, Inspection, WriteSettings
+from elmokit.formats.format import Format, Inspection
 from elmokit.formats.model_files import ModelFiles, wrong_kind
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
 from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, UnreadTensors, below_padding
@@ -449,11 +449,11 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
         inspect_weights(file, options, inspection)
 
 
-def write_bilm_tf(folder: Path, stored: StoredBiLM, settings: WriteSettings | None = None) -> list[str]:
+def write_bilm_tf(folder: Path, stored: StoredBiLM) -> list[str]:
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
-    Returns notes for the user: what was left out, and which tools refuse the model. `settings` are not used: this
-    format has no choices. Raises FormatError for a model that reads words of a dictionary, or could not be read back.
+    Returns notes for the user: what was left out, and which tools refuse the model. Raises FormatError for a model that
+    reads words of a dictionary, or could not be read back.
     """
     config = stored.config
     if config.lookup is not None:
@@ -513,5 +513,4 @@ BILM_TF = Format(
     recognise=is_pair,
     inspect=_inspect,
     read=_read,
-    write=write_bilm_tf,
 )

@@ -32,23 +32,11 @@ class Read(Protocol):
 
 
 @dataclass(frozen=True)
-class WriteSettings:
-    """How a model is written; `Format` says which settings a format supports."""
-
-    dtype: str = "float32"
-    """Type of the weights: float32 or float16."""
-    softmax_dtype: str | None = None
-    """Type of the softmax's weight, if it is not that of the others: float32, float16 or int8."""
-    max_file_bytes: int | None = None
-    """Largest size of a file when the softmax is split into several; None keeps it in one."""
-
-
-@dataclass(frozen=True)
 class Format:
     """A way to keep a biLM on disk, in a folder or in one file."""
 
     name: str
-    """Short name, as in `elmokit convert --to NAME`."""
+    """Short name, such as `bilm_tf`."""
     description: str
     """Description for people, such as `bilm-tf / AllenNLP (options.json, HDF5)`."""
     recognise: Callable[[ModelFiles], bool]
@@ -59,16 +47,8 @@ class Format:
     inspect: Callable[[ModelFiles, Inspection], None]
     """Adds what the files say to an inspection, without reading weights; a FormatError ends it with a refusal."""
     read: Read
-    write: Callable[[Path, StoredBiLM, WriteSettings], list[str]] | None = None
-    """Writes a new folder, completely or not at all, and returns notes for the user. None if it is only read."""
     keeps_softmax: bool = True
     """False: no model of this format has a softmax, and `read_stored` says so before it reads the weights."""
-    dtypes: tuple[str, ...] = ("float32",)
-    """Types in which the weights can be written."""
-    softmax_dtypes: tuple[str, ...] = ()
-    """Types in which the softmax alone can be written; none if it has always that of the other weights."""
-    splits_files: bool = False
-    """Whether the format supports `WriteSettings.max_file_bytes`."""
 
 
 @dataclass

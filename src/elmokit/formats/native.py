@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -23,7 +22,7 @@ from elmokit.files.safetensors import WEIGHTS, TensorEntry, map_weights, read_la
 from elmokit.files.weights_file import Array
 from elmokit.formats.config_json import config_of, fields_of
 from elmokit.formats.file_kinds import FileKind, kind_of
-from elmokit.formats.format import Format, Inspection, WriteSettings
+from elmokit.formats.format import Format, Inspection
 from elmokit.formats.native_softmax import (
     HEADER_ROOM,
     INT8,
@@ -135,9 +134,9 @@ def write_native(
     A new folder is written completely or not at all. In a folder that already holds a native model, each file is
     replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty.
     """
-    for given, known in ((dtype, WEIGHTS), (softmax_dtype or dtype, SOFTMAX_DTYPES)):
+    for name, given, known in (("dtype", dtype, WEIGHTS), ("softmax_dtype", softmax_dtype or dtype, SOFTMAX_DTYPES)):
         if given not in known:
-            raise ValueError(f"dtype is {given!r}; expected {' or '.join(known)}")
+            raise ValueError(f"{name} is {given!r}; expected {' or '.join(known)}")
     stored.check(folder)
     if "float16" in (dtype, softmax_dtype):
         _require_float16(folder, stored.tensors)
@@ -161,11 +160,6 @@ def write_native(
             (target / DICTIONARY_NAME).unlink(missing_ok=True)
         remove_other_softmaxes(target, num_parts=len(shards))
         write_text(target / CONFIG_NAME, config)
-
-
-def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
-    write_native(folder, stored, **asdict(settings))
-    return []
 
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:
@@ -288,8 +282,4 @@ NATIVE = Format(
     recognise=_recognise,
     inspect=_inspect,
     read=_read,
-    write=_write,
-    dtypes=tuple(WEIGHTS),
-    softmax_dtypes=SOFTMAX_DTYPES,
-    splits_files=True,
 )

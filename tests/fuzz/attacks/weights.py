@@ -13,9 +13,9 @@ import torch
 from attacks.targets import Target, target
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.bilm_tf import write_bilm_tf
-from elmokit.formats.format import WriteSettings
+from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.formats.recognise import FORMATS, inspect, read_stored
+from elmokit.formats.recognise import inspect, read_stored
 from elmokit.formats.weights import StoredBiLM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
@@ -41,21 +41,21 @@ def stored_bilm(config: BiLMConfig = SMALL, *, words: Sequence[str] = WORDS) -> 
 def weights_targets(folder: Path) -> Iterator[Target]:
     """Every format, in every way in which it can be written."""
     small, large = stored_bilm(), stored_bilm(LARGE)
-    for known in FORMATS:
-        write = known.write
-        if write is None:
-            continue
-        models = [(dtype, small, WriteSettings(dtype=dtype)) for dtype in known.dtypes]
-        models += [(f"{dtype} softmax", small, WriteSettings(softmax_dtype=dtype)) for dtype in known.softmax_dtypes]
-        models.append(("of 10 MB", large, WriteSettings()))
-        if known.splits_files:
-            many = stored_bilm(words=[str(number) for number in range(2500)])
-            models.append(("in parts", many, WriteSettings(max_file_bytes=40_000)))
-        for what, model, settings in models:
-            make = partial(write, stored=model, settings=settings)
-            yield target(f"{known.name} {what}", folder, make, read_model)
-        make = partial(write, stored=small, settings=WriteSettings())
-        yield target(f"{known.name}: embed", folder, make, embed)
+    many = stored_bilm(words=[str(number) for number in range(2500)])
+    ways = {
+        "native float32": partial(write_native, stored=small),
+        "native float16": partial(write_native, stored=small, dtype="float16"),
+        "native float16 softmax": partial(write_native, stored=small, softmax_dtype="float16"),
+        "native int8 softmax": partial(write_native, stored=small, softmax_dtype="int8"),
+        "native of 10 MB": partial(write_native, stored=large),
+        "native in parts": partial(write_native, stored=many, max_file_bytes=40_000),
+        "bilm_tf float32": partial(write_bilm_tf, stored=small),
+        "bilm_tf of 10 MB": partial(write_bilm_tf, stored=large),
+    }
+    for name, make in ways.items():
+        yield target(name, folder, make, read_model)
+    yield target("native: embed", folder, partial(write_native, stored=small), embed)
+    yield target("bilm_tf: embed", folder, partial(write_bilm_tf, stored=small), embed)
     yield from _published_targets(folder)
     for compression, libver in (("gzip", "earliest"), ("gzip", "latest"), (None, "latest")):
         make = partial(_write_packed, small, compression, libver)
