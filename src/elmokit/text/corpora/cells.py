@@ -48,20 +48,6 @@ def json_lines(lines: Iterable[str], *, name: str) -> Iterator[Fields]:
             yield Fields(where, parse_json_object(line, where=where))
 
 
-def refuse_json(line: str, *, where: str, expected: str) -> None:
-    """Raise ValueError, naming `where` and what was `expected`, if a line is a JSON object; otherwise do nothing."""
-    if not line.lstrip().startswith("{"):
-        return
-    try:
-        parse_json_object(line, where=where)
-    except ValueError:
-        return
-    raise ValueError(
-        f"{where}: this is a line of JSON; expected {expected} (predict reads JSON lines from *.jsonl files, or with "
-        "--input-kind json)"
-    )
-
-
 def plain_token(token: str) -> str:
     r"""The token with plain brackets and quotes, and with `/` and `*` unescaped, as in the corpora of the biLM.
 

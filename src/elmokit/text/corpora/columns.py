@@ -9,7 +9,6 @@ from itertools import chain, islice
 
 from elmokit.files.lines import split_tokens
 from elmokit.system.messages import first_token
-from elmokit.text.corpora.cells import refuse_json
 
 _COMMENT = re.compile(r"# (?:id\b|[\w.:-]+ ?= ?)")
 _NUMBER_OF_WORD = re.compile(r"\d+([-.]\d+)?")
@@ -63,8 +62,6 @@ def column_sentences(
     comments: list[list[str]] = []
     document = 0
     for number, line in enumerate(chain(lines, [""]), start=first_line):
-        if number == first_line:
-            refuse_json(line, where=f"{name}, line {number}", expected="columns, one token per line")
         cells = _cells(line)
         if not cells or cells[0] == separator:
             rows = rows or comments

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from elmokit.system.messages import first_token
-from elmokit.text.corpora.cells import plain_token, refuse_json
+from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
 
 BEGIN = "#begin document"
@@ -54,7 +54,6 @@ def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         elif head is not None:
             body.append(line)
         elif line.strip():
-            refuse_json(line, where=f"{name}, line {number}", expected=f"'{BEGIN} (NAME); part 000' and columns")
             raise ValueError(
                 f"{name}, line {number}: {first_token(line)} is outside a document; expected '{BEGIN} (NAME); part 000'"
             )

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from elmokit.system.messages import first_token
-from elmokit.text.corpora.cells import UnlabelledError, refuse_json
+from elmokit.text.corpora.cells import UnlabelledError
 
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _QUOTED = re.compile(r'"(?=\S)(?=.*,|.*"".)(?:[^"]|"")*"')
@@ -37,7 +37,6 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     if not number:
         raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
     where = f"{name}, line {number}"
-    refuse_json(first, where=where, expected="a header of tab-separated columns")
     separator, header = _header(first, columns)
     positions = _positions(header, columns, where=where)
     has_quoting = separator != "\t" or first.startswith('"') or (len(header) == 1 and ".csv" in Path(name).suffixes)
