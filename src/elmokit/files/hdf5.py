@@ -190,7 +190,7 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
         return Entry(name, "dataset", "is a virtual dataset; its values are in other files or datasets")
     dtype = _float_type(dataset.get_type())
     if dtype is None:
-        return Entry(name, "dataset", f"holds {_type_name(dataset.get_type())}; expected 16, 32 or 64 bit floats")
+        return Entry(name, "dataset", "holds other values; expected 16, 32 or 64 bit floats")
     space = dataset.get_space()
     if space.get_simple_extent_type() == h5py.h5s.NULL:
         return Entry(name, "dataset", "holds nothing (a null dataset)", (0,), dtype)
@@ -301,19 +301,3 @@ def _float_type(stored: Any) -> str | None:
             if stored.equal(getattr(h5py.h5t, f"IEEE_F{bits}{letter}E")):
                 return f"{order}f{bits // 8}"
     return None
-
-
-def _type_name(stored: Any) -> str:
-    names = {
-        h5py.h5t.INTEGER: "integers",
-        h5py.h5t.FLOAT: "floats of an unusual layout",
-        h5py.h5t.STRING: "strings",
-        h5py.h5t.COMPOUND: "compound values",
-        h5py.h5t.VLEN: "objects of variable length",
-        h5py.h5t.REFERENCE: "object references",
-        h5py.h5t.OPAQUE: "opaque objects",
-        h5py.h5t.ENUM: "enumerated values or booleans",
-        h5py.h5t.ARRAY: "array values",
-        h5py.h5t.BITFIELD: "bit fields",
-    }
-    return str(names.get(stored.get_class(), "values of an unknown type"))
