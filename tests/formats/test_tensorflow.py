@@ -43,7 +43,7 @@ def test_a_checkpoint_goes_before_the_weights_that_were_dumped_from_it(checkpoin
     for named in ((weights,), (checkpoint / "options.json", weights)):
         assert recognise(*named).name == "bilm_tf"
         assert_equal(read_stored(*named), read_stored(checkpoint))
-    with pytest.raises(FormatError, match=f"the checkpoint next to it may have one: {INDEX}"):
+    with pytest.raises(FormatError, match=r"weights\.hdf5: has no softmax"):
         read_stored(weights, with_softmax=True)
     (checkpoint / DATA).unlink()
     assert recognise(checkpoint).name == "bilm_tf"

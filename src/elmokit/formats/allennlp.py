@@ -166,5 +166,4 @@ ALLENNLP = Format(
     recognise=_recognise,
     inspect=_inspect,
     read=_read,
-    keeps_softmax=False,
 )

@@ -95,11 +95,6 @@ class Row:
 
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
-    if with_softmax:
-        indices = [path.name for path, kind in files.in_folder.items() if kind is FileKind.TENSORFLOW_INDEX]
-        advice = f"; the checkpoint next to it may have one: {', '.join(indices)}" if indices else ""
-        reason = "has no softmax (perplexity and fine-tuning need it): the HDF5 format cannot store it"
-        raise FormatError(files.path, reason + advice)
     pair = find_pair(files)
     options = read_options(pair.options, is_named=pair.is_named)
     with open_hdf5(pair.weights) as file:

@@ -47,8 +47,6 @@ class Format:
     inspect: Callable[[ModelFiles, Inspection], None]
     """Adds what the files say to an inspection, without reading weights; a FormatError ends it with a refusal."""
     read: Read
-    keeps_softmax: bool = True
-    """False: no model of this format has a softmax, and `read_stored` says so before it reads the weights."""
 
 
 @dataclass

@@ -199,5 +199,4 @@ MANY_LANGS = Format(
     recognise=_recognise,
     inspect=_inspect,
     read=_read,
-    keeps_softmax=False,
 )

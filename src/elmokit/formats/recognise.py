@@ -46,12 +46,9 @@ def read_stored(path: StrPath, weights: StrPath | None = None, *, with_softmax: 
         False does not touch it.
     """
     with opened(ModelFiles(path, weights)) as (known, files):
-        missing = FormatError(files.path, "has no softmax (perplexity and fine-tuning need it)")
-        if with_softmax and not known.keeps_softmax:  # before gigabytes are read
-            raise missing
         stored = known.read(files, with_softmax=with_softmax)
         if with_softmax and not stored.has_softmax:
-            raise missing
+            raise FormatError(files.path, "has no softmax (perplexity and fine-tuning need it)")
         return stored
 
 

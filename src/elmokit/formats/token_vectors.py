@@ -91,5 +91,4 @@ TOKEN_VECTORS = Format(
     recognise=lambda files: _token_vectors(files) is not None,
     inspect=_inspect,
     read=_read,
-    keeps_softmax=False,
 )
