@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from elmokit.formats.weights import StoredBiLM, StoredMix
     from elmokit.model.config import BiLMConfig
 
-_MAX_SHOWN_RISKS = 50
-
 
 class Read(Protocol):
     """Reads the model. Raises FormatError, which names the file, the part of it and the reason.
@@ -117,8 +115,6 @@ class Inspection:
             weights = ", ".join(f"{weight:.3g}" for weight in mix.weights)
             rows.append(("mix", f"{mix.name}: weights {weights}, gamma {mix.gamma:.3g}"))
         problems = [("refused", text) for text in self.refusals] + [("risk", text) for text in self.risks]
-        if len(problems) > _MAX_SHOWN_RISKS:
-            problems[_MAX_SHOWN_RISKS:] = [("risk", f"... and {len(problems) - _MAX_SHOWN_RISKS} more")]
         rows += problems or [("risks", "none found (weights not read)")]
         lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
         return "\n".join(printable(line, most=None) for line in lines)

@@ -17,16 +17,13 @@ from elmokit.formats.model_files import ModelFiles, StrPath
 from elmokit.formats.native import NATIVE
 from elmokit.formats.tensorflow import TENSORFLOW
 from elmokit.formats.token_vectors import TOKEN_VECTORS
-from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME
-from elmokit.system.messages import FormatError, join_names, plural, printable
+from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
     from elmokit.formats.weights import StoredBiLM
 
 FORMATS: tuple[Format, ...] = (NATIVE, TENSORFLOW, ALLENNLP, MANY_LANGS, TOKEN_VECTORS, BILM_TF)
 """All formats, in the order in which they are tried on files."""
-_OF_A_RUN = (METRICS_NAME, HELD_OUT_NAME, "checkpoint")
-"""What pretraining writes next to a model, here and in TensorFlow."""
 
 
 def recognise(path: StrPath, weights: StrPath | None = None) -> Format:
@@ -70,14 +67,10 @@ def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
         is_model = inspection.format is not None
         of_folder = is_model and not files.is_archive and not set(inspection.files) <= {*files.given}
         kinds = files.in_folder if of_folder or files.is_folder else files.given
-        others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
-        for other, kind in others.items():
-            if kind in PICKLES:
-                risk = f"{printable(other.name)} is {kind.value}: never opened here; opening it runs code"
+        for path, kind in kinds.items():
+            if kind in PICKLES and path not in inspection.files:
+                risk = f"{printable(path.name)} is {kind.value}: never opened here; opening it runs code"
                 inspection.risks.append(risk)
-        unread = [other.name for other in others if other.name not in _OF_A_RUN]
-        if is_model and unread:
-            inspection.risks.append(f"{plural(len(unread), 'file')} not of the model: {join_names(unread)}")
     return inspection
 
 
