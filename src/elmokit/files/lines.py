@@ -23,14 +23,11 @@ CHUNK = 1 << 16
 """Bytes that are read and unpacked at once."""
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
-_NOT_READ = {
+_NOT_TEXT = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"PK\x03\x04": "zip (or .docx, .xlsx, .odt)",
     b"7z\xbc\xaf\x27\x1c": "7z",
     **{b"BZh%d1AY" % level: "bzip2" for level in range(1, 10)},
-}
-"""First bytes of compressed files that are not read here."""
-_DOCUMENTS = {
     b"%PDF-": "PDF",
     b"{\\rtf": "RTF",
     b"\xd0\xcf\x11\xe0": "Microsoft Office",
@@ -38,7 +35,7 @@ _DOCUMENTS = {
     b"ARROW1": "Arrow",
     b"\x89HDF": "HDF5",
 }
-"""First bytes of files that hold text with other things."""
+"""First bytes of compressed files and of documents that are not read here."""
 MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
 
@@ -237,12 +234,9 @@ def _decompressed(file: BinaryIO, name: str) -> BinaryIO:
         return cast("BinaryIO", gzip.GzipFile(fileobj=file))
     if head.startswith(XZ_MAGIC):
         return cast("BinaryIO", io.BufferedReader(_Chunks(_xz_chunks(file)), CHUNK))
-    for magic, kind in _NOT_READ.items():
+    for magic, kind in _NOT_TEXT.items():
         if head.startswith(magic):
-            raise ValueError(f"{name} is a {kind} file; expected plain text, .gz or .xz: unpack it first")
-    for magic, kind in _DOCUMENTS.items():
-        if head.startswith(magic):
-            raise ValueError(f"{name} is not text but {kind}; expected plain text, .gz or .xz: save its text as UTF-8")
+            raise ValueError(f"{name} is {kind}; expected plain text, .gz or .xz: unpack it, or save its text as UTF-8")
     return file
 
 
