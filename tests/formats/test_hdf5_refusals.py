@@ -106,7 +106,6 @@ def _bomb_in_a_chunk(num_bytes: int) -> Change:
 ONES = np.ones(SHAPE, "f4")
 WIDE = {"data": ONES, "chunks": (1, 2, 4, 1 << 20), "maxshape": (1, 2, 4, None)}
 NARROW = {"shape": (12, 36), "data": np.zeros((12, 36), "f4")}
-CELL_0 = "RNN_[01]/RNN/MultiRNNCell/Cell0/LSTMCell/W_0"
 OF_THE_TABLE = [  # of a convolution
     ("soft link", _link(CONVOLUTION, external=False), "is a soft link"),
     ("external link", _link(CONVOLUTION, external=True), "is an external link"),
@@ -126,14 +125,14 @@ OF_THE_TABLE = [  # of a convolution
     ("a small chunk that unpacks to much", _bomb_in_a_chunk(1_000_000), "unpacks to 161 bytes or more"),
 ]
 OF_OTHERS = [
-    ("soft link to the group", _link("CNN", external=False), "CNN/W_cnn_0", "CNN is a soft link"),
-    ("external link to the group", _link("CNN", external=True), "CNN/W_cnn_0", "CNN is an external link"),
+    ("soft link to the group", _link("CNN", external=False), "CNN", "is a soft link"),
+    ("external link to the group", _link("CNN", external=True), "CNN", "is an external link"),
     ("a wrong shape", replaced(f"{CELL}/W_0", **NARROW), f"{CELL}/W_0", r"has shape \(12, 36\); .* \(12, 40\)"),
     ("a missing dataset", put(f"{CELL}/W_P_0"), f"{CELL}/W_P_0", r"is missing; options.json calls for shape \(10, 6\)"),
     ("a missing group", put("CNN_high_0"), "CNN_high_0/W_transform", "is missing"),
     ("a group for a dataset", put("char_embed", lambda f: f.create_group("char_embed")), "char_embed", "is a group"),
     ("a named type in place of a dataset", put("char_embed", np.dtype("f4")), "char_embed", "is a named type"),
-    ("a group under two names", put("RNN_1", lambda file: file["RNN_0"]), CELL_0, "second name of a group"),
+    ("a group under two names", put("RNN_1", lambda file: file["RNN_0"]), "RNN_[01]", "second name of a group"),
     ("a layer too many", lambda file, _: file.copy(CELL, CELL.replace("1", "2")), ".*Cell2/LSTMCell/B", "not called"),
 ]
 ATTACKS = {name: (change, CONVOLUTION, reason) for name, change, reason in OF_THE_TABLE}
@@ -146,10 +145,10 @@ def test_refuses(pair: Path, change: Change, dataset: str, reason: str):
         change(file, pair)
     with without_allocation(), pytest.raises(FormatError) as error:
         read_stored(pair)
-    assert error.match(rf"weights\.hdf5: dataset {dataset}: .*({reason})")
+    assert error.match(rf"weights\.hdf5: (dataset )?{dataset}: .*({reason})")
     assert "\n" not in str(error.value)
     if reason != "NaN or infinity" and "unpack" not in reason:  # `inspect` reads no weights
-        assert any(re.search(rf"dataset {dataset}: .*({reason})", text) for text in inspect(pair).refusals)
+        assert any(re.search(rf"hdf5: (dataset )?{dataset}: .*({reason})", text) for text in inspect(pair).refusals)
 
 
 def test_a_dataset_beside_the_weights_is_left_alone_and_said_but_not_too_many_of_them(

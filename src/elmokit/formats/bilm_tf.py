@@ -378,10 +378,7 @@ def refusals(file: WeightsFile, table: Mapping[str, Row]) -> Iterator[FormatErro
     """All reasons not to read the weights."""
     for entry in file.entries.values():
         if entry.kind == "other":
-            touched = [name for name in table if f"{name}/".startswith(f"{entry.name}/")]
-            part = f"dataset {touched[0]}" if touched else entry.name
-            at = f"{printable(entry.name)} " if touched and touched[0] != entry.name else ""
-            yield FormatError(file.path, f"{at}{entry.refusal}", part=part)
+            yield FormatError(file.path, entry.refusal or "is not a dataset", part=entry.name)
     for name, row in table.items():
         if (reason := _refusal(file.entries, name, row.shape)) is not None:
             yield FormatError(file.path, reason, part=f"dataset {name}")
