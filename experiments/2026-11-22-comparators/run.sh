@@ -13,7 +13,8 @@ elmokit() { nice -n 15 .venv/bin/elmokit "$@"; }
 
 for step in $steps; do
   case $step in
-    words)  # the five shards once for word2vec; one of them for fastText, which takes several times as long
+    words)  # at commit 31b52f94
+      # the five shards once for word2vec; one of them for fastText, which takes several times as long
       python -m paper train-comparator word2vec "$data"/en/train-*.txt.xz -o "$out/word2vec.vec" --set dim=100 epochs=2
       python -m paper train-comparator fasttext "$data/en/train-00000.txt.xz" -o "$out/fasttext.bin" \
         --set dim=100 epochs=2 bucket=200000

@@ -15,18 +15,12 @@ from elmokit.integrations.encoder import Comparator
 from elmokit.model.vector_source import VectorSource
 from paper.comparators.context2vec import CONTEXT2VEC, read_context2vec, train_context2vec
 from paper.comparators.cove import COVE, GLOVE_COVE, train_cove
-from paper.comparators.word_vector_training import train_fasttext, train_word2vec
 
 COMPARATORS: dict[str, Comparator] = {
     **SYSTEMS,
     **{comparator.name: comparator for comparator in (COVE, GLOVE_COVE, CONTEXT2VEC)},
 }
-TRAININGS = {
-    "word2vec": train_word2vec,
-    "fasttext": train_fasttext,
-    "cove": train_cove,
-    "context2vec": train_context2vec,
-}
+TRAININGS = {"cove": train_cove, "context2vec": train_context2vec}
 """Trainings by name: files, output and settings `field=value` -> what was measured, by name."""
 
 
@@ -48,10 +42,10 @@ def train_comparator(
     *,
     resume: bool = False,
 ) -> dict[str, float]:
-    """Train a system that ELMo is compared with: `word2vec`, `fasttext`, `cove` or `context2vec`.
+    """Train a system that ELMo is compared with: `cove` or `context2vec`.
 
     files: shards of tokenised text; for `cove`, a text and its translation, and optionally a pair to measure BLEU on.
-    output: the file (word vectors) or the new folder (all others) of the model.
+    output: the new folder of the model.
     settings: changes to the settings, as `field=value`; the config of each system documents its fields.
     resume: continue an interrupted training of `cove` or `context2vec` in `output`, with the same files and settings;
         it ends with the same weights as one that was not interrupted.
@@ -72,10 +66,10 @@ def train_comparator(
 
 def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("system", metavar="SYSTEM", help="word2vec, fasttext, cove or context2vec; see docs/comparators.md")
+    add("system", metavar="SYSTEM", help="cove or context2vec; see docs/comparators.md")
     files = "shards of tokenised text; for cove TRAIN.en TRAIN.de [TEST.en TEST.de]"
     add("files", nargs="+", type=Path, metavar="FILE", help=files)
-    add("-o", "--output", type=Path, required=True, metavar="OUT", help="file or folder of the model that is written")
+    add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder of the model that is written")
     add("--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="settings of the training")
     add("--resume", action="store_true", help="continue an interrupted training in OUT (cove, context2vec)")
     resumed = continues_by("; the same command with --resume continues cove and context2vec")

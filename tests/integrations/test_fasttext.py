@@ -10,7 +10,6 @@ import pytest
 
 from elmokit.integrations.embed_with import open_static
 from elmokit.integrations.fasttext import FastText, read_fasttext
-from paper.comparators.word_vector_training import train_fasttext
 from unpadded import unpadded
 
 fasttext: Any = pytest.importorskip("gensim.models.fasttext")
@@ -20,11 +19,11 @@ LINES = "the un believable cat sat on the mat\n잘한다 는 말 을 그는 믿�
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("fasttext")
-    (folder / "shard.txt").write_text(LINES * 3, encoding="utf-8")
-    settings = ["dim=6", "min_count=1", "epochs=2", "bucket=50", "min_n=1", "max_n=4", "subsample=0"]
-    train_fasttext([folder / "shard.txt"], folder / "model.bin", settings)
-    return folder / "model.bin"
+    path = tmp_path_factory.mktemp("fasttext") / "model.bin"
+    sentences = [line.split() for line in LINES.splitlines() * 3]
+    settings = {"vector_size": 6, "min_count": 1, "epochs": 2, "bucket": 50, "min_n": 1, "max_n": 4}
+    fasttext.save_facebook_model(fasttext.FastText(sentences, sg=1, sample=0, workers=1, **settings), str(path))
+    return path
 
 
 @pytest.fixture(scope="module")

@@ -235,9 +235,9 @@ def test_systems_and_trainings_are_found_by_their_names(tmp_path: Path):
             open_comparator(name, "")
     with pytest.raises(ValueError, match="no system 'covee'; did you mean cove"):
         open_comparator("covee", "x")
-    with pytest.raises(ValueError, match="no training 'contextvec'; expected one of word2vec"):
+    with pytest.raises(ValueError, match="no training 'contextvec'; expected one of cove, context2vec"):
         train_comparator("contextvec", [], "x")
     for system in TRAININGS:
         with pytest.raises(ValueError, match="^- is a pipe or standard input, but a training reads it again; write it"):
-            train_comparator(system, ["-"], tmp_path / "vectors.bin")
+            train_comparator(system, ["-"], tmp_path / "run")
     assert not list(tmp_path.iterdir())
