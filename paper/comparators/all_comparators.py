@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from elmokit.cli.verb import Verb, continues_by
+from elmokit.cli.verb import Verb
 from elmokit.files.atomic import as_paths
 from elmokit.files.lines import is_read_once, split_tokens
 from elmokit.integrations.embed_with import SYSTEMS, check_paths, find_system, write_vectors
@@ -35,20 +35,13 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
 
 
 def train_comparator(
-    system: str,
-    files: Iterable[str | Path],
-    output: str | Path,
-    settings: Sequence[str] = (),
-    *,
-    resume: bool = False,
+    system: str, files: Iterable[str | Path], output: str | Path, settings: Sequence[str] = ()
 ) -> dict[str, float]:
     """Train a system that ELMo is compared with: `cove` or `context2vec`.
 
     files: shards of tokenised text; for `cove`, a text and its translation, and optionally a pair to measure BLEU on.
     output: the new folder of the model.
     settings: changes to the settings, as `field=value`; the config of each system documents its fields.
-    resume: continue an interrupted training of `cove` or `context2vec` in `output`, with the same files and settings;
-        it ends with the same weights as one that was not interrupted.
     Returns what was measured, by name. Raises ValueError for an unknown system, wrong settings and texts that cannot be
     used, and OSError for files that cannot be read or written.
     """
@@ -61,7 +54,7 @@ def train_comparator(
             raise ValueError(
                 f"{file} is a pipe or standard input, but a training reads it again; write it to a file first"
             )
-    return train(paths, Path(output), settings, resume=resume)
+    return train(paths, Path(output), settings)
 
 
 def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
@@ -71,16 +64,12 @@ def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
     add("files", nargs="+", type=Path, metavar="FILE", help=files)
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder of the model that is written")
     add("--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="settings of the training")
-    add("--resume", action="store_true", help="continue an interrupted training in OUT (cove, context2vec)")
-    resumed = continues_by("; the same command with --resume continues cove and context2vec")
-    parser.set_defaults(when_interrupted=resumed)
 
 
 def _train_comparator(arguments: argparse.Namespace) -> None:
     """Train a system that ELMo is compared with on your text."""
-    output = arguments.output
-    measured = train_comparator(arguments.system, arguments.files, output, arguments.set, resume=arguments.resume)
-    print(json.dumps({"model": str(output), **measured}, ensure_ascii=False))
+    measured = train_comparator(arguments.system, arguments.files, arguments.output, arguments.set)
+    print(json.dumps({"model": str(arguments.output), **measured}, ensure_ascii=False))
 
 
 def _add_substitutes(parser: argparse.ArgumentParser) -> None:

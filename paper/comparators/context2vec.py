@@ -8,7 +8,6 @@ on the shards that a biLM reads.
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from elmokit.layers.devices import seeded
 from elmokit.runs.folder import CONFIG_NAME
 from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.settings import change_settings
-from elmokit.runs.tensor_files import read_tensors
+from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
@@ -44,7 +43,6 @@ GAP = "[]"
 """The token that stands for the gap in a sentence, as in the original program."""
 MAX_DIM = 1 << 16
 NOISE_POWER = 0.75
-SAVE_SECONDS = 600
 SENTENCES_PER_BLOCK = 8192
 """Sentences that are grouped by length together."""
 
@@ -198,44 +196,29 @@ class Context2vecConfig:
             raise ValueError(f"num_tokens is {self.num_tokens}; it must not be negative")
 
 
-def train_context2vec(
-    files: Sequence[Path], output: Path, settings: Sequence[str] = (), *, resume: bool = False
-) -> dict[str, float]:
+def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
     """Train a model and write its folder: weights, vocabulary, config.json, metrics.jsonl.
 
-    The weights are written every ten minutes and at the end, and a checkpoint from which an interrupted training
-    continues: it ends with the weights of one that was not interrupted.
-
     settings: fields of `Context2vecConfig` as `field=value`.
-    resume: continue the run in `output`, which has the same files and settings.
-    Returns the steps, the tokens read and the mean loss (nats per token) since the last line of the log; nothing if
-    only the model was left to write. Raises ValueError for wrong settings, shards without a sentence and, to be
-    continued, shards whose words have changed; OSError for files that cannot be read or written; and DivergenceError, a
-    ValueError.
+    Returns the steps, the tokens read and the mean loss (nats per token) of the last line of the log. Raises ValueError
+    for wrong settings and shards without a sentence, OSError for files that cannot be read or written, and
+    DivergenceError, a ValueError.
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
     vocabulary, counts = _count(files, config)
-    opened = comparator_run(
-        output, SYSTEM, config, files=files, resume=resume, result=MODEL_FILE, others=(VOCABULARY_FILE,)
-    )
-    with opened as run, seeded(config.seed):
+    run = comparator_run(output, SYSTEM, config, files=files, written=[MODEL_FILE, VOCABULARY_FILE])
+    with run as log, seeded(config.seed):
         vocabulary.write(output / VOCABULARY_FILE)
         encoder = ContextEncoder(vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
         optimizer = torch.optim.Adam(encoder.parameters(), config.learning_rate)
-        first = run.load(encoder, optimizer, "steps")
-        run.keep_log(lambda record: record.integer("step") <= first)
         measured: dict[str, float] = {}
-        written = time.monotonic()
         noise = np.cumsum(counts**NOISE_POWER)
         training = _Training(Context2vec(encoder, vocabulary), optimizer, torch.from_numpy(noise / noise[-1]), config)
         total = config.num_tokens or config.epochs * int(counts.sum())
-        for step, num_tokens, loss in training.steps(files, first=first, total=total):
+        for step, num_tokens, loss in training.steps(files, total=total):
             measured = {"step": step, "num_tokens": num_tokens, "loss": loss}
-            run.log(**measured)
-            if time.monotonic() - written > SAVE_SECONDS:
-                run.save(encoder, optimizer, {"steps": step}, encoder)
-                written = time.monotonic()
-        run.finish(encoder)
+            log(**measured)
+        write_tensors(output / MODEL_FILE, encoder.state_dict())
     return measured
 
 
@@ -278,21 +261,17 @@ class _Training:
     """Cumulative probabilities of the negatives."""
     config: Context2vecConfig
 
-    def steps(self, shards: Sequence[Path], *, first: int, total: int) -> Iterator[tuple[int, int, float]]:
-        """Yield step, tokens read and the mean loss since the last time, every `log_every` steps and at the end.
-
-        first: number of the steps that were made already, whose text is passed over.
-        """
+    def steps(self, shards: Sequence[Path], *, total: int) -> Iterator[tuple[int, int, float]]:
+        """Yield step, tokens read and the mean loss since the last time, every `log_every` steps and at the end."""
         losses: list[float] = []
         step = num_tokens = 0
         with progress_bar(unit="token", total=total, scale=True) as bar:
             for ids in self._batches(shards):
-                if step >= first:
-                    losses.append(self._step(ids, step))
+                losses.append(self._step(ids, step))
                 step += 1
                 num_tokens += ids.numel()
                 bar.update(ids.numel())
-                if losses and step % self.config.log_every == 0:
+                if step % self.config.log_every == 0:
                     yield step, num_tokens, float(np.mean(losses))
                     losses.clear()
                 if self.config.num_tokens and num_tokens >= self.config.num_tokens:

@@ -26,7 +26,7 @@ from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_leng
 from elmokit.layers.devices import seeded
 from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.settings import change_settings
-from elmokit.runs.tensor_files import read_tensors
+from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.system.messages import FormatError
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
@@ -193,21 +193,14 @@ class _Texts:
         return torch.tensor([[begin, *row, end, *[_IGNORED] * (longest - len(row))] for row in rows])
 
 
-def train_cove(
-    files: Sequence[Path], output: Path, settings: Sequence[str] = (), *, resume: bool = False
-) -> dict[str, float]:
+def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
     """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
-
-    The encoder is written after each epoch, and a checkpoint from which an interrupted training continues: it ends
-    with the weights of one that was not interrupted.
 
     files: the source and the target text, one sentence per line, which is tokenised; then, if there are four, the pair
         of texts on which BLEU is measured (the tokens of `tokenize`, greedy search).
     settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
-    resume: continue the run in `output`, which has the same files and settings.
-    Returns the last epoch's loss (nats per target token) and BLEU; nothing if only the model was left to write. Raises
-    ValueError for wrong settings and texts of different lengths, OSError for files that cannot be read or written, and
-    DivergenceError, a ValueError.
+    Returns the last epoch's loss (nats per target token) and BLEU. Raises ValueError for wrong settings and texts of
+    different lengths, OSError for files that cannot be read or written, and DivergenceError, a ValueError.
     """
     config = change_settings({"training": CoveConfig()}, settings)["training"]
     if not config.word_vectors:
@@ -225,8 +218,8 @@ def train_cove(
     words.add(source for source, _ in (*pairs, *test_pairs))
     vocabulary = _target_vocabulary([target for _, target in pairs], config)
     training, test = (_Texts(each, words, vocabulary) for each in (pairs, test_pairs))
-    opened = comparator_run(output, "cove", config, files=files, resume=resume, result=ENCODER_FILE)
-    with opened as run, seeded(config.seed):
+    run = comparator_run(output, "cove", config, files=files, written=[ENCODER_FILE])
+    with run as log, seeded(config.seed):
         model = Translator(
             new_encoder(input_dim=words.dim, hidden_dim=config.hidden_dim, dropout_rate=config.dropout_rate),
             vocabulary,
@@ -234,16 +227,13 @@ def train_cove(
             dropout_rate=config.dropout_rate,
         )
         optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
-        first = run.load(model, optimizer, "epochs")
-        run.keep_log(lambda record: record.integer("epoch") < first)
         measured: dict[str, float] = {}
-        for epoch in range(first, config.epochs):
+        for epoch in range(config.epochs):
             measured["loss"] = _train_epoch(model, optimizer, training, config, epoch)
             if test_pairs:
                 measured["bleu"] = _bleu(model.eval(), test, config)
-            run.log(epoch=epoch, **measured)
-            run.save(model, optimizer, {"epochs": epoch + 1}, model.encoder)
-        run.finish(model.encoder)
+            log(epoch=epoch, **measured)
+        write_tensors(output / ENCODER_FILE, model.encoder.state_dict())
     return measured
 
 

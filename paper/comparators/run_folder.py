@@ -1,13 +1,11 @@
-"""What the trainings of comparators share: checks of settings, a step, and a run folder with one checkpoint in it."""
+"""What the trainings of comparators share: checks of settings, a step, and a run folder."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from elmokit.files.digests import file_digest
-from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.runs.folder import (
-    CONFIG_NAME,
-    METRICS_NAME,
-    existing_run,
-    new_run,
-    read_config,
-    start_writing,
-    write_config,
-)
-from elmokit.runs.metrics_log import append_json_line, keep_records
-from elmokit.runs.optimizer_state import (
-    DivergenceError,
-    check_tensors,
-    load_optimizer,
-    optimizer_tensors,
-    tensors_under,
-)
-from elmokit.runs.tensor_files import read_tensors, write_tensors
+from elmokit.files.json_fields import Fields
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, new_run, read_config, start_writing, write_config
+from elmokit.runs.metrics_log import append_json_line
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.system.messages import FormatError
 from elmokit.tasks.config import check_bounds
 
 FORMAT = "elmokit-comparator"
 VERSION = 1
-CHECKPOINT_FILE = "checkpoint.safetensors"
-DIGESTS_KEY = "files_sha256"
 
 
 def check_config(config: Any, *, positive: Sequence[str], rates: Sequence[str] = ()) -> None:
@@ -68,92 +48,29 @@ def update(loss: Tensor, module: nn.Module, optimizer: Optimizer, *, clip_norm: 
     return loss.item()
 
 
-@dataclass(frozen=True)
-class ComparatorRun:
-    """A run that is being written: its weights, and until it has ended, a checkpoint next to them."""
-
-    run_dir: Path
-    result: str
-    """Name of the file of the weights."""
-    start: float = dataclasses.field(default_factory=time.monotonic)
-
-    def load(self, model: nn.Module, optimizer: Optimizer, unit: str) -> int:
-        """Restore model and optimiser, and return how many steps or epochs were made; 0 if there is no checkpoint.
-
-        Raises FormatError, before anything is changed, for a damaged file or one of another model.
-        """
-        path = self.run_dir / CHECKPOINT_FILE
-        if not path.exists():
-            return 0
-        file = read_tensors(path)
-        weights = tensors_under("model.", file.tensors)
-        check_tensors(path, weights, model.state_dict())
-        model.load_state_dict(weights)
-        load_optimizer(optimizer, file.tensors)
-        return Fields(path, parse_json_object(file.metadata["progress"], where=path), prefix="progress.").integer(unit)
-
-    def keep_log(self, keep: Callable[[Fields], bool]) -> None:
-        """Take what the log has after the checkpoint out of it."""
-        keep_records(self.run_dir / METRICS_NAME, keep)
-
-    def log(self, **numbers: float) -> None:
-        """Append numbers to the log, with the seconds since the run was opened."""
-        seconds = round(time.monotonic() - self.start, 1)
-        append_json_line(self.run_dir / METRICS_NAME, {**numbers, "seconds": seconds})
-
-    def save(self, model: nn.Module, optimizer: Optimizer, progress: Mapping[str, int], weights: nn.Module) -> None:
-        """Write the checkpoint in place of the one before, then the weights; without a checkpoint, they are final."""
-        tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-        metadata = {"progress": json.dumps(dict(progress))}
-        write_tensors(self.run_dir / CHECKPOINT_FILE, tensors | optimizer_tensors(optimizer), metadata=metadata)
-        write_tensors(self.run_dir / self.result, weights.state_dict())
-
-    def finish(self, weights: nn.Module) -> None:
-        """Write the weights, and remove the checkpoint."""
-        write_tensors(self.run_dir / self.result, weights.state_dict())
-        (self.run_dir / CHECKPOINT_FILE).unlink(missing_ok=True)
-
-
 @contextmanager
 def comparator_run(
-    run_dir: Path,
-    system: str,
-    config: Any,
-    *,
-    files: Sequence[Path],
-    resume: bool,
-    result: str,
-    others: Sequence[str] = (),
-) -> Generator[ComparatorRun]:
-    """Hold the lock of a new run with its config.json, or of an interrupted one that is continued.
+    run_dir: Path, system: str, config: Any, *, files: Sequence[Path], written: Sequence[str]
+) -> Generator[Callable[..., None]]:
+    """Hold the lock of a new run with its config.json; yields what appends numbers to its log.
 
     config: its settings, a dataclass.
-    result: the file that the training writes; a run that has it and no checkpoint has ended.
-    others: names of what it writes besides.
-    Raises ValueError for a folder that already holds a run, or a file that it would write, or, to be continued, a run
-    of other settings or files, or one that has ended; FileNotFoundError if there is nothing to continue; and OSError as
-    `new_run` does.
+    written: names of the files that the training writes.
+    Raises ValueError for a folder that already holds a run, or a file that it would write, and OSError as `new_run`
+    does.
     """
-    digests = [file_digest(path, "sha256").hex() for path in files]
-    settings = dataclasses.asdict(config)
-    values = {"system": system, "settings": settings, "files": [str(path) for path in files], DIGESTS_KEY: digests}
-    if not resume:
-        written = (METRICS_NAME, CHECKPOINT_FILE, result, *others)
-        with new_run(run_dir, files=written, resume_with="the same command and --resume, or resume=True"):
-            start_writing(run_dir)
-            write_config(run_dir, values, format=FORMAT, version=VERSION)
-            yield ComparatorRun(run_dir, result)
-        return
-    with existing_run(run_dir):
-        before = _flat({DIGESTS_KEY: digests} | _read(run_dir, system))  # earlier versions have no digests
-        now = _flat(json.loads(json.dumps(values)))
-        if different := [name for name, value in now.items() if name not in before or before[name] != value]:
-            raise ValueError(
-                f"{run_dir} holds a run with other {', '.join(different)}; expected the same command again"
-            )
-        if not (run_dir / CHECKPOINT_FILE).exists() and (run_dir / result).exists():
-            raise ValueError(f"{run_dir} has ended: {result} is the trained model")
-        yield ComparatorRun(run_dir, result)
+    if (run_dir / CONFIG_NAME).exists():
+        raise ValueError(f"{run_dir} already holds a run; choose another folder")
+    values = {"system": system, "settings": dataclasses.asdict(config), "files": [str(path) for path in files]}
+    start = time.monotonic()
+
+    def log(**numbers: float) -> None:
+        append_json_line(run_dir / METRICS_NAME, {**numbers, "seconds": round(time.monotonic() - start, 1)})
+
+    with new_run(run_dir, files=(METRICS_NAME, *written)):
+        start_writing(run_dir)
+        write_config(run_dir, values, format=FORMAT, version=VERSION)
+        yield log
 
 
 def read_comparator_settings(run_dir: Path, system: str) -> Fields:
@@ -166,7 +83,3 @@ def _read(run_dir: Path, system: str) -> dict[str, Any]:
     if values.get("system") != system:
         raise FormatError(run_dir / CONFIG_NAME, f"is of {values.get('system')!r}; expected {system}")
     return values
-
-
-def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {**values["settings"], "files": values["files"], "contents of files": values[DIGESTS_KEY]}

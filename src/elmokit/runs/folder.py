@@ -31,13 +31,10 @@ _WHAT_IT_IS = {
 
 
 @contextmanager
-def new_run(
-    run_dir: Path, *, remains: Iterable[Path] = (), files: Sequence[str] = (), resume_with: str | None = None
-) -> Generator[None]:
+def new_run(run_dir: Path, *, remains: Iterable[Path] = (), files: Sequence[str] = ()) -> Generator[None]:
     """Hold the lock of a folder that is free for a new run; it need not exist.
 
     files: names of what the run writes, for `start_writing`; files of the user's with these names are not replaced.
-    resume_with: what resumes such a run, for the error of a folder that has one; None is `--resume RUN_DIR`.
 
     Raises InUseError, an OSError, when another process has the folder, OSError when the folder cannot be made or
     written, and ValueError when it holds a run already (its config.json, or `remains` of it, such as a checkpoint) or
@@ -50,8 +47,8 @@ def new_run(
         pass  # it can be written
     with lock(run_dir):
         if (run_dir / CONFIG_NAME).exists():
-            resume_with = resume_with or f"--resume {quote(str(run_dir))}"
-            raise ValueError(f"{run_dir} already holds a run; resume it with {resume_with}, or choose another folder")
+            resumed = f"resume it with --resume {quote(str(run_dir))}"
+            raise ValueError(f"{run_dir} already holds a run; {resumed}, or choose another folder")
         for remaining in remains:
             raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
         for name in files:

@@ -1,4 +1,4 @@
-"""Trainings of CoVe and context2vec: what is learnt, the same bits for the same command, resumed and refused alike."""
+"""Trainings of CoVe and context2vec: what is learnt, the same bits for the same command, refused alike."""
 
 import json
 import math
@@ -13,11 +13,10 @@ from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.files import load_vectors
 from paper.__main__ import main
-from paper.comparators import context2vec, run_folder
+from paper.comparators import context2vec
 from paper.comparators.all_comparators import COMPARATORS, TRAININGS, open_comparator, train_comparator
 from paper.comparators.context2vec import Context2vecConfig, ContextEncoder, negative_sampling_loss
 from paper.comparators.cove import train_cove
-from paper.comparators.run_folder import CHECKPOINT_FILE
 from paper.comparators.translation import Translator, bleu
 from paper.comparators.translation import new_encoder as new_cove
 
@@ -44,10 +43,9 @@ class Toy:
         words_file = [f"word_vectors={folder / 'glove.txt'}", "dropout_rate=0.3"] if system == "cove" else []
         self.settings = [*words_file, *WIDTHS[system], "min_count=1", "batch_size=2"]
 
-    def train(self, name: str, *settings: str, resume: bool = False) -> dict[str, float]:
+    def train(self, name: str, *settings: str) -> dict[str, float]:
         """Train into a folder of this name."""
-        changed = [*self.settings, *settings]
-        return train_comparator(self.system, self.files, self.folder / name, changed, resume=resume)
+        return train_comparator(self.system, self.files, self.folder / name, [*self.settings, *settings])
 
     def weights(self, name: str) -> bytes:
         return (self.folder / name / WEIGHTS[self.system]).read_bytes()
@@ -63,47 +61,28 @@ def toy(request: pytest.FixtureRequest, tmp_path: Path) -> Toy:
     return Toy(request.param, tmp_path)
 
 
-def test_an_interrupted_training_ends_as_one_that_was_not(toy: Toy, monkeypatch: pytest.MonkeyPatch):
-    module, name = (nn.utils, "clip_grad_norm_") if toy.system == "cove" else (run_folder, "write_tensors")
-    toy.train("whole", "epochs=4")
-    monkeypatch.setattr(context2vec, "SAVE_SECONDS", -1)  # at every line of the log
-    real, calls = getattr(module, name), 0
-
-    def killed(*given: Any, **more: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls in (1, 6):  # before the first checkpoint, and between two of them
-            raise KeyboardInterrupt
-        return real(*given, **more)
-
-    monkeypatch.setattr(module, name, killed)
-    for resume in (False, True):
-        with pytest.raises(KeyboardInterrupt):
-            toy.train("run", "epochs=4", resume=resume)
-    toy.train("run", "epochs=4", resume=True)
-    assert toy.weights("run") == toy.weights("whole") and not (toy.folder / "run" / CHECKPOINT_FILE).exists()
-    assert toy.log("run") == toy.log("whole")
-    with pytest.raises(ValueError, match="run has ended: .* is the trained model"):
-        toy.train("run", "epochs=4", resume=True)
+def test_the_same_command_gives_the_same_bits_and_a_folder_holds_one_run(toy: Toy):
+    for name in ("run", "again"):
+        toy.train(name, "epochs=4")
+    assert toy.weights("again") == toy.weights("run") and toy.log("again") == toy.log("run")
+    with pytest.raises(ValueError, match="run already holds a run; choose another folder"):
+        toy.train("run", "epochs=4")
 
 
-def test_another_command_does_not_continue_a_run(toy: Toy, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(run_folder.ComparatorRun, "finish", _stop)
+def test_a_run_that_was_interrupted_is_not_opened(toy: Toy, monkeypatch: pytest.MonkeyPatch):
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nn.utils, "clip_grad_norm_", stop)
     with pytest.raises(KeyboardInterrupt):
-        toy.train("run", "epochs=1")
-    with pytest.raises(ValueError, match="already holds a run; resume it with the same command and --resume"):
-        toy.train("run", "epochs=1")
-    toy.files[0].write_bytes(toy.files[0].read_bytes().swapcase())
-    with pytest.raises(ValueError, match="holds a run with other epochs, contents of files; expected the same command"):
-        toy.train("run", "epochs=2", resume=True)
-
-
-def _stop(*_: object, **__: object) -> None:
-    raise KeyboardInterrupt
+        toy.train("run")
+    glove = toy.folder / "glove.txt" if toy.system == "cove" else None
+    with pytest.raises(FileNotFoundError, match=WEIGHTS[toy.system]):
+        open_comparator(toy.system, str(toy.folder / "run"), word_vectors=glove)
 
 
 def test_a_file_of_the_user_s_is_not_replaced(toy: Toy):
-    for name in (WEIGHTS[toy.system], CHECKPOINT_FILE):
+    for name in (WEIGHTS[toy.system], "metrics.jsonl"):
         (toy.folder / name).mkdir()
         (toy.folder / name / name).write_text("mine")
         with pytest.raises(ValueError, match=f"has a file {name}, which the run would replace"):
