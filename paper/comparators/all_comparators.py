@@ -14,12 +14,9 @@ from elmokit.integrations.embed_with import SYSTEMS, check_paths, find_system, w
 from elmokit.integrations.encoder import Comparator
 from elmokit.model.vector_source import VectorSource
 from paper.comparators.context2vec import CONTEXT2VEC, read_context2vec, train_context2vec
-from paper.comparators.cove import COVE, GLOVE_COVE, train_cove
+from paper.comparators.cove import COVE, train_cove
 
-COMPARATORS: dict[str, Comparator] = {
-    **SYSTEMS,
-    **{comparator.name: comparator for comparator in (COVE, GLOVE_COVE, CONTEXT2VEC)},
-}
+COMPARATORS: dict[str, Comparator] = {**SYSTEMS, COVE.name: COVE, CONTEXT2VEC.name: CONTEXT2VEC}
 TRAININGS = {"cove": train_cove, "context2vec": train_context2vec}
 """Trainings by name: files, output and settings `field=value` -> what was measured, by name."""
 

@@ -72,7 +72,7 @@ def read_encoder(path: Path) -> nn.LSTM:
 
 
 class _CoveEncoder:
-    """Sentences -> word vectors (T,D), and both layers of the encoder (2,T,2H)."""
+    """Sentences -> word vectors (T,D) -> both layers of the encoder (2,T,2H)."""
 
     def __init__(self, encoder: nn.LSTM, words: WordVectorSource) -> None:
         self.encoder = encoder
@@ -93,31 +93,9 @@ class _CoveEncoder:
                 arrays[number] = array
         return arrays
 
-    def with_words(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
-        """One layer: word vector and top layer side by side, as the paper uses them."""
-        tops = [array[1] for array in self.layers(sentences)]
-        words = [self.words([sentence])[0, 0].numpy() for sentence in sentences]
-        return [np.concatenate(pair, axis=1)[None] for pair in zip(words, tops, strict=True)]
-
 
 def open_cove(model: str, word_vectors: Path | None) -> SystemLayers:
     """Layers 1 and 2 of the encoder, each 2H wide; a word without a vector is a vector of zeros at its input."""
-    encoder, files = _open(model, word_vectors)
-    return SystemLayers(
-        encoder.layers, num_layers=2, dim=encoder.dim, files=files, settings="cove", prepare=encoder.words.add
-    )
-
-
-def open_glove_cove(model: str, word_vectors: Path | None) -> SystemLayers:
-    """One layer of D + 2H numbers, `[GloVe; CoVe]`: the word vector and the encoder's top layer."""
-    encoder, files = _open(model, word_vectors)
-    dim = encoder.words.dim + encoder.dim
-    return SystemLayers(
-        encoder.with_words, num_layers=1, dim=dim, files=files, settings="glove-cove", prepare=encoder.words.add
-    )
-
-
-def _open(model: str, word_vectors: Path | None) -> tuple[_CoveEncoder, list[Path]]:
     if word_vectors is None:
         raise ValueError("CoVe reads word vectors; expected the file of those that its encoder was trained with")
     path = Path(model)
@@ -127,12 +105,17 @@ def _open(model: str, word_vectors: Path | None) -> tuple[_CoveEncoder, list[Pat
             f"{model} reads vectors of {encoder.input_size} numbers, but those of {word_vectors} have {words.dim}; "
             "give the word vectors that it was trained with"
         )
-    return _CoveEncoder(encoder, words), [path / ENCODER_FILE if path.is_dir() else path, word_vectors]
+    cove = _CoveEncoder(encoder, words)
+    files = [path / ENCODER_FILE if path.is_dir() else path, word_vectors]
+    return SystemLayers(cove.layers, num_layers=2, dim=cove.dim, files=files, settings="cove", prepare=words.add)
 
 
-_OPENS = "CoVe's encoder (.pth or safetensors) or a folder of `python -m paper train-comparator cove`"
-COVE = Comparator(name="cove", opens=_OPENS, open=open_cove, reads_word_vectors=True)
-GLOVE_COVE = Comparator(name="glove-cove", opens=_OPENS, open=open_glove_cove, reads_word_vectors=True)
+COVE = Comparator(
+    name="cove",
+    opens="CoVe's encoder (.pth or safetensors) or a folder of `python -m paper train-comparator cove`",
+    open=open_cove,
+    reads_word_vectors=True,
+)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""CoVe: the published tensors, two layers, and the word vector next to the top layer."""
+"""CoVe: the published tensors, and two layers."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from elmokit.runs.tensor_files import write_tensors
-from paper.comparators.cove import open_cove, open_glove_cove, read_encoder
+from paper.comparators.cove import open_cove, read_encoder
 from unpadded import unpadded
 
 SENTENCES = [["the", "cat"], ["cat", "unseen", "the"], [], ["the", "cat"]]
@@ -41,15 +41,6 @@ def test_the_layers_are_those_of_a_plain_lstm_over_each_sentence_alone(lstm: nn.
             inputs = torch.tensor([[vectors[word] for word in sentence]])
             np.testing.assert_allclose(array[0], first(inputs)[0][0].detach(), atol=1e-6)
             np.testing.assert_allclose(array[1], lstm(inputs)[0][0].detach(), atol=1e-6)
-
-
-def test_word_vector_and_top_layer_stand_side_by_side(lstm: nn.LSTM, words: Path, tmp_path: Path):
-    layers = open_glove_cove(str(tmp_path), words)  # a folder that has encoder.safetensors
-    assert (layers.num_layers, layers.dim) == (1, 11)
-    array = unpadded(layers, [["the", "cat"]])[0]
-    np.testing.assert_array_equal(array[0, :, :3], [[1, 2, 3], [0.5, -1, 0]])
-    np.testing.assert_array_equal(array[0, :, 3:], unpadded(open_cove(str(tmp_path), words), [["the", "cat"]])[0][1])
-    assert unpadded(layers, [[]])[0].shape == (1, 0, 11)
 
 
 @pytest.mark.parametrize("new_zipfile", [True, False])
