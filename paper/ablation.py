@@ -65,7 +65,7 @@ class Ablation:
         return rows
 
     def details(self, evidence: Evidence) -> list[OurTable]:
-        """All scores, unless the paper's table has them; differences; and what the last epoch has brought."""
+        """All scores, unless the paper's table has them, and differences."""
         found = self.measured(evidence)
         names = tuple(arm.name for arm in self.arms)
         scores = {
@@ -73,13 +73,8 @@ class Ablation:
             for task, (name, arms) in found.items()
         }
         shown = {} if set(names[1:]) <= set(self.columns) else scores
-        epochs = {name: tuple(_last_epoch(arms.get(arm)) for arm in names) for name, arms in found.values()}
-        about = "What it has brought on the development set, in points, to arms that may still have been improving."
-        return [
-            OurTable("Scores", f"On the {self._where} set, in percent.", names, shown),
-            self.differences_table(evidence),
-            OurTable("The last epoch", about, names, {name: cells for name, cells in epochs.items() if any(cells)}),
-        ]
+        table = OurTable("Scores", f"On the {self._where} set, in percent.", names, shown)
+        return [table, self.differences_table(evidence)]
 
     def differences_table(self, evidence: Evidence) -> OurTable:
         """The score of the first arm, and the differences."""
@@ -105,8 +100,3 @@ class Ablation:
 
     def _test_set(self, task: str) -> str | None:
         return DATASETS[task].test_set if self.tests else None
-
-
-def _last_epoch(arm: ArmRuns | None) -> str | None:
-    curve = [] if arm is None or arm.is_converged else arm.curve
-    return f"{curve[-1][1] - curve[-2][1]:+.2f}" if len(curve) > 1 else None
