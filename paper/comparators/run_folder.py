@@ -75,11 +75,7 @@ def comparator_run(
 
 def read_comparator_settings(run_dir: Path, system: str) -> Fields:
     """The settings of a run of this system. Raises FileNotFoundError, and ValueError for another kind of folder."""
-    return Fields(run_dir / CONFIG_NAME, _read(run_dir, system)).fields("settings")
-
-
-def _read(run_dir: Path, system: str) -> dict[str, Any]:
     values = read_config(run_dir, format=FORMAT, version=VERSION, verb="train-comparator")
     if values.get("system") != system:
         raise FormatError(run_dir / CONFIG_NAME, f"is of {values.get('system')!r}; expected {system}")
-    return values
+    return Fields(run_dir / CONFIG_NAME, values).fields("settings")
