@@ -49,7 +49,7 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
         return found
     if planned.kind == RANDOM:
         if not (found / CONFIG_NAME).is_file():
-            elmo = random_elmo(Elmo.from_pretrained(start).config, seed=RANDOM_SEED)
+            elmo = random_elmo(Elmo.from_pretrained(start).config)
             write_native(found, to_stored(elmo.bilm))
         return found
     _finetune(planned, start, found)
@@ -132,9 +132,9 @@ def _numbers(measured: Perplexity) -> dict[str, float]:
     return {"forward": forward, "backward": backward, "mean": measured.mean}
 
 
-def random_elmo(config: BiLMConfig, *, seed: int) -> Elmo:
-    """A biLM with the weights that pretraining starts from; they depend on the seed alone."""
-    with seeded(seed):
+def random_elmo(config: BiLMConfig) -> Elmo:
+    """A biLM with the weights that pretraining starts from, the same ones in every process."""
+    with seeded(RANDOM_SEED):
         return Elmo(BiLM(config).requires_grad_(False))
 
 

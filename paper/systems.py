@@ -23,7 +23,7 @@ from elmokit.vectors.file_vector_source import FileVectorSource
 from paper.comparators.all_comparators import COMPARATORS, open_comparator
 from paper.data_folders import glove_file
 from paper.differences import over_items, paired_bootstrap
-from paper.models import RANDOM_SEED, random_elmo
+from paper.models import random_elmo
 from paper.plan import RANDOM
 from paper.printed import PaperTable
 from paper.reproduction import OurRow, OurTable, Reproduction, Request, distinct_rows
@@ -70,8 +70,8 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
     kind, _, model = given.partition(":")
     if model and kind == RANDOM:
         config = Elmo.from_pretrained(model).config
-        control = random_elmo(config, seed=RANDOM_SEED)
-        return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", CachedActivations(control, folder=default_cache()))
+        control = CachedActivations(random_elmo(config), folder=default_cache())
+        return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", control)
     if model and kind in COMPARATORS:
         needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
         name = Path(model).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")

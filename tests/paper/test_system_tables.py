@@ -58,12 +58,13 @@ def test_what_is_not_there_or_lacks_its_word_vectors_is_refused(tmp_path: Path):
         open_system(f"cove:{tmp_path}")
 
 
-def test_random_weights_depend_on_the_seed_and_on_nothing_else():
+def test_random_weights_are_always_the_same():
     torch.manual_seed(7)
     before = torch.get_rng_state()
-    first = random_elmo(TINY, seed=0).fingerprint()
+    first = random_elmo(TINY).fingerprint()
     assert torch.equal(torch.get_rng_state(), before)
-    assert random_elmo(TINY, seed=0).fingerprint() == first != random_elmo(TINY, seed=1).fingerprint()
+    torch.manual_seed(8)
+    assert random_elmo(TINY).fingerprint() == first
 
 
 TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
