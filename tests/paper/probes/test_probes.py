@@ -230,7 +230,7 @@ def test_a_linear_probe_learns_tags_from_layers_that_know_the_next_word():
     banks = [TaggedSentence(["bank", cue], [tag, "X"]) for cue, tag in (("loans", "MONEY"), ("flooded", "RIVER"))] * 40
     new = [TaggedSentence(["bank", "loans"], ["NEW", "X"])]
     parts = (banks, banks[:4], [*banks[:4], *new])
-    scores = probe_tags(CueLayers(), parts, seed=3)
+    scores = probe_tags(CueLayers(), parts)
     assert scores["layer 2"].dev == 100 and scores["layer 0"].dev == 75  # `bank` is always the same there
     assert scores["layer 2"].hits == (*(True,) * 8, False, True)  # a tag that was never seen is an error
-    assert probe_tags(CueLayers(), parts, seed=3) == scores
+    assert probe_tags(CueLayers(), parts) == scores
