@@ -11,7 +11,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -105,8 +105,3 @@ def over_models(differences: Sequence[Difference]) -> Difference | None:
     """The mean over models that were measured on the same items; None for a single one."""
     seeds = over_seeds([one.estimate for one in differences])
     return seeds and replace(seeds, of_items=statistics.fmean(one.of_items for one in differences))
-
-
-def over_both(seeds: Difference, items: Difference) -> Difference:
-    """The difference over seeds, with the error over items too."""
-    return replace(seeds, of_items=items.of_items)

@@ -9,7 +9,7 @@ from elmokit.files.json_fields import Fields
 from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation
 from paper.bootstrap import RunNames, item_records
-from paper.differences import Difference, over_both, over_items, over_seeds
+from paper.differences import Difference, over_items, over_seeds
 from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SIX_TASKS, Arm, PlannedRun, Setup
 from paper.printed import ENSEMBLES, TABLE_1
 from paper.reproduction import Cell, OurRow, OurTable, Reproduction
@@ -148,7 +148,7 @@ def difference_on_test(one: Tested, records: Mapping[RunNames, Fields]) -> Diffe
     """The gain over seeds and test items together; over seeds where items were not measured. None for one seed."""
     gain = over_seeds(list(gains_by_seed(one.none, one.elmo, test_set=one.test_set).values()))
     if gain is not None and one.names in records:
-        return over_both(gain, over_items(read_interval(records[one.names])))
+        return replace(gain, of_items=over_items(read_interval(records[one.names])).of_items)
     return gain
 
 
