@@ -1,5 +1,6 @@
 # Everything sets itself up on a fresh machine: a virtual environment in .venv, and the pinned versions in it. What needs
-# large packages (spaCy, Ray and others) has another one, so that they decide nothing for the rest.
+# large packages (spaCy, Ray and others) has another one, so that they decide nothing for the rest; it sees the packages
+# of .venv behind its own.
 
 PYTHON ?= python3
 VENV := .venv
@@ -84,7 +85,8 @@ $(DOCS_STAMP): pyproject.toml constraints-docs.txt
 	$(DOCS)/bin/$(INSTALL) --requirement build/docs-requirements.txt --constraint constraints-docs.txt
 	touch $@
 
-$(DOORS_STAMP): pyproject.toml constraints-doors.txt
+$(DOORS_STAMP): $(STAMP) constraints-doors.txt
 	test -x $(DOORS)/bin/python || $(PYTHON) -m venv $(DOORS)
+	realpath $(VENV)/lib/python*/site-packages > $$(realpath $(DOORS)/lib/python*/site-packages)/venv.pth
 	$(DOORS)/bin/$(INSTALL) --editable '.[doors]' --constraint constraints-doors.txt
 	touch $@

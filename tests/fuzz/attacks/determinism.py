@@ -31,4 +31,4 @@ def _disturb(undisturbed: Undisturbed, job: Job, number: int, randomness: random
     return ""
 
 
-PART = Part("determinism", attempts_on(_ROUND, _disturb), count=10 * len(JOBS), small_count=2)
+PART = Part("determinism", attempts_on(_ROUND, _disturb), count=10 * len(JOBS), small_count=1)

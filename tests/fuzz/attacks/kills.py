@@ -60,4 +60,4 @@ def _wrong_in_the_end(undisturbed: Undisturbed, job: Job, folder: Path) -> str:
     return difference
 
 
-PART = Part("kills", attempts_on(_ROUND, _disturb), count=50 * len(_ROUND), small_count=5)
+PART = Part("kills", attempts_on(_ROUND, _disturb), count=50 * len(_ROUND), small_count=3)

@@ -58,4 +58,4 @@ def _attempt(target: Target, ending: Ending, *, where: str, place: Path) -> Atte
     return Attempt(target.name, outcome, note, measured=measured)
 
 
-PART = Part("mutants", attempts, count=150_000, small_count=60)
+PART = Part("mutants", attempts, count=150_000, small_count=40)

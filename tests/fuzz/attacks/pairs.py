@@ -49,4 +49,4 @@ def _wrong_with(commands: list[str], job: Job, folder: Path, seconds: float, ran
     return "; ".join(wrong)
 
 
-PART = Part("pairs", attempts_on(JOBS, _disturb), count=8 * len(JOBS), small_count=3)
+PART = Part("pairs", attempts_on(JOBS, _disturb), count=8 * len(JOBS), small_count=2)
