@@ -17,7 +17,7 @@ from elmokit.corpus.vocabulary_counts import write_vocabulary
 from elmokit.text.vocabulary import Vocabulary
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
-TOKEN = st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\0\ufeff"), min_size=1, max_size=4).filter(
+TOKEN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\0\ufeff"), min_size=1, max_size=4).filter(
     lambda token: token not in SPECIALS and not token.isspace()
 )
 SENTENCES = st.lists(

@@ -109,7 +109,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
         httpd.daemon_threads = True
-        threading.Thread(target=httpd.serve_forever, daemon=True).start()
+        threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True).start()
         state.url = f"http://127.0.0.1:{httpd.server_port}"
         (tmp_path / "list.toml").write_text(LIST.replace("{url}", state.url))
         monkeypatch.setattr(published, "LIST", tmp_path / "list.toml")

@@ -251,7 +251,7 @@ def test_a_model_of_this_folder_without_softmax_and_of_one_direction_is_shown_to
 @pytest.fixture
 def served(site: Path) -> Iterator[http.client.HTTPConnection]:
     with serve(site) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
         assert address(server) == f"http://127.0.0.1:{server.server_address[1]}/"
         yield connection

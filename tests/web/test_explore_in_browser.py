@@ -114,7 +114,7 @@ def browser() -> Iterator[Any]:
 def served(site: Path) -> Iterator[str]:
     """The address of a site that is being served."""
     with serve(site.parent) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield address(server)
         server.shutdown()
 

@@ -51,6 +51,11 @@ def _packages() -> dict[str, str]:
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 
+def _installed(name_or_path: str | Path) -> dict[str, Path]:
+    """Bundled models and those of packages; none for what can be a path alone, as looking for packages takes a while."""
+    return {} if os.sep in str(name_or_path) else bundled_models() | packaged_models()
+
+
 def resolve_model(name_or_path: str | Path) -> Path:
     """The folder of a model by its name, or else the path itself; a folder of such a name is written `./small-en`.
 
@@ -63,7 +68,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
     """
     if hub.is_address(name_or_path):
         return hub.download(name_or_path)
-    installed = bundled_models() | packaged_models()
+    installed = _installed(name_or_path)
     name = str(name_or_path)
     if isinstance(name_or_path, str) and name in installed:
         return installed[name]
@@ -85,7 +90,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
     _refuse_url(name_or_path)
     new = FORMER_MODELS.get(name.lower())
     hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*installed, *published_models()])
-    names = ", ".join(installed) or "none in this installation"
+    names = ", ".join(bundled_models() | packaged_models()) or "none in this installation"
     raise FileNotFoundError(
         f"no model {name!r}: it is neither a path that exists nor the name of a model; {hint}installed: {names}; "
         "`elmokit models` lists the published ones"
@@ -94,7 +99,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
 
 def is_model_name(name_or_path: str | Path) -> bool:
     """Whether it names a model, and not a path that exists: it leads to the same model on another machine."""
-    name, installed = str(name_or_path), bundled_models() | packaged_models()
+    name, installed = str(name_or_path), _installed(name_or_path)
     if isinstance(name_or_path, str) and name in installed:
         return True
     if os.path.lexists(expanded(name_or_path)):
