@@ -14,6 +14,7 @@ from hypothesis import settings
 import shape_checks
 
 shape_checks.install()  # before the fixtures below import elmokit
+os.fsync = lambda _: None  # which is for machines that lose their power, and takes long
 
 pytest_plugins = ["toy_task"]
 

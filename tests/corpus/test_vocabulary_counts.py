@@ -17,9 +17,8 @@ from elmokit.corpus.vocabulary_counts import write_vocabulary
 from elmokit.text.vocabulary import Vocabulary
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
-TOKEN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\0\ufeff"), min_size=1, max_size=4).filter(
-    lambda token: token not in SPECIALS and not token.isspace()
-)
+CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\0\ufeff")
+TOKEN = st.text(CHARACTERS, min_size=1, max_size=4).filter(lambda token: token not in SPECIALS and not token.isspace())
 SENTENCES = st.lists(
     st.lists(st.one_of(st.sampled_from(["a", "b", "밥", "\U0001f600"]), TOKEN), min_size=1), min_size=1
 )

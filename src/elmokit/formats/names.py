@@ -51,9 +51,9 @@ def _packages() -> dict[str, str]:
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 
-def _installed(name_or_path: str | Path) -> dict[str, Path]:
-    """Bundled models and those of packages; none for what can be a path alone, as looking for packages takes a while."""
-    return {} if os.sep in str(name_or_path) else bundled_models() | packaged_models()
+def _installed(name: str) -> Path | None:
+    """The folder of a bundled model, or of one that a package brings; to look through all packages takes a while."""
+    return None if os.sep in name else bundled_models().get(name) or packaged_models().get(name)
 
 
 def resolve_model(name_or_path: str | Path) -> Path:
@@ -68,10 +68,9 @@ def resolve_model(name_or_path: str | Path) -> Path:
     """
     if hub.is_address(name_or_path):
         return hub.download(name_or_path)
-    installed = _installed(name_or_path)
     name = str(name_or_path)
-    if isinstance(name_or_path, str) and name in installed:
-        return installed[name]
+    if isinstance(name_or_path, str) and (installed := _installed(name)):
+        return installed
     if not name:
         raise ValueError("the model's name is empty; expected the name of a model or a path")
     path = expanded(name_or_path)
@@ -79,8 +78,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
         return index
     if os.path.lexists(path):  # what is wrong with a link to nothing is said by what reads it
         return path
-    if name.lower() in installed:
-        return installed[name.lower()]
+    if installed := _installed(name.lower()):
+        return installed
     published = find_published(name)
     if published is not None:
         return published_folder(published)
@@ -89,8 +88,9 @@ def resolve_model(name_or_path: str | Path) -> Path:
             raise FileNotFoundError(f"the model {model} should be in the package {package}, which is missing")
     _refuse_url(name_or_path)
     new = FORMER_MODELS.get(name.lower())
-    hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*installed, *published_models()])
-    names = ", ".join(bundled_models() | packaged_models()) or "none in this installation"
+    known = bundled_models() | packaged_models()
+    hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*known, *published_models()])
+    names = ", ".join(known) or "none in this installation"
     raise FileNotFoundError(
         f"no model {name!r}: it is neither a path that exists nor the name of a model; {hint}installed: {names}; "
         "`elmokit models` lists the published ones"
@@ -99,12 +99,12 @@ def resolve_model(name_or_path: str | Path) -> Path:
 
 def is_model_name(name_or_path: str | Path) -> bool:
     """Whether it names a model, and not a path that exists: it leads to the same model on another machine."""
-    name, installed = str(name_or_path), _installed(name_or_path)
-    if isinstance(name_or_path, str) and name in installed:
+    name = str(name_or_path)
+    if isinstance(name_or_path, str) and _installed(name):
         return True
     if os.path.lexists(expanded(name_or_path)):
         return False
-    return name.lower() in installed or find_published(name) is not None
+    return bool(_installed(name.lower())) or find_published(name) is not None
 
 
 def check_is_not_a_model(*files: str | Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.lines import NOT_IN_A_TOKEN, read_lines, up_to
+from elmokit.files.lines import BYTE_ORDER_MARK, MAX_WHOLE_BYTES, NOT_IN_A_TOKEN, is_read_once, read_lines, up_to
 from elmokit.system.messages import plural
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
@@ -47,7 +48,10 @@ class Vocabulary:
 
         most: number of bytes, of a file that others have made; it may not be packed to far less either.
         """
-        tokens: list[str] = []
+        try:
+            return cls(_at_once(path))
+        except (OSError, ValueError):  # what is wrong, or has to be unpacked, is found line by line
+            tokens: list[str] = []
         seen = {""}
         skipped: int | None = None
         lines = read_lines(path, keep_marks=True)
@@ -103,6 +107,16 @@ class Vocabulary:
         if len(self) < LEAST_TO_JUDGE[0] or num_known < LEAST_TO_JUDGE[1]:
             return False
         return int(words[: len(words) // 10].sum()) < LEAST_IN_FIRST_TENTH * num_known
+
+
+def _at_once(path: str | os.PathLike[str]) -> list[str]:
+    """The lines of a plain file in which all lines are tokens, in a tenth of the time; none of another."""
+    if is_read_once(path) or os.stat(path).st_size > MAX_WHOLE_BYTES:
+        return []
+    content = Path(path).read_bytes()
+    if content.startswith(BYTE_ORDER_MARK) or any(odd in content for odd in (b"\r", b"\0", _SKIPPED_LINE.encode())):
+        return []
+    return content.decode("utf-8").removesuffix("\n").split("\n")
 
 
 class _TokenError(ValueError):
