@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.tasks.all_tasks import find_task, task_recipe
-from elmokit.tasks.config import TaskConfig, with_settings
+from elmokit.tasks.config import TaskConfig
 from paper.data_folders import unpacked
 
 CONVERGED = "cpu-converged"
@@ -228,7 +228,7 @@ class Setup:
                 name="-".join(map(str, (*words, seed))),
                 task=found.task,
                 data=self.data(dataset),
-                config=with_settings(config, [f"seed={seed}"]),
+                config=replace(config, training=replace(config.training, seed=seed)),
                 model=model,
                 fingerprint=self.fingerprint if own_model else "",
                 scores_tests=tests,

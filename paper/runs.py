@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -90,6 +91,7 @@ def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = MODEL, seeds:
     return Setup(found, data_dir, model, fingerprint_of(model), tuple(range(found.seeds if seeds is None else seeds)))
 
 
+@functools.cache
 def fingerprint_of(model: str) -> str:
     """The first digits of a biLM's fingerprint; one of EARLIER need not be there. Raises FileNotFoundError."""
     known = EARLIER.get(model)

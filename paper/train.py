@@ -83,7 +83,7 @@ def check_data(runs: Sequence[PlannedRun]) -> None:
         try:
             find_task(task).find(data)
         except (OSError, ValueError) as error:
-            missing.append(str(error))
+            missing.append(str(error) if data.is_dir() else f"{data}: there is no such folder")
     models = [run.model for run in runs if run.model is not None and run.model.kind in EARLIER]
     files = {Path(run.config.inputs.word_vectors): "word vectors" for run in runs if run.config.inputs.word_vectors}
     files |= {model.data / HELD_OUT: "held-out text" for model in models}
