@@ -203,6 +203,4 @@ def tested_pair(evidence: Evidence, task: str, words: str, none: Arm, elmo: Arm)
 
 def _data(run: TaskRun) -> tuple[object, ...]:
     """The names of the files, and how many examples they have; how many of them are used follows from settings."""
-    record = run.record
-    files = [path.name for paths in (record.splits.train, record.splits.dev) for path in paths]
-    return run.data, files, [record.counts[split]["examples"] for split in ("train", "dev")]
+    return run.data, [path.name for path in run.files], run.num_examples

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from elmokit.report.pages import write_report
 from paper.plan import ELMO, NO_ELMO, Arm
 from toy_planned_runs import write_arm
@@ -30,8 +32,25 @@ def test_runs_of_other_data_or_settings_have_a_table_of_their_own(tmp_path: Path
     write_arm(tmp_path / "runs", NER, NO_ELMO, (80,))
     write_arm(tmp_path / "runs", NER, ELMO, (85,), num_train=100)
     write_arm(tmp_path / "runs", NER, Arm("", ("max_epochs=99",)), (86,))
-    page = page_of(tmp_path)
-    assert page.count("## named-entities") == 3 and "+" not in page
+    (other,) = write_arm(tmp_path / "runs" / "other", NER, ELMO, (87,))
+    config = other / "config.json"
+    config.write_text(config.read_text().replace('"/data/conll2003/train"', '"/new/conll2003/train"'))
+    (own_words,) = write_arm(tmp_path / "runs" / "words", NER, ELMO, (88,))
+    changed = (own_words / "config.json").read_text().replace('"word_vectors": "', '"word_vectors": "/other/')
+    (own_words / "config.json").write_text(changed)
+    (page,) = write_report([tmp_path / "runs", other, own_words], tmp_path / "page")
+    page = page.read_text(encoding="utf-8")
+    assert page.count("## named-entities") == 5 and "+" not in page
+    assert page.count("`data/conll2003/train`, `data/conll2003/dev` (200 training and 50 development examples).") == 3
+    assert page.count("Files: `new/conll2003/train`, `data/conll2003/dev` (200 ") == 1
+
+
+def test_of_two_runs_with_the_same_seed_the_first_counts_and_a_warning_names_both(tmp_path: Path):
+    (first,) = write_arm(tmp_path / "a", NER, NO_ELMO, (80,))
+    (second,) = write_arm(tmp_path / "b", NER, NO_ELMO, (90,))
+    with pytest.warns(UserWarning, match=f"{first} and {second} are runs of the same data, settings and seed; the fi"):
+        (page,) = write_report([first, second, first], tmp_path / "page")
+    assert "| no ELMo | 0 | 80.00 | – |" in page.read_text(encoding="utf-8")
 
 
 def test_settings_that_the_recipe_does_not_have_tell_arms_apart(tmp_path: Path):

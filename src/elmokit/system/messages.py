@@ -98,3 +98,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def plural(number: int, thing: str) -> str:
     """A number with its noun in the singular or plural: `1 file`, `2,000 files`."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def distinct_names(paths: Iterable[Path]) -> list[str]:
+    """The name of each path, after as many of the folders above it as tell the paths apart."""
+    paths = [path.absolute() for path in paths]
+    for length in range(1, max((len(path.parts) for path in paths), default=0)):
+        names = [Path(*path.parts[-length:]).as_posix() for path in paths]
+        if len(set(names)) == len(set(paths)):
+            return names
+    return list(map(str, paths))

@@ -84,6 +84,16 @@ class TaskRun:
         return self.record.splits.train[0].parent.name
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The training and development files, where they were."""
+        return (*self.record.splits.train, *self.record.splits.dev)
+
+    @property
+    def num_examples(self) -> tuple[int, int]:
+        """Numbers of examples in the training and development sets."""
+        return self.record.counts["train"]["examples"], self.record.counts["dev"]["examples"]
+
+    @property
     def num_used(self) -> int:
         """Number of training examples that the run uses."""
         counts = self.record.counts["train"]
@@ -105,15 +115,16 @@ class TaskRun:
         elmo, fingerprint = self.record.config.inputs.elmo, self.record.fingerprint
         if elmo is None:
             return "no ELMo"
-        name = Path(elmo.model).stem if self.record.other_vectors else Path(elmo.model).name
-        return with_fingerprint(name, fingerprint) if fingerprint else f"{name} (trained with the task)"
+        if not fingerprint:
+            return f"{elmo.model} (trained with the task)"
+        path = Path(elmo.model)
+        return with_fingerprint(path.stem if self.record.other_vectors else path.name, fingerprint)
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
-        """Settings except the seed and ELMo's, by name: `training.max_epochs`; word vectors without their path."""
+        """Settings except the seed and ELMo's, by name: `training.max_epochs`."""
         config = asdict(self.record.config)
         del config["training"]["seed"], config["inputs"]["elmo"]
-        config["inputs"]["word_vectors"] = Path(config["inputs"]["word_vectors"]).name
         return {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
 
     @cached_property
