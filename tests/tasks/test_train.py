@@ -20,8 +20,8 @@ from elmokit.files.locks import InUseError, lock
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import Splits, with_settings
-from elmokit.tasks.reading import read_data
-from elmokit.tasks.run_folder import read_record
+from elmokit.tasks.reading import digest, read_data
+from elmokit.tasks.run_folder import read_record, write_record
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.cache import CachedActivations
@@ -104,7 +104,7 @@ def test_the_test_set_is_scored_only_when_that_is_asked_for(
 
 
 def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
-    run: Run, toy: Toy, toy_data: Path, tmp_path: Path
+    run: Run, toy: Toy, toy_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "new").mkdir()
     for name in ("other.tsv", "new/test.tsv"):
@@ -118,7 +118,18 @@ def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
         resume_task(run_dir, task=toy, data=splits, test=True, device="cpu")
         scores = lines(run_dir)[-1]["test"]
         assert list(scores) == [Path(name).name] and scores[Path(name).name]["accuracy"] in (0, 50)
-    assert read_record(run_dir, toy).splits.test == (tmp_path / "other.tsv",)
+    (tmp_path / "other.tsv").write_text("a\tcow\nb\tcow\nc\tcow\n")
+    resume_task(run_dir, task=toy, test=True, device="cpu")
+    assert lines(run_dir)[-1]["test"]["other.tsv"]["accuracy"] == 100 / 3
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "test.tsv").symlink_to(tmp_path / "other.tsv")
+    monkeypatch.chdir(tmp_path)
+    splits = Splits(*train_and_dev, test=(Path("new/test.tsv"), Path("link/test.tsv")))
+    resume_task(run_dir, task=toy, data=splits, test=True, device="cpu")
+    monkeypatch.chdir("/")
+    resume_task(run_dir, task=toy, test=True, device="cpu")
+    assert list(lines(run_dir)[-1]["test"]) == ["new/test.tsv", "link/test.tsv"]
+    assert read_record(run_dir, toy).splits.test == tuple(tmp_path / name for name in ("new/test.tsv", "link/test.tsv"))
 
 
 def test_test_scores_stay_as_long_as_the_weights_do(
@@ -376,14 +387,20 @@ def test_a_run_records_what_its_mixes_have_learnt(run: Run):
         assert len(mix["weights"]) == 3 and sum(mix["weights"]) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_run_is_resumed_with_the_sentences_that_it_began_with(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
+def test_a_run_is_resumed_with_the_examples_that_it_began_with(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
     run_dir = run("run", data=Path(shutil.copytree(toy_data, tmp_path / "data")))
     train_file = read_record(run_dir, toy).splits.train[0]
     before = train_file.read_text()
     train_file.write_text(before * 2)
     with pytest.raises(ValueError, match=r"set has changed .* training examples then.*\(named in .*config\.json\)"):
         resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    train_file.write_text(re.sub(r"(?m)^[ab]\t", lambda label: {"a\t": "b\t", "b\t": "a\t"}[label[0]], before))
+    with pytest.raises(ValueError, match=r"set has changed since the run began; a run is resumed"):
+        resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    swapped = read_data(toy, read_record(run_dir, toy).splits, read_record(run_dir, toy).config)
+    earlier = replace(read_record(run_dir, toy), digest=digest(toy, swapped, labels=False))
     train_file.write_text(before)
+    write_record(run_dir, earlier)  # of a version without labels in it
     with lock(run_dir), pytest.raises(InUseError, match="run is in use by another process"):
         resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
     resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")

@@ -19,17 +19,15 @@ from elmokit.tasks.batching import predict_all
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.reading import TaskExamples
-from elmokit.tasks.run_folder import BEST_FILE, TaskRecord
+from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P, Task
 from elmokit.tasks.task_model import TaskModel
 
 
-def finish(
-    loop: TaskTraining[E, P], record: TaskRecord, examples: TaskExamples[E], *, new_test_files: bool = False
-) -> None:
-    """Train to the end, and log the scores of the best weights, unless the log has them already; print those of tests.
+def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
+    """Train to the end, and log the scores of the best weights; print those of test files.
 
-    new_test_files: the scores in the log are of other test files, which may have the same names.
+    A log that has them already stays as it is if there are no test files, which may have changed.
     """
     done_before = loop.progress.finished(loop.config)
     metrics = loop.run_dir / METRICS_NAME
@@ -42,7 +40,7 @@ def finish(
     now = (last_epoch, loop.progress.best_epoch)  # of results with the weights that are still best
     of_these = [result for result in before if (result.get("epoch"), result.get("best_epoch")) == now]
     tested: dict[str, Any] = of_these[-1]["test"] if of_these else {}
-    if not _results(metrics) or (examples.test and (new_test_files or not examples.test.keys() <= tested.keys())):
+    if examples.test or not _results(metrics):
         model = loop.model
         model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE).tensors)
         result = _result(loop, examples, tested)

@@ -9,11 +9,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
 
-from elmokit.system.messages import join_names
+from elmokit.system.messages import distinct_names, join_names
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.task import E, P, Reading, Task
@@ -43,9 +43,7 @@ def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskExamp
     else:
         train = read_files(task, splits.train, config.model, name="train", training=True)
         dev = read_files(task, splits.dev, config.model, name="dev")
-    names = [path.name for path in splits.test]
-    if len(set(names)) < len(names):
-        names = list(map(str, splits.test))
+    names = distinct_names(splits.test)
     test = {
         name: read_files(task, [path], config.model, name=f"test {name}")
         for name, path in zip(names, splits.test, strict=True)
@@ -150,15 +148,17 @@ def sentences_of(task: Task[E, P], data: TaskExamples[E]) -> tuple[Sentences, Se
     return list(training), [sentence for sentence in others if sentence not in training]
 
 
-def digest(task: Task[E, P], data: TaskExamples[E]) -> str:
-    """A SHA-256 (hex) of the sentences of the training and development sets in their order, and of their labels' names.
+def digest(task: Task[E, P], data: TaskExamples[E], *, labels: bool = True) -> str:
+    """A SHA-256 (hex) of the training and development sets: of what their examples are compared by, in their order.
 
-    A sentence that has another of these labels gives the same.
+    labels: False gives that of earlier versions, which has the sentences and the names of the labels alone.
     """
     found = hashlib.sha256()
     for part in (data.train, data.dev):
         for example in part:
             found.update(json.dumps([list(sentence) for sentence in task.sentences(example)]).encode())
+            if labels and is_dataclass(example):
+                found.update(repr([getattr(example, each.name) for each in fields(example) if each.compare]).encode())
         found.update(json.dumps(task.symbols(part)).encode())
     return found.hexdigest()
 

@@ -43,7 +43,7 @@ class TaskRecord:
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: dict[str, dict[str, int]]())
     """For each split, the number of examples, and of skipped ones by reason."""
     digest: str | None = None
-    """That of the sentences, by `reading.digest`; None for a run that has not recorded it."""
+    """That of the examples, by `reading.digest`; None for a run that has not recorded it."""
     other_vectors: bool = False
     """Whether vectors of another system stand in ELMo's place; False for a run that has not recorded it."""
 
@@ -138,8 +138,8 @@ def moved(
 
 
 def check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskExamples[E]) -> None:
-    """Raise ValueError if the sentences are not those that the run began with, as far as it has recorded them."""
-    if record.digest not in (None, digest(task, examples)):
+    """Raise ValueError if the examples are not those that the run began with, as far as it has recorded them."""
+    if record.digest not in (None, digest(task, examples), digest(task, examples, labels=False)):
         before, now = (counts.get("train", {}).get("examples", 0) for counts in (record.counts, examples.counts))
         numbers = f": {before:,} training examples then, {now:,} now" if before != now else ""
         raise ValueError(
@@ -155,8 +155,8 @@ def absolute_model(model: str) -> str:
 
 
 def absolute_splits(splits: Splits) -> Splits:
-    """The files by their absolute paths."""
-    train, dev, test = (tuple(path.resolve() for path in files) for files in (splits.train, splits.dev, splits.test))
+    """The files by their absolute paths; links keep their names."""
+    train, dev, test = (tuple(path.absolute() for path in files) for files in (splits.train, splits.dev, splits.test))
     return Splits(train, dev, test)
 
 

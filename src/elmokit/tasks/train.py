@@ -131,7 +131,7 @@ def train(
         if words is not None:
             save_word_table(run_dir, words)
         write_record(run_dir, record)  # last, because a folder with a config.json is a run
-        finish(loop, record, examples)
+        finish(loop, examples)
     return run_dir
 
 
@@ -182,7 +182,7 @@ def resume_task(
         loop.load(from_start=from_start)
         if record != before:
             write_record(run_dir, record)
-        finish(loop, record, examples, new_test_files=record.splits.test != before.splits.test)
+        finish(loop, examples)
     return run_dir
 
 
