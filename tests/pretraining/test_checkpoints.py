@@ -113,7 +113,11 @@ def test_a_disk_that_cannot_be_read_is_not_damage_and_no_checkpoint_is_lost(
 
 
 def test_a_checkpoint_of_an_earlier_version_has_no_checksums_and_no_best_perplexity_and_is_read(run: Path) -> None:
-    for damage in (without_checksum(WEIGHTS), without_checksum(STATE), progress(lambda record: record.pop("best"))):
+    for damage in (
+        without_checksum(WEIGHTS),
+        without_checksum(STATE),
+        progress(lambda record: [record.pop(name) for name in ("best", "settings")]),
+    ):
         damage(run / "checkpoints" / "step-00000007")
     resume_pretraining(run)  # warnings are errors
     assert sorted(os.listdir(run / "checkpoints")) == ["step-00000006", "step-00000007"]
@@ -125,6 +129,20 @@ def test_a_checkpoint_of_another_model_is_refused(run: Path) -> None:
     (run / "config.json").write_text(json.dumps(config))
     message = r"7/model\.safetensors: is not of the model in config\.json: size mismatch for .*lstm"
     with pytest.raises(ValueError, match=message):
+        resume_pretraining(run)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("batch_size", 4), ("seed", 5), ("optimizer", "adam"), ("evaluate_sentences", 9)]
+)
+def test_settings_that_a_run_keeps_are_not_changed_in_its_config_either(run: Path, setting: str, value: object) -> None:
+    config = json.loads((run / "config.json").read_text())
+    before = config["pretraining"][setting]
+    config["pretraining"][setting] = value
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        ValueError, match=rf"training\.json is of a run with {setting}={before}; put that back into the"
+    ):
         resume_pretraining(run)
 
 

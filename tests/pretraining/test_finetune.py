@@ -18,7 +18,6 @@ from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
 from toy_run import pretrain_toy, toy_config, write_text
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 GENERAL = "the boat lay by the bank of the river\nshe put the money in the bank\n"
 DOMAIN = "the court hears the case of the boat\nthe judge put the case in the court\n"
 

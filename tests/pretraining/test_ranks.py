@@ -73,7 +73,6 @@ def assert_same_losses(run: Path, other: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 @pytest.mark.skipif(not loopback_is_up(), reason="torchrun needs the loopback interface, which is down")
 def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path, forks: Any) -> None:
     generator = torch.Generator().manual_seed(3)

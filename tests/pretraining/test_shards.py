@@ -44,7 +44,7 @@ def test_a_run_whose_text_has_moved_asks_for_it_and_gets_the_same_bits(tmp_path:
     resume_pretraining(run, ["num_steps=8"])  # without saying where the text is, from now on
 
 
-def test_a_run_reads_all_of_its_text_and_no_other_and_at_its_end_none(tmp_path: Path) -> None:
+def test_a_run_reads_all_of_its_text_with_its_vocabulary_and_at_its_end_none(tmp_path: Path) -> None:
     run = new_run(tmp_path, num_steps=2)
     with pytest.raises(ValueError, match=r"the run reads 2 shards, but got 1; .*order: 0\.txt, 1\.txt"):
         resume_pretraining(run, ["num_steps=4"], shards=shards_in(tmp_path / "text")[:1])
@@ -54,6 +54,15 @@ def test_a_run_reads_all_of_its_text_and_no_other_and_at_its_end_none(tmp_path: 
         resume_pretraining(run, ["num_steps=4"])
     other.write_text(TEXTS[1] * 20)
     resume_pretraining(run, ["num_steps=4"])
+    vocabulary = run / "vocabulary.txt"
+    lines = vocabulary.read_text().splitlines(keepends=True)
+    for changed in (sorted(lines), lines[:-1]):
+        vocabulary.write_text("".join(changed))
+        with pytest.raises(
+            ValueError, match=r"vocabulary\.txt is not the vocabulary that the run began with; put it b"
+        ):
+            resume_pretraining(run, ["num_steps=6"])
+    vocabulary.write_text("".join(lines))
     for shard in shards_in(tmp_path / "text"):
         shard.unlink()
     assert resume_pretraining(run) == run
@@ -65,6 +74,7 @@ def test_runs_of_earlier_versions_have_no_sizes_and_digests_and_are_resumed(tmp_
     assert config["pretraining"].pop("shard_bytes") == [len(text) * 20 for text in TEXTS]
     digests = [hashlib.sha256((text * 20).encode()).hexdigest() for text in TEXTS]
     assert config["pretraining"].pop("shard_sha256") == digests
+    del config["pretraining"]["vocabulary_sha256"]
     (run / "config.json").write_text(json.dumps(config))
     (tmp_path / "text" / "1.txt").write_text(TEXTS[1])
     resume_pretraining(run, ["num_steps=4"])

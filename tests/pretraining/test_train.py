@@ -38,9 +38,8 @@ from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import DirectionPerplexity, Perplexity, perplexity
 from elmokit.text.vocabulary import Vocabulary
+from run_contents import content_of
 from toy_run import SENTENCES, pretrain_toy, toy_config, write_text
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 
 
 @pytest.fixture
@@ -196,9 +195,47 @@ def test_a_run_that_patience_ended_says_what_trains_it_on(shard: Path, tmp_path:
     assert checkpoints.checkpoints(run)[0].name == "step-00000004"
 
 
+def test_held_out_text_that_is_trained_on_and_files_that_are_named_twice_are_warned_of(tmp_path: Path) -> None:
+    sentences = [f"w{number} v{number}\n" for number in range(200)]
+    (tmp_path / "held-out.txt").write_text("".join(sentences).replace(" ", "  ") + "the boat\n")
+    settings = ("num_steps=1", "warmup_steps=0")
+    for num_seen in (9, 10, 11):  # of 201: 5 % is 10.05
+        text, twice = "".join(sentences[-num_seen:]), [tmp_path / "held-out.txt"] * 2
+        with pytest.warns(UserWarning) as given:
+            pretrain_toy(tmp_path / f"run {num_seen}", *settings, text=text, held_out=twice)
+        found = " ".join(str(each.message) for each in given)
+        assert f"the held-out text is named more than once, and its text counts as often: {twice[0]}" in found
+        seen = "11 of the 201 different held-out sentences stand in the shards too, so their perplexity is too low"
+        assert (seen in found) == (num_seen == 11)
+
+
+def test_best_has_weights_that_the_log_knows_and_after_a_kill_those_of_an_unbroken_run(
+    shard: Path, tmp_path: Path, capsys: Any
+) -> None:
+    settings = ("evaluate_every=1", "checkpoint_every=4", "num_steps=8", "learning_rate=0.05")
+    whole, killed, gone = (tmp_path / name for name in ("whole", "killed", "gone"))
+    pretrain_toy(whole, *settings, held_out=[shard])
+    with pytest.raises(KeyboardInterrupt):
+        pretrain_toy(killed, *settings, held_out=[shard], on_step=interrupt_at(7))
+    assert run_folder.best_step(killed) == 7
+    shutil.copytree(killed, gone)
+    shutil.rmtree(gone / "best")
+    later = Path(shutil.copytree(killed, tmp_path / "later"))
+    resume_pretraining(killed)
+    for name in ("best/model.safetensors", "checkpoints/step-00000008/training.json", "metrics.jsonl"):
+        assert content_of(killed / name) == content_of(whole / name)
+    for run in (later, gone):  # back at step 4, and another way from there
+        capsys.readouterr()
+        resume_pretraining(run, ["learning_rate=1e-30"])
+        step = run_folder.best_step(run)
+        lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        (mean,) = (line["heldout"]["mean"] for line in lines if line["step"] == step and "heldout" in line)
+        assert perplexity(str(run / "best"), [shard]).mean == pytest.approx(mean)
+        assert f"held-out perplexity {mean:.1f} (step {step}): {run}/best" in capsys.readouterr().err
+
+
 def test_held_out_text_that_is_gone_is_missed(shard: Path, tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match=r"shard\.txt is a shard as well as held-out text: its perplexity is too low"):
-        run = pretrain_toy(tmp_path / "run", "num_steps=2", "evaluate_sentences=3", held_out=[shard])
+    run = pretrain_toy(tmp_path / "run", "num_steps=2", "evaluate_sentences=3", held_out=[shard])
     assert len((run / "heldout.txt").read_text().splitlines()) == 3
     kept = (run / "heldout.txt").rename(tmp_path / "kept.txt")
     resume_pretraining(run)  # it has ended
@@ -466,6 +503,7 @@ def test_nothing_is_written_for_a_corpus_that_cannot_be_read_to_its_end(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.filterwarnings("ignore:the shard is named more than once")
 def test_nothing_is_written_for_too_many_shards_or_no_sentence(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:
     given: dict[str, Any] = {"vocabulary_path": shard.with_name("vocabulary.txt"), "config": toy_config()}
     monkeypatch.setattr(run_folder, "MAX_BYTES", 20_000)

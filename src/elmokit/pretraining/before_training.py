@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -15,19 +16,17 @@ import torch
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.json_fields import Fields
 from elmokit.files.lines import is_read_once
-from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import RunRecord, TextSize
 from elmokit.pretraining.shards import read_text
 from elmokit.runs.folder import HELD_OUT_NAME
-from elmokit.system.messages import plural
+from elmokit.system.messages import join_names, plural
 from elmokit.system.python import warn_caller
 from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
-KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
-"""Settings that a resumed run keeps, next to the model."""
 LEAST_BETWEEN_MEASUREMENTS = 20
 """Steps between two measurements of held-out text in a fine-tuned run that would measure once per pass; they take about
 as long as one measurement."""
@@ -43,7 +42,7 @@ MOST_WARM_UP = 1 / 3
 
 
 def check_can_begin(config: PretrainingConfig, shards: Sequence[Path], held_out: Sequence[Path]) -> None:
-    """Raise an error for text that is not a file, and as `check_can_train` does; warn of held-out text that is a shard.
+    """Raise an error for text that is not a file, and as `check_can_train` does; warn of a file that is named twice.
 
     FileNotFoundError if there is no such file, ValueError for a pipe.
     """
@@ -56,9 +55,9 @@ def check_can_begin(config: PretrainingConfig, shards: Sequence[Path], held_out:
                 )
             if not path.is_file():
                 raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
-    for path in held_out:
-        if any(map(path.samefile, shards)):
-            warn_caller(f"{path} is a shard as well as held-out text: its perplexity is too low")
+        twice = [str(path) for path, number in Counter(path.resolve() for path in paths).items() if number > 1]
+        if twice:
+            warn_caller(f"the {what} is named more than once, and its text counts as often: {join_names(twice)}")
 
 
 def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
@@ -104,7 +103,7 @@ def settled(
     vocabulary: Vocabulary,
     *,
     device: torch.device,
-    has_held_out: bool,
+    held_out: Sequence[str],
     each_pass: bool,
 ) -> RunRecord:
     """The record of a new run with definite settings and with its text, which is read to its end, and warned of.
@@ -113,13 +112,13 @@ def settled(
     Raises ValueError for shards without a sentence, and as `read_text` does.
     """
     config = resolved(config, num_tokens=len(vocabulary), device=device)
-    record = read_text(config, shards)
+    record = read_text(config, shards, held_out)
     assert record.text is not None
     if each_pass:
         steps = max(LEAST_BETWEEN_MEASUREMENTS, int(record.text.steps_per_pass(config)))
         config = replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
     _warn_of_text(record.shards, vocabulary, config)  # first, because it refuses text without a sentence
-    warn_of_settings(config, record.text, has_held_out=has_held_out)
+    warn_of_settings(config, record.text, has_held_out=bool(held_out))
     return replace(record, config=config)
 
 

@@ -29,14 +29,14 @@ from elmokit.formats.native import WEIGHTS_NAME
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.config import KEPT, PretrainingConfig
 from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import RunRecord
-from elmokit.runs.folder import METRICS_NAME
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.optimizer_state import load_optimizer, tensors_under
 from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
-from elmokit.system.messages import FormatError
+from elmokit.system.messages import FormatError, join_names
 from elmokit.system.python import warn_caller
 
 TENSORS_FILE = "training.safetensors"
@@ -45,6 +45,8 @@ MAX_PROGRESS_BYTES = 1 << 28
 """Without the rests of the sentences of all streams."""
 MAX_BYTES_PER_STREAM = 6 * MAX_LINE_BYTES
 """The rest of a sentence is at most a line of text, of which JSON writes a byte in up to 6 (`\\u0001`)."""
+_KEPT = "settings"
+"""Name of the settings of the run in `training.json`, next to those of the progress."""
 _NAME = re.compile(r"step-\d{8,}")
 
 
@@ -78,7 +80,7 @@ def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
         writing.mkdir()
         write_tensors(writing / WEIGHTS_NAME, checkpoint.weights, metadata={"step": str(step)})
         write_tensors(writing / TENSORS_FILE, checkpoint.tensors)
-        record = checkpoint.progress.to_json()
+        record = checkpoint.progress.to_json() | {_KEPT: {name: getattr(config, name) for name in KEPT}}
         write_text(writing / PROGRESS_FILE, json.dumps(record | {CHECKSUM: _checksum(record)}))
         _sync(writing)
         if final.exists():
@@ -196,12 +198,23 @@ def _checksum(record: dict[str, object]) -> str:
 
 
 def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress:
-    """The progress of a checkpoint; one of an earlier version has no checksum."""
+    """The progress of a checkpoint; one of an earlier version has no checksum, and no settings of the run.
+
+    Raises ValueError, and not FormatError, if the config has others.
+    """
     num_streams = config.batch_size * config.bilm.num_directions
     record = read_json_object(path, max_bytes=MAX_PROGRESS_BYTES + num_streams * MAX_BYTES_PER_STREAM)
     checksum = record.pop(CHECKSUM, None)
     if checksum is not None and checksum != _checksum(record):
         raise FormatError(path, "does not have the checksum that was written with it: it is damaged")
+    if _KEPT in record:
+        kept = Fields(path, record).fields(_KEPT)
+        others = [f"{name}={kept.value(name)}" for name in KEPT if kept.value(name) != getattr(config, name)]
+        if others:
+            raise ValueError(
+                f"{path} is of a run with {join_names(others)}; put that back into the run's {CONFIG_NAME}"
+            )
+        del record[_KEPT]
     return PretrainingProgress.from_json(Fields(path, record))
 
 

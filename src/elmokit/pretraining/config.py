@@ -21,6 +21,8 @@ CHOICES = {
     "precision": ("float32", "bfloat16", "float64", "auto"),
 }
 
+KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
+"""Settings that a resumed run keeps, next to the model."""
 MOST_AT_ONCE = 1 << 20
 """Upper limit of batch_size, bptt_steps and accumulate."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.position import PretrainingProgress
-from elmokit.pretraining.run_folder import BEST_DIR, RunRecord
+from elmokit.pretraining.run_folder import BEST_DIR, RunRecord, best_step
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.scoring.perplexity import Perplexity
@@ -118,17 +118,19 @@ def start_line(record: RunRecord, sizes: Sequence[int], *, step: int) -> str:
 
 
 def held_out_summary(run_dir: Path, records: Sequence[Mapping[str, Any]]) -> str | None:
-    """What came out of a run by the held-out text that it has measured, and which weights are the best."""
+    """What came out of a run by the held-out text that it has measured, and which weights `best` has; None without."""
     measured = [(record["heldout"]["mean"], record["step"]) for record in records if "heldout" in record]
-    if not measured:
+    kept = best_step(run_dir)
+    of_kept = [one for one in measured if one[1] == kept]
+    if not of_kept:
         return None
-    (first, first_step), (best, best_step), (last, last_step) = measured[0], min(measured), measured[-1]
-    if best_step == 0:
+    (first, first_step), (best, _), (last, last_step) = measured[0], of_kept[-1], measured[-1]
+    if kept == 0:
         text = f"held-out perplexity {best:.1f} at the start and never lower: {run_dir / BEST_DIR} has those weights"
     else:
         before = f"{first:.1f} -> " if first_step == 0 else ""
-        text = f"held-out perplexity {before}{best:.1f} (step {best_step:,}): {run_dir / BEST_DIR}"
-    return text if last_step == best_step else f"{text}; the last weights have {last:.1f}: {run_dir}"
+        text = f"held-out perplexity {before}{best:.1f} (step {kept:,}): {run_dir / BEST_DIR}"
+    return text if last_step == kept else f"{text}; the last weights have {last:.1f}: {run_dir}"
 
 
 def _scalars(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, float]]:

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.files.atomic import check_names, write_text
+from elmokit.files.digests import file_digest
 from elmokit.files.json_fields import MAX_BYTES, Fields, types_of
+from elmokit.files.safetensors import read_layout
 from elmokit.formats.config_json import config_of
-from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
+from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import (
     BILM_FORMAT,
@@ -88,6 +90,8 @@ class RunRecord:
     """Model that a fine-tuning run started from; None for random weights."""
     changes: tuple[Change, ...] = ()
     """Settings that were changed under way, in the order of their steps; `config` has the newest values."""
+    vocabulary_sha256: str = ""
+    """Digest (hex) of the run's vocabulary.txt; empty in the folders of earlier versions."""
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
@@ -97,7 +101,8 @@ def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_ou
     (run_dir / HELD_OUT_NAME).unlink(missing_ok=True)  # left by a start that was cut short
     if held_out:
         write_text(run_dir / HELD_OUT_NAME, "".join(f"{sentence}\n" for sentence in held_out))
-    write_record(run_dir, record)
+    digest = file_digest(run_dir / VOCABULARY_NAME, "sha256").hex()
+    write_record(run_dir, replace(record, vocabulary_sha256=digest))
 
 
 def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_in_vocabulary: int) -> None:
@@ -112,6 +117,14 @@ def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_i
     if card.is_file() and card.read_text("utf-8", "replace").partition("\n")[2] == before.partition("\n")[2]:
         write_text(card, _card(run_dir.name, new, num_tokens_in_vocabulary))
     write_record(run_dir, new)
+
+
+def best_step(run_dir: Path) -> int | None:
+    """The step of the weights in the folder `best`; None if there are none that can be read."""
+    try:
+        return int(read_layout(run_dir / BEST_DIR / WEIGHTS_NAME).metadata["step"])
+    except (FileNotFoundError, KeyError, ValueError):
+        return None
 
 
 def check_can_be_recorded(run_dir: Path, record: RunRecord) -> None:

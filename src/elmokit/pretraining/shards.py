@@ -14,29 +14,43 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.run_folder import RunRecord, TextSize
 from elmokit.system.messages import plural
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import warn_caller
 from elmokit.text.sentence_lines import prose_lines
 
+LEAST_SEEN, MOST_SEEN = 10, 0.05
+"""Number and share of held-out sentences, short ones mostly, that may be in the shards too without a warning."""
 _OTHER_TEXT = (
     ", so it would not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
 )
 
 
-def read_text(config: PretrainingConfig, shards: Sequence[Path]) -> RunRecord:
+def read_text(config: PretrainingConfig, shards: Sequence[Path], held_out: Sequence[str]) -> RunRecord:
     """The record of a new run: the absolute paths of its shards, their sizes and digests, and the amount of their text.
 
     Every shard is read to its end, which takes about two seconds for 40 MB of text in an .xz file. Otherwise a bad line
     would end the run where it is read first, perhaps after days. Raises the ValueError and OSError of `prose_lines`,
-    which name the file.
+    which name the file; warns if held-out sentences are in the shards.
     """
+    unseen = set(held_out)
+    num_held_out = len(unseen)
     shards = [shard.resolve() for shard in shards]
     num_sentences = num_tokens = 0
     with progress_bar(unit=" lines", label="reading the text", keep=False, scale=True) as bar:
         for shard in shards:
             for line in prose_lines(shard, is_shard=True):
-                in_line = len(split_tokens(line))
+                tokens = split_tokens(line)
+                in_line = len(tokens)
                 num_sentences += in_line > 0
                 num_tokens += in_line
+                if unseen:
+                    unseen.discard(" ".join(tokens))
                 bar.update()
+    num_seen = num_held_out - len(unseen)
+    if num_seen >= max(LEAST_SEEN, MOST_SEEN * num_held_out):
+        warn_caller(
+            f"{num_seen:,} of the {num_held_out:,} different held-out sentences stand in the shards too, so their "
+            "perplexity is too low; hold out text that is not trained on"
+        )
     sizes, digests = tuple(shard.stat().st_size for shard in shards), tuple(map(_digest, shards))
     return RunRecord(config, shards, sizes, digests, TextSize(num_sentences, num_tokens))
 
@@ -79,6 +93,12 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
     for shard, digest in zip(record.shards, record.shard_sha256, strict=bool(record.shard_sha256)):
         if _digest(shard) != digest:
             raise ValueError(f"the shard {shard} has other contents than when {run_dir} started{_OTHER_TEXT}")
+
+
+def check_same_vocabulary(record: RunRecord, path: Path) -> None:
+    """Raise ValueError if the vocabulary is not the one that the run began with, as far as it has recorded it."""
+    if record.vocabulary_sha256 not in ("", file_digest(path, "sha256").hex()):
+        raise ValueError(f"{path} is not the vocabulary that the run began with; put it back")
 
 
 def _digest(shard: Path) -> str:

@@ -54,13 +54,14 @@ from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
     BEST_DIR,
     RunRecord,
+    best_step,
     change_record,
     check_can_be_recorded,
     create_run,
     read_record,
     with_change,
 )
-from elmokit.pretraining.shards import check_same_text, moved_to, sample_sentences
+from elmokit.pretraining.shards import check_same_text, check_same_vocabulary, moved_to, sample_sentences
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.metrics_log import keep_records, read_log
 from elmokit.runs.optimizer_state import DivergenceError, optimizer_tensors
@@ -131,6 +132,7 @@ def resume_pretraining(
         record = read_record(run_dir)
         found = moved_to(record, shards) if shards else record
         vocabulary = read_vocabulary(run_dir / VOCABULARY_NAME)
+        check_same_vocabulary(record, run_dir / VOCABULARY_NAME)
         num_tokens, has_held_out = len(vocabulary), (run_dir / HELD_OUT_NAME).is_file()
         config = ranks.from_first(
             lambda: resolved(changed(record.config, settings), num_tokens=num_tokens, device=ranks.device)
@@ -183,13 +185,13 @@ def begin(
     remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
-        about_held_out = {"has_held_out": bool(held_out), "each_pass": each_pass and bool(held_out)}
+        sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
+        about_held_out = {"held_out": sentences, "each_pass": each_pass and bool(held_out)}
         record = ranks.from_first(lambda: settled(config, shards, vocabulary, device=ranks.device, **about_held_out))
         if start is not None:
             record = replace(record, started_from=start.name)
         check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
         run = Run(run_dir, record, vocabulary, ranks=ranks)
-        sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
             start_writing(run_dir)
@@ -240,7 +242,10 @@ class Run:
             checkpoint = found or read_checkpoint(path, config=self.config)
             state = fill(checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
             self.state = self.ranks.share_state(state)
-            self.progress = checkpoint.progress
+            self.progress = progress = checkpoint.progress
+            kept = self.ranks.from_first(lambda: best_step(self.run_dir))
+            if kept is None or kept > progress.step:  # so that the next evaluation writes the folder anew
+                self.progress = replace(progress, best=replace(progress.best, perplexity=None))
             self.packers = self._new_packers()
 
     def train(self, on_step: OnStep | None = None) -> None:
