@@ -13,6 +13,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
+from elmokit.elmo.elmo import Elmo
 from elmokit.pretraining.train import resume_pretraining
 from run_contents import contents_of_run
 from toy_run import pretrain_toy
@@ -121,6 +122,15 @@ def test_a_checkpoint_of_an_earlier_version_has_no_checksums_and_no_best_perplex
         damage(run / "checkpoints" / "step-00000007")
     resume_pretraining(run)  # warnings are errors
     assert sorted(os.listdir(run / "checkpoints")) == ["step-00000006", "step-00000007"]
+
+
+def test_a_checkpoint_is_a_model_with_two_files_of_its_run(run: Path) -> None:
+    checkpoint = run / "checkpoints" / "step-00000006"
+    with pytest.raises(ValueError, match=r"needs copies of the run's config\.json and vocabulary\.txt next to it"):
+        Elmo.from_pretrained(checkpoint)
+    for name in ("config.json", "vocabulary.txt"):
+        shutil.copy(run / name, checkpoint)
+    assert Elmo.from_pretrained(checkpoint).dim == Elmo.from_pretrained(run).dim
 
 
 def test_a_checkpoint_of_another_model_is_refused(run: Path) -> None:

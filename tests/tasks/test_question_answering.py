@@ -52,6 +52,9 @@ def test_json_lines_of_questions_are_read_as_squad(write):
     entries = [entry("Broncos", 5), entry("won", 14, id="2")]
     lines = [flat("Broncos", 5), "", flat("won", 14, id=2)]  # ids may be numbers
     assert read(write("\n".join(lines))) == read(write(squad(*entries)))
+    assert read(write("\n".join(line.replace("{", '{"split": "train", ', 1) for line in lines))) == read(
+        write(squad(*entries))
+    )
     first, second = read(write("\n".join(lines)))
     assert first.passage is second.passage and first.article == "x"
     untitled = [line.replace('"title": "x", ', "") for line in (*lines, flat("It", 0, id="3", context="It did."))]

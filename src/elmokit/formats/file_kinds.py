@@ -70,7 +70,8 @@ _NO_MODEL_IN_PICKLE = (
 )
 _MODEL_ENDINGS = (".json", ".hdf5", ".h5", ".safetensors", ".th", ".pt", ".pkl", ".bin", ".index", ".dic")
 ADVICE = {
-    FileKind.SAFETENSORS: "there is no config.json of elmokit with it",
+    FileKind.SAFETENSORS: "there is no config.json of elmokit with it (a checkpoint of a run needs copies of the run's "
+    "config.json and vocabulary.txt next to it)",
     **dict.fromkeys(PICKLES, _NO_MODEL_IN_PICKLE),
     **dict.fromkeys(ARCHIVES, "if the model is in an archive, give the archive itself"),
     FileKind.MANY_LANGS_CONFIG: "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic",

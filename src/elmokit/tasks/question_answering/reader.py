@@ -16,7 +16,7 @@ from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import tokenize
 
 _FLAT = re.compile(r'\s*\{\s*"(?:id|title|context|question|answers)"\s*:')
-"""How a line begins that is a question by itself."""
+"""How a line begins that is a question by itself, whether it is whole or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     seen: set[str] = set()
     some, first = lines_and_first(path, max_line_bytes=MAX_WHOLE_BYTES)
     lines = whole(some, path)
-    parsed = {"data": _nested(lines, name)} if _FLAT.match(first) else parse_json_object("\n".join(lines), where=name)
+    is_flat = _FLAT.match(first) or _is_question(first)
+    parsed = {"data": _nested(lines, name)} if is_flat else parse_json_object("\n".join(lines), where=name)
     content = Fields(name, parsed)
     found = list(enumerate(content.list_of_fields("data")))
     for number, article in found[articles]:
@@ -99,6 +100,14 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
         bounds = f"{articles.start or 0}:{'' if articles.stop is None else articles.stop}"
         part = "" if articles == slice(None) else f" among those that are read, {bounds}, counted from 0"
         raise ValueError(f"{name} has no questions in its {plural(len(found), 'article')}{part}")
+
+
+def _is_question(line: str) -> bool:
+    """Whether a line is an object with a question and its passage, in any order and with other fields before."""
+    try:
+        return parse_json_object(line, where="").keys() >= {"context", "question"}
+    except ValueError:
+        return False
 
 
 def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
