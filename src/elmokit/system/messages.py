@@ -102,7 +102,7 @@ def plural(number: int, thing: str) -> str:
 
 def distinct_names(paths: Iterable[Path]) -> list[str]:
     """The name of each path, after as many of the folders above it as tell the paths apart."""
-    paths = [path.absolute() for path in paths]
+    paths = [path.parent.resolve() / path.name for path in paths]
     for length in range(1, max((len(path.parts) for path in paths), default=0)):
         names = [Path(*path.parts[-length:]).as_posix() for path in paths]
         if len(set(names)) == len(set(paths)):
