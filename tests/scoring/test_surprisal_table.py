@@ -151,7 +151,7 @@ def test_words_have_the_sum_of_their_tokens_and_their_place_in_the_line(model: P
         sums = [float(row[column]) for row in words if row["num_tokens"] != "0"]
         assert sums == pytest.approx([bits[0] + bits[1], bits[2] + bits[3], bits[4] + bits[5]], abs=1e-5)
     assert words[2]["surprisal"] == "NA"
-    assert [row["known"] for row in words] == ["0", "0", "1", "0"]
+    assert [row["known"] for row in words] == ["0", "0", "NA", "0"]
 
 
 def test_sentences_have_their_log_probability(model: Path, text: Path) -> None:

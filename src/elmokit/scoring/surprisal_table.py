@@ -160,8 +160,9 @@ def _word_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -
     rows: list[Row] = []
     for number, (start, end, tokens) in enumerate(_words(line), start=1):
         sums = [_cell(float(side[tokens].sum())) if tokens else MISSING for side in bits]
-        place = [str(int(result.known[tokens].all())), str(start), str(end), str(len(tokens))]
-        rows.append([str(line.number), str(number), line.text[start:end], *sums, *place])
+        known = str(int(result.known[tokens].all())) if tokens else MISSING
+        place = [str(start), str(end), str(len(tokens))]
+        rows.append([str(line.number), str(number), line.text[start:end], *sums, known, *place])
     names = ("surprisal", "backward")[: len(bits)]
     return [*_FIRST_COLUMNS, *names, "known", "start", "end", "num_tokens"], rows
 

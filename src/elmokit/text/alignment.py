@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import groupby, zip_longest
+from itertools import accumulate, groupby, pairwise, zip_longest
 from operator import itemgetter
 
 from elmokit.system.messages import first_token
@@ -18,8 +18,8 @@ def token_offsets(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
     The tokens must be all tokens of the text in order, from `tokenize` or from a tokenizer that changes no more than
     `tokenize` does. Each character of the text is normalised as the tokenizer normalises it; then text and tokens are
     compared letter by letter, ignoring how often a letter is repeated. Where a run of letters was shortened, the last
-    token of the run gets the remaining characters. (Where several adjacent runs of one mark were shortened or
-    lengthened, the bounds between them may be off by a few marks.)
+    token of the run in its word gets the remaining characters. (Where several adjacent runs of one mark were shortened
+    or lengthened, the bounds between them may be off by a few marks.)
     Raises ValueError, naming the token, where the tokens do not match the text.
     """
     return _verbatim(text, tokens) or _letter_by_letter(text, tokens)
@@ -45,12 +45,12 @@ def _letter_by_letter(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]
     for token_run, text_run in zip_longest(_runs(tokens), _runs(text)):
         if token_run is None or text_run is None or token_run[0] != text_run[0]:
             raise ValueError(_difference(text, tokens, token_run, text_run))
-        owners, positions = token_run[1], text_run[1]
-        for repetition, owner in enumerate(owners):
-            last = len(positions) if repetition == len(owners) - 1 else repetition + 1
-            for position in positions[repetition:last] or positions[-1:]:  # `..` has become `...`
-                starts[owner] = min(starts[owner], position)
-                ends[owner] = max(ends[owner], position + 1)
+        for owners, positions in _by_word(token_run, text_run, text):
+            for repetition, owner in enumerate(owners):
+                last = len(positions) if repetition == len(owners) - 1 else repetition + 1
+                for position in positions[repetition:last] or positions[-1:]:  # `..` has become `...`
+                    starts[owner] = min(starts[owner], position)
+                    ends[owner] = max(ends[owner], position + 1)
     for index, end in enumerate(ends):
         if end == 0:  # no character of the token is visible
             starts[index] = ends[index] = ends[index - 1] if index else 0
@@ -64,6 +64,23 @@ def _runs(pieces: Iterable[str]) -> list[_Run]:
     """Runs of equal letters: the letter, and for each repetition the index of the piece that it comes from."""
     letters = [(letter, index) for index, piece in enumerate(pieces) for letter in _letters(piece)]
     return [(letter, [index for _, index in run]) for letter, run in groupby(_ordered(letters), key=itemgetter(0))]
+
+
+def _by_word(token_run: _Run, text_run: _Run, text: str) -> list[tuple[list[int], list[int]]]:
+    """Owners and positions of a letter's repetitions in each word, as many as the tokenizer makes of the word."""
+    letter, owners = token_run
+    words = [text_run[1][:1]]
+    for before, position in pairwise(text_run[1]):
+        if any(map(str.isspace, text[before:position])):
+            words.append([])
+        words[-1].append(position)
+    for start in ("", "가") if len(words) > 1 else ():  # as in English, or as in Korean
+        split = [tokenize(start + text[word[0] : word[-1] + 1]) for word in words]
+        counts = [_letters("".join(tokens)).count(letter) for tokens in split]
+        if sum(counts) == len(owners):
+            ends = accumulate(counts)
+            return [(owners[end - count : end], word) for end, count, word in zip(ends, counts, words, strict=True)]
+    return [(owners, text_run[1])]
 
 
 def _letters(piece: str) -> str:
