@@ -10,8 +10,8 @@ added or changed, except by these normalisations:
   sign becomes `-`. An ellipsis or several periods become `...`. The ligatures fi and fl become two letters.
 * A run of more than three equal marks (`!!!!!!`, `=======`) becomes three.
 
-Korean text (at least one Hangul syllable per two Latin letters) keeps its quotes and dashes, and a run of one mark is
-one token. A run of single jamo (ㅋㅋㅋㅋㅋ) becomes three.
+Korean text (at least one Hangul syllable or jamo per two Latin letters) keeps its quotes and dashes, and a run of one
+mark is one token. A run of single jamo (ㅋㅋㅋㅋㅋ) becomes three.
 
 Chinese and Japanese are split into Han characters and runs of kana. Thai, Lao, Khmer and Burmese are split only at
 spaces, of any width. For these languages, pass the tokens of a segmenter instead of a string.
@@ -105,12 +105,12 @@ def _with_plain_marks(text: str) -> str:
 
 
 def _is_korean(text: str) -> bool:
-    """Whether a text has at least one Hangul syllable per two Latin letters."""
+    """Whether a text has at least one Hangul syllable or jamo per two Latin letters."""
     if text.isascii():
         return False
-    num_syllables = sum("가" <= character <= "힣" for character in text)
+    num_hangul = sum("가" <= character <= "힣" or "\u3131" <= character <= "\u318e" for character in text)
     num_latin = sum(character.isascii() and character.isalpha() for character in text)
-    return num_syllables > 0 and 2 * num_syllables >= num_latin
+    return num_hangul > 0 and 2 * num_hangul >= num_latin
 
 
 @cache

@@ -77,8 +77,8 @@ const KOREAN_TOKEN = pattern(
 const isAscii = (text) => !/[^\x00-\x7f]/.test(text);
 
 function isKorean(text) {
-  const syllables = (text.match(/[가-힣]/g) ?? []).length;
-  return syllables > 0 && 2 * syllables >= (text.match(/[A-Za-z]/g) ?? []).length;
+  const hangul = (text.match(/[가-힣\u3131-\u318e]/g) ?? []).length;
+  return hangul > 0 && 2 * hangul >= (text.match(/[A-Za-z]/g) ?? []).length;
 }
 
 function withPlainMarks(text) {
