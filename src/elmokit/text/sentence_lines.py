@@ -20,11 +20,14 @@ MOST_ATTACHED = 0.03
 """Share of words with a mark at their end: 0.000 to 0.002 in tokenised text, 0.05 to 0.13 in the same before it is."""
 MOST_SYMBOLS = 0.15
 """Share of tokens with a bracket or a symbol of programs: below 0.05 in prose, from 0.2 in code."""
+MOST_WORDS = 0.9
+"""Share of lines that are one word; the rest may be such as `don't`, which are two tokens."""
 WIDEST_PAGE = 120
 """Characters of a line in a book whose lines are broken at a width."""
 _FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
 """What a sentence ends with."""
 _MARKS = ".,;:!?"
+_AROUND_WORDS = f" \t{_MARKS}\"'()[]“”‘’"
 DAMAGED = r"\ufffd|[ÃÐÑ][\x80-\x9f\xa2-\xaa\xac-\xb3\xb5\xb6\xb8-\xba\xbc-\xbe]|â[\x80\u20ac]"
 """What is left of letters in UTF-8 that were read as Latin-1 or Windows-1252, or could not be read at all."""
 _PIECES = "pieces of words, as subword tokenisers write them; join the pieces"
@@ -44,6 +47,7 @@ _FEWEST_TOKENS = 20
 _SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
 _WITHIN_WORD = re.compile(r"(?<=\w)['’-](?=\w)")
 _FIRST_COLUMN = """awk 'NF {{printf "%s ", $1; next}} {{print ""}}'"""
+_PROTEINS = """awk '/^>/ {{if (s) print s; s = ""; next}} {{gsub(/./, "& "); s = s toupper($0)}} END {{print s}}'"""
 _WAYS = {
     Kind.JSON: "{option} FIELD reads a field of JSON lines, and jq -r .FIELD writes one as text",
     Kind.LISTS: "write the tokens of a sentence into one line, with spaces between them",
@@ -53,7 +57,7 @@ _WAYS = {
     Kind.COLUMNS: f"write the tokens of a sentence into one line, the first column with {_FIRST_COLUMN}",
     Kind.WORDS: f"{{option}} NAME reads a column whose rows are sentences, and {_FIRST_COLUMN} writes the first column "
     "as text, where blank lines end sentences",
-    Kind.FASTA: "elmokit embed --fasta reads it (in text, spaces separate the residues)",
+    Kind.FASTA: f"elmokit embed --fasta reads it, and {_PROTEINS} writes each sequence as a line of residues",
     Kind.TABS: "{option} NAME reads a column, and cut -f N writes one as text (where tabs separate tokens, put "
     r"spaces: tr '\t' ' ')",
     Kind.COMMAS: "{option} NAME reads a column",
@@ -119,6 +123,12 @@ def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool
             warn_caller(f"the tokens of {name}, such as {first_token(found[0])}, look like {what}")
             return
     lines = [line for line in sample if line.strip()]
+    if len(lines) >= _FEWEST_TOKENS and _are_words(lines):
+        warn_caller(
+            f"each line of {name} looks like one word, but is taken for a sentence; join the words of a sentence with "
+            f"spaces (for the first column, with blank lines between sentences: {_FIRST_COLUMN.format()})"
+        )
+        return
     is_quoted = not raw_text and len(lines) > 2 and all(re.fullmatch(r'"[^\s"].*"', line.strip()) for line in lines[1:])
     if is_quoted or spreadsheet_quotes(cell for line in lines for cell in line.split("\t")):
         warn_caller(f"lines of {name} are in quotation marks, which are taken for tokens of the text; remove them")
@@ -143,6 +153,12 @@ def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool
             f"lines of {name} look like several sentences, such as {printable(several[0], most=40)!r}, but models have "
             "read one per line, and do not expect a word after its end; write one sentence per line"
         )
+
+
+def _are_words(lines: Sequence[str]) -> bool:
+    """Whether nearly all lines are a word, perhaps with marks, of a text; the words of a list are all different."""
+    num_words = sum(len(line) < 50 and len(tokenize(line.strip(_AROUND_WORDS))) < 2 for line in lines)
+    return num_words > MOST_WORDS * len(lines) and len({*lines}) < len(lines)
 
 
 def _sign_of_raw_text(tokens: Sequence[str]) -> str | None:

@@ -20,7 +20,8 @@ _TAG = re.compile(r"O|[BIESLUM]-\S+")
 _PART_OF_SPEECH = re.compile(r"[A-Z]{2,5}\$?|[^\w\s]{1,5}")
 _USUAL_PARTS_OF_SPEECH = {"DT", "IN", "NN", "NNP", "VB", "DET", "ADP", "NOUN", "VERB", "PRON", "PROPN"}
 _QUOTED_CELL = re.compile(r"""(?:^|[,;|])"(?:[^"]|"")*"(?:[,;|](?!\s)|$)""")
-_SEQUENCE = re.compile(r"[A-Z*-]{3,}|[a-z*-]{30,}")
+_SEQUENCE = re.compile(r"(?:[A-Za-z*.-]{10,} )*[A-Za-z*.-]+")
+_RESIDUES = re.compile("[A-Z]{3}|[A-Za-z]{20}")
 _NAME_OF_COLUMN = re.compile(r"[A-Za-z_][\w .#-]*", re.ASCII)
 _USUAL_NAMES = {"text", "sentence", "sentences", "tokens", "review", "document"}
 
@@ -56,7 +57,7 @@ def kind_of(head: Sequence[str]) -> Kind | None:
         return Kind.CONLLU
     if head[0].startswith("#begin document") or _are_tagged(head):
         return Kind.COLUMNS
-    if len(head) > 1 and re.match(r">\S", head[0]) and _SEQUENCE.fullmatch(head[1].strip()):
+    if _is_fasta([line.strip() for line in head if not line.startswith(";")]):
         return Kind.FASTA
     if head[0].strip(' "') in _USUAL_NAMES and any(" " in line.strip() for line in head[1:]):
         return Kind.ONE_COLUMN
@@ -108,6 +109,13 @@ def _is_json(head: Sequence[str]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_fasta(lines: Sequence[str]) -> bool:
+    """Whether lines are headers, the first one, and residues, perhaps in blocks of ten; words after `>` are a quote."""
+    residues = [line for line in lines if not line.startswith(">")]
+    is_headed = len(residues) < len(lines) and re.match(r">\s*\S", lines[0]) is not None
+    return is_headed and all(map(_SEQUENCE.fullmatch, residues)) and any(map(_RESIDUES.search, residues))
 
 
 def _are_tagged(head: Sequence[str]) -> bool:
