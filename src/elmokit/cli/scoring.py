@@ -114,7 +114,8 @@ def _add_surprisal(parser: Parser) -> None:
     parser.option("--boundaries", "add rows of <S> and </S>")
     parser.option(
         "--carry-state",
-        "read the lines as one story, each after the one before it; after a blank line, a new story starts",
+        "read the lines as one story, each after the one before it; after a blank line, a new story starts (with "
+        "--column, all rows are one story)",
     )
     parser.option(
         "--format FORMAT",

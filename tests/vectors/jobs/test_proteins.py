@@ -20,7 +20,10 @@ SEQUENCES = [("P1", "MKVLAA"), ("second", "MK")]
 
 @pytest.fixture(scope="module")
 def elmo() -> Elmo:
-    return Elmo(MODEL, device="cpu")
+    """A model of which, as of SeqVec, no vocabulary says that it is one of words."""
+    elmo = Elmo(MODEL, device="cpu")
+    elmo.vocabulary = None
+    return elmo
 
 
 @pytest.fixture
@@ -131,7 +134,9 @@ def test_the_verb_embeds_fasta(elmo: Elmo, fasta: Path, capsys: pytest.CaptureFi
     output = fasta.with_suffix(".npz")
     arguments = ["embed", str(fasta), "-o", str(output), "--model", str(MODEL), "--fasta", "--per-protein"]
     assert main([*arguments, "--device", "cpu"]) == 0
-    assert capsys.readouterr().out.startswith(f"{output}: 2 proteins, 2 vectors, ")
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{output}: 2 proteins, 2 vectors, ")
+    assert err.count("is a model of words, such as '오늘'") == 1
     assert np.allclose(load_vectors(output)[1][0], list(protein_vectors(elmo, fasta))[1].protein, atol=1e-6)
     refused = {"--tokenize": "--tokenize cannot be combined with --fasta", "": "--per-protein needs --fasta"}
     for wrong, message in refused.items():

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.lines import read_lines, shown_name
+from elmokit.system.messages import first_token
+from elmokit.system.python import warn_caller
 from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, encoded, run
 from elmokit.vectors.jobs.sources import SentenceSource
 
@@ -59,6 +61,7 @@ def protein_vectors(elmo: Elmo, path: str | os.PathLike[str]) -> Iterator[Protei
     The vectors of a protein depend on it alone; SeqVec itself carries the state from one protein to the next. Raises
     ValueError, naming file and line, for what is not FASTA.
     """
+    _warn_of_words(elmo)
     all_layers = functools.partial(elmo.encode, layers="all", show_progress_bar=False)
     for block, arrays in encoded(elmo, all_layers, _protein_blocks(_proteins(path))):
         for protein, layers in zip(block, arrays, strict=True):
@@ -86,6 +89,7 @@ def embed_fasta(
     and InUseError, an OSError, if another process writes the same output; then no output is left. While it runs, the
     folder of the output needs twice the output's size.
     """
+    _warn_of_words(elmo)
     output = Path(output_path).expanduser()
     chosen = "sum" if layers is None else as_layers(layers, top=elmo.config.num_layers)
     job = Job(
@@ -114,12 +118,25 @@ def _encode(
     return [array.mean(axis=-2, keepdims=True) for array in arrays] if per_protein else arrays
 
 
+def _warn_of_words(elmo: Elmo) -> None:
+    """Warn of a model whose frequent tokens are words; nothing is known of SeqVec's pair, which has no vocabulary."""
+    frequent = elmo.vocabulary.tokens[:100] if elmo.vocabulary else []
+    words = [token for token in frequent if len(token) > 1]
+    if len(words) > len(frequent) / 2:
+        warn_caller(
+            f"{elmo.name or 'this model'} is a model of words, such as {first_token(words[-1])}, which has read no "
+            "proteins; residues need a model of residues, such as SeqVec (docs/formats.md)"
+        )
+
+
 def _protein_blocks(proteins: Iterable[Sentence]) -> Iterator[Block]:
     block: Block = []
+    num_residues = 0
     for protein in proteins:
-        if block and sum(len(residues) for _, residues in [*block, protein]) > RESIDUES_AT_ONCE:
+        num_residues += len(protein[1])
+        if block and num_residues > RESIDUES_AT_ONCE:
             yield block
-            block = []
+            block, num_residues = [], len(protein[1])
         block.append(protein)
     if block:
         yield block
