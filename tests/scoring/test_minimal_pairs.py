@@ -50,6 +50,7 @@ def test_pairs_are_read_from_lines_of_two_halves(tmp_path: Path) -> None:
         *((f"a\tb\n{line}\n", ", line 2: expected two sentences separated") for line in ("a b", "a\tb\tc", "a\t")),
         ("\n", ": has no pair"),
         ("sentence_good\tBad\na\tb\n", ", line 1: has the names of columns"),
+        ("\nplausible\timplausible \nWe sat .\tSat we .\n", ", line 2: has the names of columns"),
     ],
 )
 def test_a_file_of_anything_else_is_refused(tmp_path: Path, text: str, message: str) -> None:

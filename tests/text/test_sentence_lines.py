@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
         ('1,"We sat, there ."\n0,"You ran ."\n', "a table .* without a line of their names", "give it a first line"),
         ('"We sat .",1\n"You ran .",0\n', "a table .* without a line of their names", "of which --column"),
         ("text\nWe sat , there\n", "a table of one column", "--column NAME"),
-        ("id;text\n1;We sat\n", "a table of columns separated by commas, semi", "--column NAME"),
+        ("sep=;\nid;text\n1;We sat\n", "a table of columns separated by commas, semi", "--column NAME"),
         (",text\n0,We sat\n", "a table of columns separated by commas", "--column NAME"),
         ('id,text\n1,"The bank\nis, too"\n2,We sat\n', "a table of columns separated by commas", "--column NAME"),
     ],

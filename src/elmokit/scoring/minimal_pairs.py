@@ -20,6 +20,7 @@ Sentences = tuple[list[str], list[str]]
 """The good and the bad sentence of a pair, in tokens."""
 
 _NAME = re.compile(r"(?i)\w*(good|bad|sentence|acceptable|grammatical|prefix|context|continuation|target)\w*")
+_WORD = re.compile(r"\s*\w+\s*")
 BOTH = "both"
 
 
@@ -47,17 +48,21 @@ def read_pairs(path: Path | str, *, raw_text: bool = False, conditional: bool = 
     if conditional:
         expected = "a prefix, a tab, and a continuation"
     is_empty = True
+    maybe_names = 0  # the line of a first pair of single words
     for number, line in enumerate(sentence_lines(path, raw_text=raw_text, has_columns=True), start=1):
         if not line.strip():
             continue
-        halves = [split(half) for half in line.split("\t")]
+        cells = line.split("\t")
+        halves = [split(half) for half in cells]
         if len(halves) != 2 or not halves[1] or not (halves[0] or conditional):
             raise ValueError(f"{shown_name(path)}, line {number}: expected {expected}")
-        if is_empty and all(map(_NAME.fullmatch, line.split("\t"))):
-            raise ValueError(
-                f"{shown_name(path)}, line {number}: has the names of columns; remove it (expected {expected})"
-            )
-        is_empty = False
+        if is_empty and not conditional and all(map(_WORD.fullmatch, cells)):
+            maybe_names = number
+        are_names = is_empty and all(map(_NAME.fullmatch, cells))
+        if are_names or (maybe_names and min(map(len, halves)) > 1):
+            where = f"{shown_name(path)}, line {maybe_names or number}"
+            raise ValueError(f"{where}: has the names of columns; remove it (expected {expected})")
+        is_empty, maybe_names = False, maybe_names if is_empty else 0
         yield halves[0], halves[1]
     if is_empty:
         raise ValueError(f"{shown_name(path)}: has no pair; expected lines of {expected}")

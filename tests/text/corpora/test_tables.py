@@ -38,10 +38,12 @@ def test_quotes_and_empty_cells_are_text_and_rows_of_csv_may_go_over_several_lin
         ['"text"\t"label"', '"a ""good"" film, yes"\t"1"'],
         ["ID;Label;Text", '7;1;"a ""good"" film, yes"'],
         ['"","text","label"', '"0","a ""good"" film, yes","1"'],
+        ['"RT (ms, mean)",text,label', '3,"a ""good"" film, yes",1'],
     ],
 )
 def test_cells_in_quotes_are_read_as_csv_has_them(lines: list[str]):
     assert read(*lines) == [("x.tsv, line 2", ['a "good" film, yes', "1"])]
+    assert read("sep=,", *lines) == [("x.tsv, line 3", ['a "good" film, yes', "1"])]  # as Excel writes it
 
 
 def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
@@ -60,6 +62,7 @@ def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
         (["text\tlabel", "a\t1", "b"], "line 3: 1 tab-separated columns, but 2 in the header: 'b'"),
         (["text,label", "a,b,c"], "line 2: 3 comma-separated columns, but 2 in the header: 'a,b,c'"),
         (["text,label", '"a,b'], "the row of line 1 after the header is not CSV: unexpected end of data"),
+        (['"text"\t"label"', '"a \\"b"\t1'], r"CSV: '\\t' expected after .* \(by R with qmethod=\"double\"\)"),
         (["document\tlabel\tlabel", "a\t1\t2"], "line 1: the header has two columns label; expected one"),
         (["document\tLABEL\tLabel", "a\t1\t2"], "line 1: the header has two columns label; expected one"),
         (["review_text,stars", "a,1"], "line 1: the header has no column text or document: 'review_text,stars'"),

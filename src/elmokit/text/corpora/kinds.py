@@ -9,6 +9,7 @@ from enum import Enum
 
 from elmokit.files.json_fields import parse_json
 from elmokit.files.lines import HEAD_LINES, split_tokens
+from elmokit.text.corpora.tables import SEPARATOR_LINE
 
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _CONLLU_ROW = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]+){9}")
@@ -44,6 +45,7 @@ class Kind(Enum):
 
 def kind_of(head: Sequence[str]) -> Kind | None:
     """What a file is, by its first lines that are not blank; None if it may be text."""
+    head = head[1:] if head and SEPARATOR_LINE.fullmatch(head[0]) else head
     if not head:
         return None
     if _is_json(head):

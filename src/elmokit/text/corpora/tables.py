@@ -13,12 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from elmokit.system.messages import first_token
+from elmokit.system.messages import first_token, printable
 from elmokit.text.corpora.cells import UnlabelledError
 
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _QUOTED = re.compile(r'"(?=\S)(?=.*,|.*"".)(?:[^"]|"")*"')
 _ROWS_LOOKED_AT = 1000
+SEPARATOR_LINE = re.compile(r'"?sep=."?', re.IGNORECASE)
+"""The first line of some files for Excel, before the header."""
 _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
@@ -33,7 +35,9 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     and for cells that are not CSV where quotes mean something.
     """
     rest = iter(lines)
-    number, first = next(((number, line) for number, line in enumerate(rest, start=1) if line.strip(" ")), (0, ""))
+    numbered = enumerate(rest, start=1)
+    of_text = (line for line in numbered if line[1].strip(" ") and not SEPARATOR_LINE.fullmatch(line[1]))
+    number, first = next(of_text, (0, ""))
     if not number:
         raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
     where = f"{name}, line {number}"
@@ -75,10 +79,19 @@ def _header(line: str, columns: Sequence[Sequence[str]]) -> tuple[str, list[str]
     """The separator of a table, and the cells of its header."""
     wanted = {name.lower() for names in columns for name in names}
     for separator in _SEPARATORS:
-        cells = [cell.strip(' "') for cell in line.split(separator)]
+        cells = [cell.strip(' "') for cell in _split(line, separator)]
         if len(cells) > 1 and (separator == "\t" or not wanted.isdisjoint(map(str.lower, cells))):
             return separator, cells
     return "\t", [line.strip(' "')]
+
+
+def _split(line: str, separator: str) -> list[str]:
+    if separator == "\t":
+        return line.split(separator)
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error:  # such as a cell of 131,072 characters
+        return []
 
 
 def _plain_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -98,7 +111,10 @@ def _quoted_rows(lines: Iterable[str], separator: str, *, name: str) -> Iterator
                 yield number, cells
             number = rows.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{name}: the row of line {number} after the header is not CSV: {error}") from None
+        raise ValueError(
+            f"{name}: the row of line {number} after the header is not CSV: {printable(str(error))}; a quotation mark "
+            'in a cell in quotes must be written twice (by R with qmethod="double")'
+        ) from None
 
 
 def _unquoted(cell: str) -> str:
