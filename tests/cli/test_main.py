@@ -65,6 +65,18 @@ def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFi
     assert "usage: elmokit" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["surprisal m t -o o.CSV", "perplexity m t --json o.json.gz", "change a b -o o.xlsx", "vocabulary t -o o.xz"],
+)
+def test_text_is_not_written_under_a_name_that_promises_something_else(
+    command: str, capsys: pytest.CaptureFixture[str]
+):
+    with pytest.raises(SystemExit):
+        run(command)
+    assert "would be plain text, not what ." in capsys.readouterr().err
+
+
 def test_help_inspect_convert_and_what_is_refused_need_no_torch():
     """`inspect` opens HDF5, so it needs h5py and numpy; help needs neither."""
     refused = (

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from elmokit.cli.vectors import layer_choice
-from elmokit.cli.verb import Parser, add_model, add_text, given, open_output
+from elmokit.cli.verb import Parser, add_model, add_text, given, open_output, text_output
 from elmokit.system.messages import printable
 
 _CONTEXT = 50  # columns on each side of a word
@@ -35,8 +35,8 @@ def _add_change(parser: Parser) -> None:
     parser.option("--contexts N", "contexts shown per word and corpus (default: 3)", type=int, dest="num_contexts")
     parser.option("--resamples N", "resamples for each interval and each test (default: 1000)", type=int)
     parser.option("--seed N", "seed of the random draws (default: 0)", type=int)
-    parser.option("-o, --output OUT.tsv", "also write all words as a table", type=Path)
-    parser.option("--json FILE", "also write everything as JSON, with the contexts", type=Path)
+    parser.option("-o, --output OUT.tsv", "also write all words as a table", type=text_output)
+    parser.option("--json FILE", "also write everything as JSON, with the contexts", type=text_output)
 
 
 def _change(arguments: argparse.Namespace) -> None:

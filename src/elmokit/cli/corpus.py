@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_column, given
+from elmokit.cli.verb import Parser, add_column, given, text_output
 from elmokit.system.messages import plural
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _amounts(parts: Sequence[Source | CorpusFile | Amount]) -> str:
 
 def _add_vocabulary(parser: Parser) -> None:
     parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence per line")
-    parser.option("-o, --output FILE", "output file, one token per line", type=Path, required=True)
+    parser.option("-o, --output FILE", "output file, one token per line", type=text_output, required=True)
     parser.option("--min-count N", "leave out tokens that occur fewer than N times (default: 1)", type=int, default=1)
     parser.option("--max-size N", "at most N lines, including <S>, </S> and <UNK>", type=int)
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_model, add_text, given, open_output
+from elmokit.cli.verb import Parser, add_model, add_text, given, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
@@ -36,7 +36,9 @@ def _add_perplexity(parser: Parser) -> None:
         "--top-min-count N", "with --top: list only words that were predicted at least N times (default: 1)", type=int
     )
     parser.option(
-        "--json FILE", "also write everything as JSON, with bands and, with --top, top words for every file", type=Path
+        "--json FILE",
+        "also write everything as JSON, with bands and, with --top, top words for every file",
+        type=text_output,
     )
 
 
@@ -81,7 +83,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
 def _add_surprisal(parser: Parser) -> None:
     add_model(parser)
     parser.add_argument("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
-    parser.option("-o, --output OUT.tsv", "output file (default: stdout)", type=Path)
+    parser.option("-o, --output OUT.tsv", "output file (default: stdout)", type=text_output)
     add_text(parser)
     parser.option(
         "--direction",

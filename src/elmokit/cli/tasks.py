@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_device, given, open_output
+from elmokit.cli.verb import Parser, add_device, given, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.tasks.config import Splits, TaskConfig
@@ -194,7 +194,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 def _add_predict(parser: Parser) -> None:
     parser.add_argument("run_dir", type=Path, metavar="RUN", help="folder of a run of elmokit train")
     parser.add_argument("input", metavar="INPUT", help="input file: plain, .gz or .xz; - for stdin")
-    parser.option("-o, --output OUT", "output file (default: standard output)", type=Path)
+    parser.option("-o, --output OUT", "output file (default: standard output)", type=text_output)
     parser.option(
         "--format", "the usual format of the task, or JSON (default: text)", choices=("text", "json"), default="text"
     )

@@ -41,6 +41,7 @@ Verb = tuple[str, Callable[[Parser], None], Callable[[argparse.Namespace], "int 
 The functions import the library when they run.
 """
 MAX_SHOWN = 2000  # characters of a message
+_OTHER_ENDINGS = (".csv", ".gz", ".xz", ".bz2", ".zip", ".xlsx")
 MODEL = "name of a bundled model, a model folder, or an options.json"
 
 
@@ -78,6 +79,14 @@ def add_column(parser: Parser) -> None:
 def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """The arguments that were given, of those whose defaults are the library's."""
     return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+def text_output(name: str) -> Path:
+    """The type of an option for a file that is written as plain text: tables in tabs, JSON, lines."""
+    path = Path(name)
+    if path.suffix.lower() in _OTHER_ENDINGS:
+        raise argparse.ArgumentTypeError(f"{name} would be plain text, not what {path.suffix} promises; rename it")
+    return path
 
 
 @contextmanager
