@@ -166,7 +166,7 @@ class SystemTable:
         if not self.pairs:
             return [all_numbers]
         gains = distinct_rows(
-            (f"{each.label}: {gain_name(first, second)}", (str(over_items(found)),))
+            (f"{each.label}: {gain_name(first, second)}", (str(over_items(found).interval()),))
             for each in results
             for first, second in self.pairs
             if (found := difference(each, first, second)) is not None

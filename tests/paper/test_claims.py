@@ -29,6 +29,7 @@ SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
         ([UP, WIDE], "undecided", "b +1.00 [-0.47, 2.47]"),
         ([UP, DOWN], "contradicted", "b -1.00 [-1.49, -0.51]"),
         ([SLIGHTLY_DOWN], "contradicted", "a -1.00 [-1.98, -0.02]"),
+        ([UP, SLIGHTLY_DOWN], "undecided", "b -1.00 [-1.98, -0.02]"),
         ([WIDE, SLIGHTLY_DOWN], "undecided", "b -1.00 [-1.98, -0.02]"),
         ([UP, None], "not measured", "b not measured"),
         ([DOWN, None], "contradicted", "a -1.00 [-1.49, -0.51]"),

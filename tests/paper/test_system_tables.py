@@ -126,7 +126,7 @@ def test_table_4_has_the_nearest_context_and_shares_of_neighbours(data: Path):
     assert [str(cell) for cell in shares.rows["cues (cues), layer 2"][:2]] == ["100.00", "100.00"]
     assert shares.rows["cues (cues), chance"][2] is None
     before, after = (float(str(shares.rows[f"cues (cues), layer {number}"][1])) for number in (1, 2))
-    assert str(gains.rows["cues (cues): layer 2 over layer 1"][0]).startswith(f"{after - before:+.2f}")
+    assert str(gains.rows["cues (cues): layer 2 over layer 1"][0]).startswith(f"{after - before:+.2f} [")
 
 
 def test_table_5_has_f1_by_set_and_part_of_speech(data: Path):

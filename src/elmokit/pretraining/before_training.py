@@ -114,7 +114,7 @@ def settled(
     config = resolved(config, num_tokens=len(vocabulary), device=device)
     record = read_text(config, shards, held_out)
     assert record.text is not None
-    if each_pass:
+    if each_pass and held_out:
         steps = max(LEAST_BETWEEN_MEASUREMENTS, int(record.text.steps_per_pass(config)))
         config = replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
     _warn_of_text(record.shards, vocabulary, config)  # first, because it refuses text without a sentence

@@ -186,9 +186,8 @@ def begin(
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
-        measured = each_pass and bool(held_out)
         record = ranks.from_first(
-            lambda: settled(config, shards, vocabulary, device=ranks.device, held_out=sentences, each_pass=measured)
+            lambda: settled(config, shards, vocabulary, device=ranks.device, held_out=sentences, each_pass=each_pass)
         )
         if start is not None:
             record = replace(record, started_from=start.name)
