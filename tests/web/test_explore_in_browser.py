@@ -31,10 +31,11 @@ from toy_language_model import write_toy
 from toy_umap import first_two_columns
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian: apt install chromium)"),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian: apt install chromium-headless-shell)"),
     pytest.mark.xdist_group("browser"),
 ]
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
