@@ -19,7 +19,7 @@ from elmokit.tasks.semantic_roles.reader import RoleSentence, read_role_sentence
 from elmokit.tasks.sentiment.reader import FIVE_CLASSES, read_texts
 from paper.data_folders import unpacked
 
-DATA = Path(__file__).parents[2] / ".data" / "tasks"
+DATA = Path(__file__).parents[2] / ".data"
 
 
 def entities(path: Path) -> list[int]:
@@ -70,15 +70,15 @@ def nsmc(path: Path) -> list[int]:
 @pytest.mark.parametrize(
     ("name", "count", "published"),
     [
-        ("conll2003/eng.testb", entities, [3_453, 46_435, 5_648]),
-        ("srl_ewt_propbank/dev.verbs.gold_conll", roles, [1_968, 24_892, 3_221, 7_878]),
-        ("coref_ontogum/dev.gold_conll", coreference, [30, 1_575, 28_119, 3_818, 855]),
-        ("snli/snli_1.0_dev.jsonl", pairs, [9_842, 0]),
-        ("snli_counterfactual/original_test.tsv", pairs, [400, 0]),
-        ("ko/nli_klue/dev.jsonl", pairs, [2_038, 0]),
-        ("squad_v1.1/dev-v1.1.json", questions, [10_570, 2_067, 34_726]),
-        ("sst/dev.txt", trees, [139, 289, 229, 279, 165, 41_447, 872]),
-        ("ko/nsmc/dev.tsv", nsmc, [5_000, 5_000]),
+        ("tasks/conll2003/eng.testb", entities, [3_453, 46_435, 5_648]),
+        ("tasks/srl_ewt_propbank/dev.verbs.gold_conll", roles, [1_968, 24_892, 3_221, 7_878]),
+        ("tasks/coref_ontogum/dev.gold_conll", coreference, [30, 1_575, 28_119, 3_818, 855]),
+        ("tasks/snli/snli_1.0_dev.jsonl", pairs, [9_842, 0]),
+        ("tasks/snli_counterfactual/original_test.tsv", pairs, [400, 0]),
+        ("ko/tasks/nli_klue/dev.jsonl", pairs, [2_038, 0]),
+        ("tasks/squad_v1.1/dev-v1.1.json", questions, [10_570, 2_067, 34_726]),
+        ("tasks/sst/dev.txt", trees, [139, 289, 229, 279, 165, 41_447, 872]),
+        ("ko/tasks/nsmc/dev.tsv", nsmc, [5_000, 5_000]),
     ],
 )
 def test_counts_are_the_published_ones(name: str, count: Callable[[Path], Iterable[Any]], published: list[int]):

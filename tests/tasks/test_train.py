@@ -252,6 +252,16 @@ def test_korean_text_needs_a_recipe(tmp_path: Path, task: str, recipe: str):
         train(task, data, run_dir=tmp_path / "run")
 
 
+def test_a_held_out_set_that_was_learnt_is_said_to_be_known(
+    run: Run, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    *lines_of_train, _last = (toy_data / "train.tsv").read_text().splitlines(keepends=True)
+    (tmp_path / "copy.tsv").write_text("".join(lines_of_train[3:]))
+    run("run", data=Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",), (tmp_path / "copy.tsv",)))
+    said = [line for line in capsys.readouterr().err.splitlines() if "too, so its scores say little" in line]
+    assert said == ["copy.tsv: 100% of its examples are in the training set too, so its scores say little of new text"]
+
+
 def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_configs_are_refused_and_leave_nothing(
     run: Run, toy: Toy, toy_data: Path, tmp_path: Path
 ):

@@ -10,16 +10,19 @@ import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic
 
-from elmokit.system.messages import distinct_names, join_names
+from elmokit.system.messages import distinct_names, join_names, printable
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.task import E, P, Reading, Task
 
 DEV_SHARE = 0.1
 """Share of the training files that is the development set where there is none, and the config does not say."""
+MOST_KNOWN = 0.5
+"""Share of held-out examples that may stand in the training set without a line on stderr."""
 GIVE_DEV = "give a development file: --dev FILE, or data=Splits(train=..., dev=...)"
 
 Sentences = list[tuple[str, ...]]
@@ -84,13 +87,22 @@ def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> tuple[list[E], 
     return spread, f"{limit:,} of the development set"
 
 
+def report_known_examples(task: Task[E, P], data: TaskExamples[E]) -> None:
+    """Report on stderr the held-out sets that are mostly in the training set: a copy of it, or a part."""
+    known = {_own_sentences(task, example) for example in data.train}
+    for name, part in {"the development set": data.dev, **data.test}.items():
+        share = sum(_own_sentences(task, example) in known for example in part) / len(part)
+        if share > MOST_KNOWN:
+            print(
+                f"{printable(name)}: {share:.0%} of its examples are in the training set too, so its scores say little "
+                "of new text",
+                file=sys.stderr,
+            )
+
+
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
     """Training and development set of the same files, by `dev_share`; each is read in its own way."""
-
-    def own_sentences(example: E) -> Hashable:
-        return tuple(map(tuple, task.sentences(example)))
-
-    group = task.keep_together or own_sentences
+    group = task.keep_together or partial(_own_sentences, task)
     dev = read_files(task, files, config.model, name="training and development files")
     train = read_files(task, files, config.model, name="train", training=True)
     groups = list(dict.fromkeys(map(group, dev.examples)))
@@ -109,6 +121,10 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
         )
     dev_examples = [example for example in dev.examples if group(example) in apart]
     return Reading(train_examples, train.skipped), Reading(dev_examples)
+
+
+def _own_sentences(task: Task[E, P], example: E) -> Hashable:
+    return tuple(map(tuple, task.sentences(example)))
 
 
 def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterable[str], *, name: str) -> None:

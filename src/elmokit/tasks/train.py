@@ -26,6 +26,7 @@ from elmokit.tasks.reading import (
     digest,
     read_data,
     report_foreign_labels,
+    report_known_examples,
     sentences_of,
     with_development_set,
 )
@@ -104,6 +105,7 @@ def train(
         if task.symbols_are_labels and len(symbols) == 1:
             raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
         report_foreign_labels(task, examples.dev, symbols, name="the development set")
+        report_known_examples(task, examples)
         if test:
             _report_foreign_test_labels(task, examples, symbols)
         training, others = sentences_of(task, examples)
