@@ -122,6 +122,12 @@ def test_a_very_long_token_takes_no_time(unit: str):
         ["I came.", "I saw!", "Did I win?", "Yes."],
         ["Dr. Smith met Mr. J. R. Fox of Acme Inc. in Washington D.C. yesterday.", "He left."],
         ["He works at Acme Inc.", "The end."],
+        [
+            "Am 3. Oktober 1990, im 19. Jahrhundert, endete der 2. Weltkrieg nicht.",
+            "Er war 15.",
+            "Sie kam am 3.",
+            "The end.",
+        ],
         ["We met J. A. Smith then.", "It rained."],
         ["It cost $3.50 in 1999.", "Then it rose."],
         ['"Really?" he asked.', '"Yes."', "(She nodded.)", "Well..."],

@@ -50,8 +50,8 @@ def split_sentences(text: str) -> list[str]:
     """Sentences of a text, unchanged. An empty line also ends a sentence; a single line end does not.
 
     No mark ends a sentence before a lower-case letter, and a period does not after a title (Dr.), after the number of
-    a list item or within a date. After other abbreviations (Inc., U.S., J.) it ends one only if the next word is one
-    that often begins sentences. A semicolon after a Greek word is a question mark.
+    a list item or within a date. After other abbreviations (Inc., U.S., J.) and German ordinals (am 3. Mai) it ends one
+    only if the next word is one that often begins sentences. A semicolon after a Greek word is a question mark.
     """
     sentences: list[str] = []
     for paragraph in _EMPTY_LINES.split(text):
@@ -206,6 +206,7 @@ _SENTENCE_END = re.compile(
 _LAST_WORD = re.compile(r"[^\s\"'“‘«(\[]*\Z")
 _NEXT_WORD = re.compile(r"\s+[\"'“‘«(\[]*(?P<first>\S)(?P<rest>\w*)(?P<stop>\.?)")
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,4})\Z")
+_GERMAN_ORDINAL = re.compile(r"\b(?i:d(?:er|ie|as|em|en|es)|am|im|vom|zum|zur|beim)\s+\d{1,2}\Z")
 _ACRONYM = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]\Z")
 _NEVER_LAST = (*_TITLES.split(), "e.g", "i.e")
 _OFTEN_FIRST = (
@@ -230,6 +231,7 @@ def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
         return False
     if following["first"].isdigit() and (word.isdigit() or word in _BEFORE_NUMBERS.split()):
         return False
-    if word in _ABBREVIATIONS.split() or (_ACRONYM.match(word) and word not in _NEVER_LAST):
+    is_open = word in _ABBREVIATIONS.split() or (_ACRONYM.match(word) and word not in _NEVER_LAST)
+    if is_open or _GERMAN_ORDINAL.search(before):
         return following["first"] + following["rest"] in _OFTEN_FIRST.split() and not following["stop"]
     return word not in _NEVER_LAST
