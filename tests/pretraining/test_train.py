@@ -390,7 +390,7 @@ def test_a_log_file_gets_whole_lines_and_at_least_one_a_minute(tmp_path: Path, c
     pretrain_toy(tmp_path / "run", "num_steps=2")
     start, first, last = capsys.readouterr().err.splitlines()
     read = "2 steps of 40 tokens, which read the 33 tokens of text 2.2 times"  # and 4 ends of sentences
-    assert start == f"51,536 parameters and 792 of the softmax; {read}"
+    assert start == f"51,528 parameters and 792 of the softmax; {read}"
     assert first.startswith("step 1/2: loss ")
     assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", last)
     assert "It reads the 33 tokens of text 2.2 times." in (tmp_path / "run" / "README.md").read_text()

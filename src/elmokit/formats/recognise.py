@@ -42,11 +42,12 @@ def read_stored(path: StrPath, weights: StrPath | None = None, *, with_softmax: 
     with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
         False does not touch it.
     """
-    with opened(ModelFiles(path, weights)) as (known, files):
+    given = ModelFiles(path, weights)
+    with opened(given) as (known, files):
         stored = known.read(files, with_softmax=with_softmax)
-        if with_softmax and not stored.has_softmax:
-            raise FormatError(files.path, "has no softmax (perplexity and fine-tuning need it)")
-        return stored
+    if with_softmax and not stored.has_softmax:
+        raise FormatError(given.path, "has no softmax (perplexity and fine-tuning need it)")
+    return stored
 
 
 def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:

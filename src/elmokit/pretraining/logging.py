@@ -107,14 +107,15 @@ class RunLog:
             self.writer.flush()
 
 
-def start_line(record: RunRecord, sizes: Sequence[int], *, step: int) -> str:
-    """What a run is about to do; `sizes` are the parameters of the biLM and of the softmax."""
-    config, text, (bilm, softmax) = record.config, record.text, sizes
+def start_line(record: RunRecord, num_of_softmax: int, *, step: int) -> str:
+    """What a run is about to do with a softmax of so many parameters."""
+    config, text = record.config, record.text
     most = "at most " if config.patience else ""
     steps = f"{most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens"
     reading = "" if text is None else f", which read the {text.num_tokens:,} tokens of text {most}{text.times(config)}"
     continued = f"continued after step {step:,}: " if step else ""
-    return f"{continued}{bilm:,} parameters and {softmax:,} of the softmax; {steps}{reading}"
+    sizes = f"{config.bilm.num_parameters:,} parameters and {num_of_softmax:,} of the softmax"
+    return f"{continued}{sizes}; {steps}{reading}"
 
 
 def held_out_summary(run_dir: Path, records: Sequence[Mapping[str, Any]]) -> str | None:

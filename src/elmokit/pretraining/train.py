@@ -260,8 +260,8 @@ class Run:
         """
         config, first, last_step = self.config, self.ranks.first, self.progress.step
         if first and not self.progress.finished(config):
-            sizes = [sum(value.numel() for value in part.parameters()) for part in (self.bilm, self.softmax)]
-            print(start_line(self.record, sizes, step=last_step), file=sys.stderr, flush=True)
+            of_softmax = sum(value.numel() for value in self.softmax.parameters())
+            print(start_line(self.record, of_softmax, step=last_step), file=sys.stderr, flush=True)
         is_finetuned = self.record.started_from is not None
         is_measured_first = is_finetuned and last_step == 0 and (self.run_dir / HELD_OUT_NAME).exists()
         log_path = self.run_dir / METRICS_NAME
