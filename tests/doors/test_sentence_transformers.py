@@ -61,7 +61,11 @@ def test_each_token_has_a_vector():
 def test_a_prompt_is_put_in_front_of_strings_and_tokenizer_and_width_are_those_of_elmo():
     model = transformer()
     vectors = model.encode(["cat sat ."], prompt="the ")
-    np.testing.assert_allclose(vectors[0], ELMO.encode("the cat sat .").mean(axis=0), atol=2e-6)
+    prompted = ELMO.encode("the cat sat .")
+    np.testing.assert_allclose(vectors[0], prompted.mean(axis=0), atol=2e-6)
+    model.set_pooling_include_prompt(False)
+    vectors = model.encode(["cat sat ."], prompt="the ")
+    np.testing.assert_allclose(vectors[0], prompted[1:].mean(axis=0), atol=2e-6)
     assert model.tokenizer("It's good.") == Elmo.tokenize("It's good.")
     assert model.get_embedding_dimension() == ELMO.dim == 12
 

@@ -38,8 +38,8 @@ def gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
 def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_character_ids():
     embedding = new_embedding()
     expected = Elmo(embedding.bilm).encode(SENTENCES, layers="average")
-    ids = torch.from_numpy(batch_character_ids(SENTENCES))
-    for output in (embedding(SENTENCES), embedding(ids)):
+    ids = batch_character_ids(SENTENCES)
+    for output in (embedding(SENTENCES), embedding(ids), embedding(torch.from_numpy(ids))):
         assert torch.equal(output.mask, torch.arange(4) < torch.tensor([4, 2, 0, 1])[:, None])
         (mix,) = output.mixes
         assert mix.shape == (4, 4, embedding.output_dim)
@@ -70,6 +70,9 @@ def test_gradients_flow_into_the_bilm_on_request():
     gradients = {name: parameter.grad for name, parameter in embedding.bilm.named_parameters()}
     assert all(gradient is not None and gradient.any() for gradient in gradients.values())
     embedding.zero_grad()
+    ids = torch.from_numpy(batch_character_ids(SENTENCES))
+    torch.utils.checkpoint.checkpoint(embedding, ids, use_reentrant=False).mixes[0].square().sum().backward()
+    assert all(gradient is not None and gradient.any() for gradient in gradients.values())
     with torch.no_grad():
         assert not embedding(SENTENCES).mixes[0].requires_grad
 
@@ -105,6 +108,8 @@ def test_refuses_padding_between_tokens_and_sentences_that_are_strings():
         (ids.float(), "are torch.float32; expected whole numbers"),
         (torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True)), "begin with a boundary, which is"),
         (["The cat sat."], "expected a list of tokens"),
+        ([["The"], None], "^sentence 1 is None; expected a list of tokens"),
+        ((sentence for sentence in SENTENCES), "^got <generator object .*; expected a list of sentences"),
         ("The cat sat", "^got the string 'The cat sat'; expected a list of sentences"),
     ):
         with pytest.raises(ValueError, match=message):

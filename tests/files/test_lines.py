@@ -179,6 +179,7 @@ def test_text_in_utf_16_or_32_is_named_so(path: Path, mark: str, encoding: str):
         (b"{\\rtf1 x", "is RTF"),
         (b"\xd0\xcf\x11\xe0", "is Microsoft Office"),
         (b"PAR1", "is Parquet"),
+        (b"\xff\xff\xff\xff\x80", "is an Arrow stream, as Hugging Face datasets are kept; expected"),
         (b"\x28\xb5\x2f\xfd\x04", "is zstd"),
         (b"PK\x03\x04\x14", "is zip "),
         (bz2.compress(b"text", 1), "is bzip2"),

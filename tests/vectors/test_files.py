@@ -47,6 +47,8 @@ def test_what_was_written_is_read_sentence_by_sentence(tmp_path: Path, ending: s
     np.testing.assert_array_equal(stored[-1], stored[2])
     for ours, number in zip(stored[:-3:-1], (2, 1), strict=True):
         np.testing.assert_array_equal(ours, stored[number])
+    with pytest.raises(TypeError, match="'list' object cannot be interpreted as an integer"):
+        stored[[0, 1]]  # pyright: ignore
     with pytest.raises(IndexError, match=r"has 3 sentences; there is no sentence 3"):
         stored[3]
     packed = pickle.dumps(stored)  # a copy for another process opens the file again

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from elmokit.model.bilm import BiLM
     from elmokit.model.vector_source import VectorSource
+
+    Ids = Int[Tensor, "B T C"] | Int[np.ndarray, "B T C"]
 
 LayerChoice = Literal["mix", "top", "average"] | int | Sequence[float]
 
@@ -51,7 +54,8 @@ class ElmoEmbedding(nn.Module):
     penalty_factor: lambda, the factor of `penalty`.
     encode_distinct: whether to encode a token only once if it occurs several times in a batch. Without, the vectors
         are the same but take more time, and the gradients of a trained char encoder are summed in another order.
-    requires_grad: whether to train the biLM. If not, it has no gradients and stays in eval mode.
+    requires_grad: whether to train the biLM. If not, it has no gradients and stays in eval mode, also where another
+        module has it too.
 
     Raises ValueError for what is not a biLM, for a layer that the biLM does not have, and for `requires_grad` with
     frozen layers.
@@ -145,11 +149,11 @@ class ElmoEmbedding(nn.Module):
             self.bilm.train(mode and self.trains_bilm)
         return self
 
-    def forward(self, sentences: Int[Tensor, "B T C"] | Sequence[Sequence[str]]) -> ElmoVectors:
+    def forward(self, sentences: Ids | Sequence[Sequence[str]]) -> ElmoVectors:
         """Vectors of sentences, given as lists of tokens or character ids without boundaries, which are added here.
 
-        In character ids, rows of zeros after the end of a sentence are padding. Frozen layers accept only lists of
-        tokens.
+        In character ids (a tensor or an array), rows of zeros after the end of a sentence are padding. Frozen layers
+        accept only lists of tokens.
         """
         layers, mask = self._layers(sentences)
         if self.scales is not None:
@@ -192,10 +196,10 @@ class ElmoEmbedding(nn.Module):
             raise ValueError("there are no tokens to measure scales of; expected sentences of the training set")
         self.scales.copy_((squares / num_values).sqrt().clamp(min=1e-6))
 
-    def _layers(
-        self, sentences: Int[Tensor, "B T C"] | Sequence[Sequence[str]]
-    ) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:
+    def _layers(self, sentences: Ids | Sequence[Sequence[str]]) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:
         device = next(self.mixes.parameters()).device
+        if isinstance(sentences, np.ndarray):  # ids, as `batch_character_ids` gives them
+            sentences = torch.from_numpy(sentences)
         if self.frozen is not None:
             if isinstance(sentences, Tensor):
                 raise ValueError("frozen layers got character ids; expected sentences as lists of tokens")

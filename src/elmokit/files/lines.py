@@ -33,6 +33,7 @@ _NOT_TEXT = {
     b"\xd0\xcf\x11\xe0": "Microsoft Office",
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
+    b"\xff\xff\xff\xff": "an Arrow stream, as Hugging Face datasets are kept",
     b"\x89HDF": "HDF5",
 }
 """First bytes of compressed files and of documents that are not read here."""

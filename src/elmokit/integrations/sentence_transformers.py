@@ -57,12 +57,10 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
         """`elmokit.tokenize`, as `SentenceTransformer.tokenizer`; sentences that are lists are not tokenised."""
         return tokenize
 
-    def preprocess(
-        self, inputs: Sequence[Sentence], prompt: str | None = None, **kwargs: object
-    ) -> dict[str, torch.Tensor]:
+    def preprocess(self, inputs: Sequence[Sentence], prompt: str | None = None, **kwargs: object) -> dict[str, Any]:
         """The features of a batch: `input_ids` (B,T,C), the character ids, and `attention_mask` (B,T); T is at least 1.
 
-        prompt: text that is put in front of sentences that are strings.
+        prompt: text that is put in front of sentences that are strings; `prompt_length` has its number of tokens.
         """
         prompted = [f"{prompt or ''}{text}" if isinstance(text, str) else text for text in inputs]
         ids = torch.from_numpy(padded(tokens_of_each(prompted), self.spelling.rows)).long()
@@ -70,7 +68,8 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
             ids = nn.functional.pad(ids, (0, 0, 0, 1))
         mask = (ids > 0).any(dim=2).long()
         mask[:, 0] = 1  # the vector of a sentence without tokens is zero, also where pooling looks for a maximum
-        return {"input_ids": ids, "attention_mask": mask}
+        of_prompt = {"prompt_length": len(tokenize(prompt))} if prompt and prompted != [*inputs] else {}
+        return {"input_ids": ids, "attention_mask": mask, **of_prompt}
 
     def forward(self, features: dict[str, Any], **kwargs: object) -> dict[str, Any]:
         """Adds `token_embeddings` (B,T,2D), zero at padding."""

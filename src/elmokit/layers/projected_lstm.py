@@ -260,8 +260,9 @@ class _Recurrence(torch.autograd.Function):
     ) -> tuple[Tensor | None, ...]:
         grad_outputs, grad_cell, grad_output = gradients
         settings: _Settings = ctx.settings
-        index, input_weight, recurrent_weight, projection_weight, carry_mask, first_cell = ctx.saved_tensors[:6]
-        low_inputs, gates, cells, squashed, hidden, previous, outputs = ctx.saved_tensors[6:]
+        saved = ctx.saved_tensors  # once, because checkpoints unpack them at each access
+        index, input_weight, recurrent_weight, projection_weight, carry_mask, first_cell = saved[:6]
+        low_inputs, gates, cells, squashed, hidden, previous, outputs = saved[6:]
         dtype = settings.product_dtype
         num_steps, batch_size, dim = outputs.shape
         lstm_dim = cells.shape[2]

@@ -10,7 +10,7 @@ Arrays hold every id shifted by one (`SHIFT`), so that a row of zeros is the pad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from functools import partial
 
 import numpy as np
@@ -79,12 +79,16 @@ def padded(sentences: Sequence[Sequence[str]], rows: Callable[[Sequence[str]], N
 
 
 def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
-    """Raise ValueError, naming the first, if a sentence is a string and not a list of tokens, or all are one string."""
-    if isinstance(sentences, str):
-        raise ValueError(f"got the string {sentences[:40]!r}; expected a list of sentences, each a list of tokens")
+    """Raise ValueError, naming the first, if a sentence is not a list of tokens, but a string or None; or all are."""
+    if isinstance(sentences, str) or not isinstance(sentences, Sized):
+        raise ValueError(f"got {_shown(sentences)}; expected a list of sentences, each a list of tokens")
     for number, sentence in enumerate(sentences):
-        if isinstance(sentence, str):
-            raise ValueError(f"sentence {number} is the string {sentence[:40]!r}; expected a list of tokens")
+        if isinstance(sentence, str) or not isinstance(sentence, Sized):
+            raise ValueError(f"sentence {number} is {_shown(sentence)}; expected a list of tokens")
+
+
+def _shown(given: object) -> str:
+    return f"the string {given[:40]!r}" if isinstance(given, str) else f"{given!r:.40}"
 
 
 def num_truncated(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,6 +165,7 @@ class StoredVectors:
         """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision; of a slice, a list. Raises IndexError."""
         if isinstance(sentence, slice):
             return [self._arrays[number] for number in range(*sentence.indices(len(self)))]
+        sentence = operator.index(sentence)  # a TypeError for a name, or a list of numbers
         number = sentence + len(self) if sentence < 0 else sentence
         if not 0 <= number < len(self):
             raise IndexError(f"{self.path} has {len(self):,} sentences; there is no sentence {sentence}")
