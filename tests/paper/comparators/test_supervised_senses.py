@@ -65,8 +65,8 @@ def test_the_features_of_a_word_of_two_tokens_are_those_around_both():
     word = annotated("1", ("new_york", "NOUN"), 2, 4, "new_york%city", "new_york%state")
     around = SenseSentence(["He", "saw", "New", "York", "City", "today"], ["P", "V", "N", "N", "M", "A"], [word])
     classifier = train_ims([around]).classifiers["new_york", "NOUN"]
-    assert set(classifier.senses) == {"new_york%city", "new_york%state"}  # an example of each
-    assert set(classifier.vectorizer.get_feature_names_out()) == {
+    assert set(classifier.classes_) == {"new_york%city", "new_york%state"}  # an example of each
+    assert set(classifier[0].get_feature_names_out()) == {
         *("tag -3 <none>", "tag -2 P", "tag -1 V", "tag 0 N", "tag 1 M", "tag 2 A", "tag 3 <none>"),
         *("-2 to -2 he", "-1 to -1 saw", "1 to 1 city", "2 to 2 today"),
         *("-2 to -1 he saw", "-1 to 1 saw city", "1 to 2 city today", "-3 to -1 <none> he saw"),
