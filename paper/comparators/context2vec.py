@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.corpus.stream import SentenceStream
+from elmokit.corpus.vocabulary_counts import SPECIALS
 from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
 from elmokit.layers.devices import seeded
 from elmokit.runs.folder import CONFIG_NAME
@@ -27,10 +29,15 @@ from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.system.batches import batched
-from elmokit.system.progress_bar import progress_bar
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.vocabulary import UNKNOWN, Vocabulary
-from paper.comparators.run_folder import check_config, comparator_run, read_comparator_settings, update
+from elmokit.text.vocabulary import Vocabulary
+from paper.comparators.training import (
+    check_config,
+    comparator_run,
+    frequent_words,
+    read_comparator_settings,
+    shuffled_groups,
+    train_epochs,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Int
@@ -179,19 +186,17 @@ class Context2vecConfig:
     epochs: int = 10
     """Passes over the shards."""
     num_tokens: int = 0
-    """Tokens after which the training ends even within an epoch; 0 for no limit."""
+    """Tokens after which an epoch ends; 0 for no limit."""
     learning_rate: float = 0.001
     """Adam's."""
     clip_norm: float = 5.0
     """Largest norm of the gradient; the original program has no limit."""
-    log_every: int = 100
-    """Steps between lines of metrics.jsonl."""
     seed: int = 0
     """Seed of initial weights, order and negatives."""
 
     def __post_init__(self) -> None:
         counts = ("word_dim", "lstm_dim", "dim", "min_count", "max_size", "negatives", "batch_size", "epochs")
-        check_config(self, positive=(*counts, "log_every"))
+        check_config(self, positive=counts)
         if self.num_tokens < 0:
             raise ValueError(f"num_tokens is {self.num_tokens}; it must not be negative")
 
@@ -200,9 +205,8 @@ def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[st
     """Train a model and write its folder: weights, vocabulary, config.json, metrics.jsonl.
 
     settings: fields of `Context2vecConfig` as `field=value`.
-    Returns the steps, the tokens read and the mean loss (nats per token) of the last line of the log. Raises ValueError
-    for wrong settings and shards without a sentence, OSError for files that cannot be read or written, and
-    DivergenceError, a ValueError.
+    Returns the last epoch's loss (nats per token). Raises ValueError for wrong settings and shards without a sentence,
+    OSError for files that cannot be read or written, and DivergenceError, a ValueError.
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
     vocabulary, counts = _count(files, config)
@@ -210,14 +214,16 @@ def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[st
     with run as log, seeded(config.seed):
         vocabulary.write(output / VOCABULARY_FILE)
         encoder = ContextEncoder(vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
-        optimizer = torch.optim.Adam(encoder.parameters(), config.learning_rate)
+        noise = torch.from_numpy(counts**NOISE_POWER)
+
+        def loss_of(ids: Int[Tensor, "B T"]) -> tuple[Float[Tensor, ""], int]:
+            negatives = torch.multinomial(noise, config.negatives * ids.numel(), replacement=True)
+            return negative_sampling_loss(encoder, ids, negatives.view(*ids.shape, -1)), ids.numel()
+
+        batches = partial(_batches, files, Context2vec(encoder, vocabulary), config)
         measured: dict[str, float] = {}
-        noise = np.cumsum(counts**NOISE_POWER)
-        training = _Training(Context2vec(encoder, vocabulary), optimizer, torch.from_numpy(noise / noise[-1]), config)
-        total = config.num_tokens or config.epochs * int(counts.sum())
-        for step, num_tokens, loss in training.steps(files, total=total):
-            measured = {"step": step, "num_tokens": num_tokens, "loss": loss}
-            log(**measured)
+        for epoch, measured["loss"] in enumerate(train_epochs(encoder, config, batches, loss_of)):
+            log(epoch=epoch, **measured)
         write_tensors(output / MODEL_FILE, encoder.state_dict())
     return measured
 
@@ -233,67 +239,25 @@ def negative_sampling_loss(
 
 
 def _count(shards: Sequence[Path], config: Context2vecConfig) -> tuple[Vocabulary, Float[np.ndarray, " V"]]:
-    """The lower-cased words by falling count, after the specials, and how often each occurs.
-
-    Raises ValueError if no word is frequent enough.
-    """
-    counts: Counter[str] = Counter()
-    for sentence in SentenceStream(shards, shuffle=False, num_epochs=1):
-        counts.update(token.lower() for token in sentence)
-    total = counts.total()
-    specials = (UNKNOWN, BEGIN_SENTENCE, END_SENTENCE)
-    enough = [(word, count) for word, count in counts.items() if count >= config.min_count and word not in specials]
-    kept = sorted(enough, key=lambda item: (-item[1], item[0]))[: config.max_size]
-    if not kept:
-        raise ValueError(f"no word occurs at least {config.min_count} times (min_count)")
-    rare = total - sum(count for _, count in kept)
-    numbers = [rare, 0, 0, *(count for _, count in kept)]
-    return Vocabulary([*specials, *(word for word, _ in kept)]), np.array(numbers, np.float64)
+    """The lower-cased words by falling count, after the specials, and how often each occurs."""
+    sentences = SentenceStream(shards, shuffle=False, num_epochs=1)
+    counts = Counter(token.lower() for sentence in sentences for token in sentence)
+    kept = frequent_words(counts, config)
+    rare = counts.total() - sum(counts[word] for word in kept)
+    numbers = [0, 0, rare, *(counts[word] for word in kept)]
+    return Vocabulary([*SPECIALS, *kept]), np.array(numbers, np.float64)
 
 
-@dataclass(frozen=True)
-class _Training:
-    """What a step needs."""
-
-    model: Context2vec
-    optimizer: torch.optim.Optimizer
-    noise: Float[Tensor, " V"]
-    """Cumulative probabilities of the negatives."""
-    config: Context2vecConfig
-
-    def steps(self, shards: Sequence[Path], *, total: int) -> Iterator[tuple[int, int, float]]:
-        """Yield step, tokens read and the mean loss since the last time, every `log_every` steps and at the end."""
-        losses: list[float] = []
-        step = num_tokens = 0
-        with progress_bar(unit="token", total=total, scale=True) as bar:
-            for ids in self._batches(shards):
-                losses.append(self._step(ids, step))
-                step += 1
-                num_tokens += ids.numel()
-                bar.update(ids.numel())
-                if step % self.config.log_every == 0:
-                    yield step, num_tokens, float(np.mean(losses))
-                    losses.clear()
-                if self.config.num_tokens and num_tokens >= self.config.num_tokens:
-                    break
-        if losses:
-            yield step, num_tokens, float(np.mean(losses))
-
-    def _batches(self, shards: Sequence[Path]) -> Iterator[Int[Tensor, "B T"]]:
-        """Token ids of sentences of one length, block by block."""
-        config = self.config
-        sentences = SentenceStream(shards, seed=config.seed, num_epochs=config.epochs)
-        shuffle = np.random.default_rng(config.seed).permutation
-        for block in batched(sentences, size=SENTENCES_PER_BLOCK):
-            groups = of_equal_length(block, most=config.batch_size)
-            for index in cast("list[int]", shuffle(len(groups)).tolist()):
-                yield torch.from_numpy(np.stack([self.model.ids(block[number]) for number in groups[index]]))
-
-    def _step(self, ids: Int[Tensor, "B T"], number: int) -> float:
-        """The loss of the step with this number, whose negatives depend on no other step."""
-        generator = torch.Generator().manual_seed(random.Random(f"{self.config.seed}/{number}").getrandbits(63))
-        draws = torch.rand(*ids.shape, self.config.negatives, dtype=torch.float64, generator=generator)
-        negatives = torch.searchsorted(self.noise, draws).clamp(max=len(self.noise) - 1)
-        encoder = self.model.encoder
-        loss = negative_sampling_loss(encoder, ids, negatives)
-        return update(loss, encoder, self.optimizer, clip_norm=self.config.clip_norm, where=f"step {number}")
+def _batches(
+    shards: Sequence[Path], model: Context2vec, config: Context2vecConfig, draws: random.Random
+) -> Iterator[Int[Tensor, "B T"]]:
+    """Token ids of sentences of one length, block by block."""
+    sentences = SentenceStream(shards, seed=draws.getrandbits(31), num_epochs=1)
+    num_tokens = 0
+    for block in batched(sentences, size=SENTENCES_PER_BLOCK):
+        for group in shuffled_groups(block, draws, most=config.batch_size):
+            ids = torch.from_numpy(np.stack([model.ids(block[number]) for number in group]))
+            yield ids
+            num_tokens += ids.numel()
+            if config.num_tokens and num_tokens >= config.num_tokens:
+                return

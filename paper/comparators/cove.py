@@ -7,11 +7,10 @@ its BLEU.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
+from elmokit.corpus.vocabulary_counts import SPECIALS
 from elmokit.files.lines import read_lines
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
@@ -28,12 +29,11 @@ from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.system.messages import FormatError
-from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
-from elmokit.text.vocabulary import UNKNOWN, Vocabulary
+from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.file_vector_source import WordVectorSource
-from paper.comparators.run_folder import check_config, comparator_run, update
+from paper.comparators.training import check_config, comparator_run, frequent_words, shuffled_groups, train_epochs
 from paper.comparators.translation import Translator, bleu, new_encoder
 
 if TYPE_CHECKING:
@@ -170,10 +170,16 @@ class _Texts:
 
     def target(self, numbers: Sequence[int]) -> Int[Tensor, "B U"]:
         """Token ids between the sentences' begin and end, then `_IGNORED`."""
-        rows = [self.vocabulary.ids(self.pairs[number][1]).tolist() for number in numbers]
-        longest = max(map(len, rows))
-        begin, end = self.vocabulary.begin_id, self.vocabulary.end_id
-        return torch.tensor([[begin, *row, end, *[_IGNORED] * (longest - len(row))] for row in rows])
+        targets = ([BEGIN_SENTENCE, *self.pairs[number][1], END_SENTENCE] for number in numbers)
+        rows = [torch.from_numpy(self.vocabulary.ids(target)) for target in targets]
+        return pad_sequence(rows, batch_first=True, padding_value=_IGNORED)
+
+    def loss(self, model: Translator, numbers: Sequence[int]) -> tuple[Float[Tensor, ""], int]:
+        """The mean loss of sentences of one length, and the number of their target tokens."""
+        target = self.target(numbers)
+        logits = model(self.source(numbers), target[:, :-1].clamp(min=0)).flatten(0, 1)
+        loss = functional.cross_entropy(logits, target[:, 1:].flatten(), ignore_index=_IGNORED)
+        return loss, int((target[:, 1:] != _IGNORED).sum())
 
 
 def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
@@ -199,7 +205,8 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
     test_pairs = _read_pairs(*files[2:]) if files[2:] else []
     words = WordVectorSource(config.word_vectors)
     words.add(source for source, _ in (*pairs, *test_pairs))
-    vocabulary = _target_vocabulary([target for _, target in pairs], config)
+    counts = Counter(token for _, target in pairs for token in target)
+    vocabulary = Vocabulary([*SPECIALS, *sorted(frequent_words(counts, config))])
     training, test = (_Texts(each, words, vocabulary) for each in (pairs, test_pairs))
     run = comparator_run(output, "cove", config, files=files, written=[ENCODER_FILE])
     with run as log, seeded(config.seed):
@@ -209,10 +216,9 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
             target_dim=config.target_dim,
             dropout_rate=config.dropout_rate,
         )
-        optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
+        batches = partial(shuffled_groups, training.sources, most=config.batch_size)
         measured: dict[str, float] = {}
-        for epoch in range(config.epochs):
-            measured["loss"] = _train_epoch(model, optimizer, training, config, epoch)
+        for epoch, measured["loss"] in enumerate(train_epochs(model, config, batches, partial(training.loss, model))):
             if test_pairs:
                 measured["bleu"] = _bleu(model.eval(), test, config)
             log(epoch=epoch, **measured)
@@ -227,47 +233,6 @@ def _read_pairs(source: Path, target: Path) -> list[_Pair]:
             f"{source} has {len(texts[0]):,} lines and {target} {len(texts[1]):,}; expected a translation of each line"
         )
     return list(zip(*texts, strict=True))
-
-
-def _target_vocabulary(target: Iterable[Sequence[str]], config: CoveConfig) -> Vocabulary:
-    """The most frequent words of the translations. Raises ValueError if none is frequent enough."""
-    counts = Counter(chain.from_iterable(target))
-    specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
-    enough = [token for token, count in counts.items() if count >= config.min_count and token not in specials]
-    if not enough:
-        raise ValueError(f"no word of the translations occurs at least {config.min_count} times (min_count)")
-    kept = sorted(enough, key=lambda token: (-counts[token], token))[: config.max_size]
-    return Vocabulary([*specials, *sorted(kept)])
-
-
-def _train_epoch(
-    model: Translator, optimizer: torch.optim.Optimizer, texts: _Texts, config: CoveConfig, epoch: int
-) -> float:
-    """The mean loss per target token of an epoch, whose draws depend on no other epoch."""
-    torch.default_generator.manual_seed(random.Random(f"{config.seed}/{epoch}/dropout").getrandbits(63))
-    model.train()
-    batches = _shuffled_batches(texts.sources, config, epoch=epoch)
-    total, num_tokens = 0.0, 0
-    with progress_bar(unit="batch", total=len(batches), label=f"epoch {epoch}") as bar:
-        for numbers in batches:
-            target = texts.target(numbers)
-            logits = model(texts.source(numbers), target[:, :-1].clamp(min=0)).flatten(0, 1)
-            loss = functional.cross_entropy(logits, target[:, 1:].flatten(), ignore_index=_IGNORED)
-            count = int((target[:, 1:] != _IGNORED).sum())
-            total += count * update(loss, model, optimizer, clip_norm=config.clip_norm, where=f"epoch {epoch}")
-            num_tokens += count
-            bar.update()
-    return total / num_tokens
-
-
-def _shuffled_batches(source: Sequence[Sequence[str]], config: CoveConfig, *, epoch: int) -> list[list[int]]:
-    """Numbers of sentences of one length, in an order of this epoch."""
-    generator = random.Random(f"{config.seed}/{epoch}")
-    order = list(range(len(source)))
-    generator.shuffle(order)
-    groups = of_equal_length([source[number] for number in order], most=config.batch_size)
-    generator.shuffle(groups)
-    return [[order[index] for index in group] for group in groups]
 
 
 def _bleu(model: Translator, texts: _Texts, config: CoveConfig) -> float:

@@ -10,20 +10,20 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.layers.devices import seeded
 from elmokit.layers.tasks.recurrent import BiLSTM
 from elmokit.runs.settings import change_settings
 from elmokit.system.batches import batched
-from elmokit.system.progress_bar import progress_bar
-from paper.comparators.run_folder import check_config, update
+from paper.comparators.training import check_config, train_epochs
 from paper.probes.sense_corpora import Senses, SenseSentence
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class SenseTaggerConfig:
     """Sentences per step."""
     epochs: int = 10
     """Passes over the corpus."""
+    clip_norm: float = math.inf
+    """Largest norm of the gradient."""
     seed: int = 0
     """Seed of initial weights, order and dropout."""
 
@@ -108,7 +110,7 @@ class SenseTagger:
 
     def batch(self, sentences: Sequence[SenseSentence]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
         rows = [[self.words.get(token.lower(), _UNKNOWN) for token in sentence.tokens] for sentence in sentences]
-        return _padded(rows, _UNKNOWN), _padded([[1] * len(row) for row in rows], 0).bool()
+        return _padded(rows, _UNKNOWN), _padded(rows, _IGNORED) != _IGNORED
 
     def targets(self, sentences: Sequence[SenseSentence]) -> Int[Tensor, "B T"]:
         """The label of each token: the first annotated sense of its word, or the token; `_IGNORED` for neither."""
@@ -140,26 +142,20 @@ def train_sense_tagger(sentences: Sequence[SenseSentence], settings: Sequence[st
     with seeded(config.seed):
         network = _Network(config, num_words=1 + len(words), num_labels=len(labels))
         tagger = SenseTagger(network, words, labels)
-        _train(tagger, sentences, config)
+
+        def loss_of(batch: Sequence[SenseSentence]) -> tuple[Float[Tensor, ""], int]:
+            targets = tagger.targets(batch)
+            wanted = targets != _IGNORED
+            count = max(1, int(wanted.sum()))
+            logits = network(*tagger.batch(batch), wanted)
+            return functional.cross_entropy(logits, targets[wanted], reduction="sum") / count, count
+
+        def batches(draws: random.Random) -> Iterator[Sequence[SenseSentence]]:
+            return batched(draws.sample(sentences, len(sentences)), size=config.batch_size)
+
+        list(train_epochs(network, config, batches, loss_of))
     return tagger
 
 
-def _train(tagger: SenseTagger, sentences: Sequence[SenseSentence], config: SenseTaggerConfig) -> None:
-    optimizer = torch.optim.Adam(tagger.network.parameters(), config.learning_rate)
-    generator = random.Random(config.seed)
-    tagger.network.train()
-    with progress_bar(unit="sentence", total=config.epochs * len(sentences)) as bar:
-        for epoch in range(config.epochs):
-            for batch in batched(generator.sample(sentences, len(sentences)), size=config.batch_size):
-                targets = tagger.targets(batch)
-                wanted = targets != _IGNORED
-                logits = tagger.network(*tagger.batch(batch), wanted)
-                count = wanted.sum().clamp(min=1)
-                loss = functional.cross_entropy(logits, targets[wanted], reduction="sum") / count
-                update(loss, tagger.network, optimizer, clip_norm=math.inf, where=f"epoch {epoch}")
-                bar.update(len(batch))
-
-
 def _padded(rows: Sequence[Sequence[int]], padding: int) -> Int[Tensor, "B T"]:
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows])
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=padding)

@@ -25,7 +25,7 @@ SETTINGS = ["word_dim=8", "lstm_dim=12", "dim=10", "min_count=1", "negatives=5",
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("context2vec")
     (folder / "shard.txt").write_text("".join(f"{line}\n" for line in SENTENCES) * 4)
-    train_context2vec([folder / "shard.txt"], folder / "run", [*SETTINGS, "epochs=100"])
+    train_context2vec([folder / "shard.txt"], folder / "run", [*SETTINGS, "epochs=150"])
     return folder / "run"
 
 

@@ -24,7 +24,7 @@ SOURCE = "a cat sleeps\na dog runs fast\nthe cat runs\nthe dog sleeps here now\n
 TARGET = "eine Katze schläft heute\nein Hund läuft sehr schnell\ndie Katze läuft gern\nder Hund schläft jetzt hier\n"
 WIDTHS = {
     "cove": ["hidden_dim=16", "target_dim=16"],
-    "context2vec": ["word_dim=4", "lstm_dim=4", "dim=4", "log_every=2"],
+    "context2vec": ["word_dim=4", "lstm_dim=4", "dim=4"],
 }
 WEIGHTS = {"cove": "encoder.safetensors", "context2vec": "model.safetensors"}
 
@@ -181,9 +181,9 @@ def test_the_loss_of_context2vec_is_that_of_negative_sampling():
     torch.testing.assert_close(negative_sampling_loss(encoder, ids, negatives), expected / 2)
 
 
-def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(tmp_path: Path, monkeypatch: Any):
-    toy = Toy("context2vec", tmp_path)
-    toy.files[0].write_text("a\n" * 81 + "b\n" * 16 + "once\n")
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
+    """The negatives of each step of context2vec."""
     drawn: list[torch.Tensor] = []
 
     def recorded(encoder: ContextEncoder, ids: torch.Tensor, negatives: torch.Tensor) -> torch.Tensor:
@@ -191,20 +191,27 @@ def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(tmp_path
         return negative_sampling_loss(encoder, ids, negatives)
 
     monkeypatch.setattr(context2vec, "negative_sampling_loss", recorded)
+    return drawn
+
+
+def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(tmp_path: Path, drawn: list[torch.Tensor]):
+    toy = Toy("context2vec", tmp_path)
+    toy.files[0].write_text("a\n" * 81 + "b\n" * 16 + "once\n")
     toy.train("run", "negatives=200", "epochs=1", "min_count=2")
     shares = torch.cat([each.flatten() for each in drawn]).bincount(minlength=5) / (200 * 98)
-    assert shares.tolist() == pytest.approx([1 / 36, 0, 0, 27 / 36, 8 / 36], abs=0.02)  # <UNK>, <S>, </S>, a, b
+    assert shares.tolist() == pytest.approx([0, 0, 1 / 36, 27 / 36, 8 / 36], abs=0.02)  # <S>, </S>, <UNK>, a, b
     assert not torch.equal(drawn[0], drawn[1])
 
 
-def test_context2vec_counts_rare_words_as_unknown_and_stops_after_its_tokens(tmp_path: Path):
+def test_context2vec_counts_rare_words_as_unknown_and_stops_after_its_tokens(tmp_path: Path, drawn: list[torch.Tensor]):
     toy = Toy("context2vec", tmp_path)
     toy.files[0].write_text("The cat sat\nthe dog sat\nthe rare bird\n")
-    _, counts = context2vec._count(toy.files, Context2vecConfig(min_count=2))
-    assert toy.train("all", "min_count=2", "epochs=3")["num_tokens"] == 27
-    assert toy.train("some", "min_count=2", "num_tokens=10")["num_tokens"] == 12
-    words = (tmp_path / "all" / "vocabulary.txt").read_text().split()
-    assert dict(zip(words, counts, strict=True)) == {"<UNK>": 4, "<S>": 0, "</S>": 0, "the": 3, "sat": 2}
+    vocabulary, counts = context2vec._count(toy.files, Context2vecConfig(min_count=2))
+    assert dict(zip(vocabulary.tokens, counts, strict=True)) == {"<UNK>": 4, "<S>": 0, "</S>": 0, "the": 3, "sat": 2}
+    for limit, num_tokens in ((0, 27), (4, 18)):
+        drawn.clear()
+        toy.train(str(limit), "min_count=2", "epochs=3", f"num_tokens={limit}", "negatives=1")
+        assert sum(map(torch.numel, drawn)) == num_tokens
 
 
 def test_systems_and_trainings_are_found_by_their_names(tmp_path: Path):
