@@ -61,7 +61,7 @@ class Ablation:
         for name, arms in self.measured(evidence).values() if self.columns else ():
             row, _, words = name.partition(": ")
             cells = tuple(arms[column].score() if column in arms else None for column in self.columns)
-            rows.append(OurRow(row, words, cells, is_extra=row not in self.paper.rows))
+            rows.append(OurRow(row, words, cells))
         return rows
 
     def details(self, evidence: Evidence) -> list[OurTable]:

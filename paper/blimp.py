@@ -6,19 +6,17 @@ the same sentence; `both` adds the two logarithms.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import read_lines
 from elmokit.formats.names import DEFAULT_MODEL, model_name, with_fingerprint
 from elmokit.metrics.score import Accuracy
 from elmokit.metrics.statistics import Statistic
 from elmokit.scoring.minimal_pairs import Sentences, accuracies, score_pairs
 from elmokit.system.progress_bar import progress_bar
+from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import data_folder
 from paper.printed import BLIMP
@@ -31,27 +29,16 @@ PAPERS_TERMS = {"s-selection": "argument_structure"}
 """Phenomena of files that table 3 of the paper, which has twelve, counts as another one."""
 
 
-@dataclass(frozen=True)
-class Paradigm:
-    """A file of BLiMP."""
+def read_paradigm(path: Path) -> tuple[str, list[Sentences]]:
+    """The phenomenon that a file of JSON lines is about, such as `island_effects`, and its minimal pairs.
 
-    name: str
-    """Its UID: `adjunct_island`."""
-    term: str
-    """Phenomenon that it belongs to, as the file names it: `island_effects`."""
-    pairs: list[Sentences]
-
-
-def read_paradigm(path: Path) -> Paradigm:
-    """Read a JSON lines file of BLiMP. Raises FormatError, naming file and line, for what is not one."""
-    pairs: list[Sentences] = []
-    name = term = ""
-    for number, line in enumerate(read_lines(path), start=1):
-        where = f"{path}, line {number}"
-        fields = Fields(where, parse_json_object(line, where=where))
-        name, term = fields.text("UID"), fields.text("linguistics_term")
+    Raises FormatError, naming file and line, for what is not a file of BLiMP.
+    """
+    term, pairs = "", list[Sentences]()
+    for fields in json_lines(read_lines(path), name=str(path)):
+        term = fields.text("linguistics_term")
         pairs.append((tokenize(fields.text("sentence_good")), tokenize(fields.text("sentence_bad"))))
-    return Paradigm(name, term, pairs)
+    return term, pairs
 
 
 def compute(request: Request) -> list[Path]:
@@ -89,7 +76,7 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
     for model, paradigms in right_answers(evidence.results).items():
         for direction, accuracy in _sums(paradigms.values()).items():
             measured = f"{len(paradigms)} paradigms, {accuracy.total:,} pairs"
-            rows.append(OurRow(f"{model}, {direction}", measured, (Statistic((accuracy.percent,)),), is_extra=True))
+            rows.append(OurRow(f"{model}, {direction}", measured, (Statistic((accuracy.percent,)),)))
     return rows
 
 
@@ -112,17 +99,15 @@ def _score(elmo: Elmo, files: Sequence[Path], results_dir: Path) -> None:
     reader = elmo.surprisal_model()
     with progress_bar(unit="paradigm", total=len(files)) as bar:
         for file in files:
-            started = time.perf_counter()
-            paradigm = read_paradigm(file)
-            right = accuracies(list(score_pairs(reader, paradigm.pairs)))
+            term, pairs = read_paradigm(file)
+            right = accuracies(list(score_pairs(reader, pairs)))
             record = {
                 "model": model_name(elmo.name or "biLM"),
                 "fingerprint": elmo.fingerprint(),
-                "paradigm": paradigm.name,
-                "term": paradigm.term,
-                "num_pairs": len(paradigm.pairs),
+                "paradigm": file.stem,
+                "term": term,
+                "num_pairs": len(pairs),
                 "right": {direction: accuracy.correct for direction, accuracy in right.items()},
-                "seconds": round(time.perf_counter() - started, 1),
             }
             append_result(results_dir, NAME, record)
             bar.update()

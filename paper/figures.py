@@ -11,7 +11,7 @@ from paper.figure1 import SampleCurve
 from paper.figure2 import LearntMix
 from paper.perplexity_curve import GainCurve
 from paper.plan import DATASETS
-from paper.runs import ArmRuns, Tested
+from paper.runs import ArmRuns
 
 PANEL = (4.6, 3.6)  # inches
 PANELS_ACROSS = 3
@@ -43,22 +43,6 @@ def sample_figure(curves: Sequence[SampleCurve]) -> Any:
         axes.set_ylim(bottom=0)
         axes.set_ylabel(f"{_unit(curve.points[0].none)}, development set")
         axes.set_title(f"{curve.row}\n{curve.training}", fontsize=10)
-        axes.legend(frameon=False)
-    return figure
-
-
-def curves_figure(pairs: Sequence[Tested]) -> Any:
-    """A `matplotlib.figure.Figure` with a panel for each task: the score after each epoch, as in `sample_figure`."""
-    figure, panels = _panels(len(pairs))
-    for axes, pair in zip(panels, pairs, strict=True):
-        for (name, colour, line), arm in zip(LINES, (pair.elmo, pair.none), strict=True):
-            steps, scores = zip(*arm.curve, strict=True)
-            axes.plot(steps, scores, line, color=colour, label=name)
-        axes.set_xlabel("updates")
-        axes.set_ylabel(f"{_unit(pair.elmo)}, development examples; axis cut")
-        num_used, num_seeds = pair.elmo.runs[0].num_used, len(pair.elmo.runs)
-        words = f"{num_used:,} examples, {num_seeds} seed{'' if num_seeds == 1 else 's'}"
-        axes.set_title(f"{DATASETS[pair.task].row}\n{words}", fontsize=10)
         axes.legend(frameon=False)
     return figure
 

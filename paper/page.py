@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -24,7 +22,7 @@ from paper.bootstrap import item_records
 from paper.claims import Verdict, verdicts
 from paper.figure1 import sample_curves
 from paper.figure2 import learnt_mixes
-from paper.figures import curves_figure, gains_figure, sample_figure, weights_figure
+from paper.figures import gains_figure, sample_figure, weights_figure
 from paper.perplexity_curve import gain_curves, mean_gain, with_shared_bilms
 from paper.plan import DATASETS, ELMO, MODEL, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
@@ -36,13 +34,7 @@ from paper.table1 import CONTROLS, OTHER_SYSTEMS, difference_on_test, headlines
 PAGE_NAME = "results.md"
 FOLDER = "results"
 """Of the pages of single tables, next to the page."""
-NO_FIGURES = "The figures need matplotlib: `pip install 'elmokit[plots]'`."
 FIGURES: Mapping[str, tuple[Callable[[Evidence], Sequence[Any]], Callable[[Any], Any], str]] = {
-    "table1": (
-        lambda evidence: list(headlines(evidence).values()),
-        curves_figure,
-        "Development scores by updates, on the part of the set that is scored after each epoch",
-    ),
     "figure1": (sample_curves, sample_figure, "Development scores by the number of training examples"),
     "perplexity": (gain_curves, gains_figure, "Gain by the perplexity of the biLM on held-out text"),
     "figure2": (learnt_mixes, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
@@ -54,8 +46,8 @@ TEMPLATE = Path(__file__).with_name("results_page.md")
 def write_results(paths: Sequence[Path], folder: Path) -> list[Path]:
     """Write `results.md` and its figures from runs of the scale `cpu` and `results.jsonl` files, or folders of them.
 
-    Returns the paths of what was written. Without matplotlib there are no figures, and a warning. Raises the errors of
-    `check_folder`, and ValueError, naming the file, for what cannot be read.
+    Returns the paths of what was written. Raises the errors of `check_folder`, and ValueError without matplotlib, and,
+    naming the file, for what cannot be read.
     """
     check_folder(folder)
     command = shlex.join(["python", "-m", "paper", "page", *map(str, paths), "-o", str(folder)])
@@ -126,8 +118,8 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
 def table_parts(reproduction: Reproduction, evidence: Evidence) -> list[str] | None:
     """The parts of a table's page: its heading and what follows; None without our numbers.
 
-    Each row of the paper is followed by our rows for it. Raises ValueError for a row of ours that the paper does not
-    have, or with a different number of cells.
+    Each row of the paper is followed by our rows for it. Raises ValueError for a row of ours with a different number of
+    cells.
     """
     paper = reproduction.paper
     ours: Sequence[OurRow] = reproduction.measure(evidence) if reproduction.measure else ()
@@ -135,18 +127,13 @@ def table_parts(reproduction: Reproduction, evidence: Evidence) -> list[str] | N
     if not ours and not details:
         return None
     for row in ours:
-        if (row.row not in paper.rows and not row.is_extra) or len(row.cells) != len(paper.columns):
-            raise ValueError(
-                f"our row {row.row!r} has {len(row.cells)} cells; {paper.name} has {len(paper.columns)} columns "
-                f"and the rows {', '.join(paper.rows)}"
-            )
-    rows: list[list[str]] = []
-    for name, cells in paper.rows.items():
-        rows.append([name, "paper", *map(_cell, cells)])
-        rows += [
-            [name, row.measured_on, *map(_cell, row.cells)] for row in ours if row.row == name and not row.is_extra
-        ]
-    rows += [[row.row, row.measured_on, *map(_cell, row.cells)] for row in ours if row.is_extra]
+        if len(row.cells) != len(paper.columns):
+            columns = f"{paper.name} has {len(paper.columns)} columns"
+            raise ValueError(f"our row {row.row!r} has {len(row.cells)} cells; {columns}")
+    printed = [OurRow(name, "paper", cells) for name, cells in paper.rows.items()]
+    places = {name: place for place, name in enumerate(paper.rows)}
+    together = sorted([*printed, *ours], key=lambda row: places.get(row.row, len(places)))
+    rows = [[row.row, row.measured_on, *map(_cell, row.cells)] for row in together]
     section = f", section {paper.section}" if paper.section else ""
     parts = [
         f"# {escape_markdown(paper.heading)}",
@@ -173,9 +160,6 @@ def _pictures(name: str, evidence: Evidence) -> dict[str, bytes]:
         return {}
     measure, draw, _ = FIGURES[name]
     if not (shown := measure(evidence)):
-        return {}
-    if find_spec("matplotlib") is None:
-        warnings.warn(NO_FIGURES, stacklevel=4)
         return {}
     return {f"{FOLDER}/{name}.{ending}": picture for ending, picture in pictures(partial(draw, shown)).items()}
 

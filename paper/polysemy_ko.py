@@ -15,11 +15,10 @@ import numpy as np
 
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
-from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.metrics.statistics import Statistic
 from elmokit.system.messages import FormatError, first_token
-from elmokit.text.corpora.cells import whole_number
+from elmokit.text.corpora.cells import json_lines, whole_number
 from elmokit.text.corpora.tables import table_rows
 from paper.data_folders import data_folder
 from paper.printed import POLYSEMY_KO
@@ -75,11 +74,11 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
     """One row for each layer, mix and baseline of each system, and one that says of how many occurrences."""
     results = read_system_results(evidence.results, NAME)
     counts = [
-        OurRow(COUNTS, "data", tuple(_count(name, data) for name in POLYSEMY_KO.columns), is_extra=True)
+        OurRow(COUNTS, "data", tuple(_count(name, data) for name in POLYSEMY_KO.columns))
         for data in dict.fromkeys(result.data for result in results)
     ]
     return counts + [
-        OurRow(row, result.label, tuple(Statistic((numbers[name],)) for name in POLYSEMY_KO.columns), is_extra=True)
+        OurRow(row, result.label, tuple(Statistic((numbers[name],)) for name in POLYSEMY_KO.columns))
         for result in results
         for row, numbers in result.measured.rows.items()
     ]
@@ -99,9 +98,7 @@ def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:
     """
     occurrences: list[Occurrence] = []
     lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
-    for number, line in enumerate(lines, start=1):
-        where = f"{os.fspath(path)}, line {number}"
-        fields = Fields(where, parse_json_object(line, where=where))
+    for fields in json_lines(lines, name=os.fspath(path)):
         word, sense, index = fields.text("word"), fields.text("sense"), fields.integer("index")
         tokens = tuple(fields.tokens("tokens"))
         if index >= len(tokens) or not tokens[index].startswith(word):

@@ -63,19 +63,6 @@ class ScoredWord:
     """Whether it is the first or the last word of its sentence."""
 
 
-@dataclass(frozen=True)
-class AddedLikelihood:
-    """What surprisals add to the log likelihood of a word's reading time, in nats."""
-
-    mean: float
-    standard_error: float
-    num_words: int
-
-    def __str__(self) -> str:
-        """Mean and standard error, such as `0.0118 ± 0.0018`."""
-        return f"{self.mean:.4f} ± {self.standard_error:.4f}"
-
-
 def read_words(folder: Path) -> list[ReadWord]:
     """Words of Natural Stories in order: `all_stories.tok` with the reading times of `processed_wordinfo.tsv`.
 
@@ -112,8 +99,8 @@ def score_words(model: SurprisalModel, words: Sequence[ReadWord]) -> list[Scored
     return scored
 
 
-def added_likelihood(scored: Sequence[ScoredWord], directions: Sequence[str]) -> AddedLikelihood:
-    """What the surprisals of these directions add, over the words that are predicted.
+def added_likelihood(scored: Sequence[ScoredWord], directions: Sequence[str]) -> Float[np.ndarray, " N"]:
+    """What the surprisals of these directions add to the log likelihood (nats) of each word that is predicted.
 
     These are the words that are neither first nor last in their sentence, if they and the word before are known.
     Raises ValueError if there are fewer than two stories.
@@ -130,8 +117,12 @@ def added_likelihood(scored: Sequence[ScoredWord], directions: Sequence[str]) ->
     control = np.array([[1.0, here.word.zone, *_control(before), *_control(here)] for before, here in pairs])
     surprisals = np.array([[word.bits[way] for word in pair for way in directions] for pair in pairs])
     plain = _log_likelihoods(control, times, stories)
-    gains = _log_likelihoods(np.hstack([control, surprisals]), times, stories) - plain
-    return AddedLikelihood(float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains))), len(gains))
+    return _log_likelihoods(np.hstack([control, surprisals]), times, stories) - plain
+
+
+def standard_error(sample: Float[np.ndarray, " N"]) -> float:
+    """That of the mean of a sample."""
+    return float(sample.std(ddof=1) / math.sqrt(len(sample)))
 
 
 def _control(scored: ScoredWord) -> tuple[float, float, float]:
@@ -199,9 +190,9 @@ def compute(request: Request) -> list[Path]:
         scored = score_words(elmo.surprisal_model(), words)
         ways = {name: ways for name, ways in RATES.items() if set(ways) <= scored[0].bits.keys()}
         added = {name: added_likelihood(scored, directions) for name, directions in ways.items()}
-        values = {name: [each.mean, each.standard_error] for name, each in added.items()}
+        values = {name: [float(each.mean()), standard_error(each)] for name, each in added.items()}
         known = {"model": model_name(elmo.name or "biLM"), "fingerprint": elmo.fingerprint()}
-        record = {**known, "num_words": added["forward"].num_words, "added": values}
+        record = {**known, "num_words": len(added["forward"]), "added": values}
         append_result(request.results_dir, NAME, record)
     return [request.results_dir / RESULTS_NAME]
 
@@ -214,8 +205,7 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
         num_words, added = fields.integer("num_words"), fields.fields("added")
         for direction in added.names:
             mean, error = added.numbers(direction, least=-math.inf)
-            cell = str(AddedLikelihood(mean, error, num_words))
-            rows.append(OurRow(f"{model}, {direction}", f"{num_words:,} words", (cell,), is_extra=True))
+            rows.append(OurRow(f"{model}, {direction}", f"{num_words:,} words", (f"{mean:.4f} ± {error:.4f}",)))
     return rows
 
 

@@ -1,16 +1,14 @@
-"""How a table or figure of a paper is reproduced: the record that each `tableN.py` defines, and all of them by name.
+"""How a table or figure of a paper is reproduced: the record that each of them is, and all of them by name.
 
-A new table costs a file `tableN.py` with a `REPRODUCTION`, and a line in `REPRODUCTIONS`.
+A new table of arms costs a declaration in `ablations.py`, another one a file, and both a line in `REPRODUCTIONS`.
 """
 
 from __future__ import annotations
 
 import importlib
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from elmokit.metrics.statistics import Statistic
 from elmokit.system.messages import find_named
@@ -20,11 +18,10 @@ from paper.runs import Evidence
 
 Cell = Statistic | str | None
 """A number or a text; None for what we have not measured."""
-Cells = TypeVar("Cells")
 REPRODUCTIONS = {
     "table1": "table1.REPRODUCTION",
-    "table2": "table2.TABLE",
-    "table3": "table3.TABLE",
+    "table2": "ablations.LAYERS_TABLE",
+    "table3": "ablations.PLACES_TABLE",
     "table4": "table4.REPRODUCTION",
     "table5": "table5.TABLE",
     "senses-supervised": "senses_supervised.TABLE",
@@ -53,13 +50,11 @@ class OurRow:
     """A row that we have measured."""
 
     row: str
-    """Name of the row of the paper that it reproduces."""
+    """Name of the row of the paper that it reproduces. Other rows, controls and other systems, come last."""
     measured_on: str
     """The data, the model and the number of seeds, and how they differ from the paper's."""
     cells: tuple[Cell, ...]
     """Our cells in the order of the paper's columns."""
-    is_extra: bool = False
-    """Whether the paper has no such row: a control, or a system that it does not have. These rows come last."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +117,3 @@ def find_reproduction(name: str) -> Reproduction:
     module, attribute = find_named(REPRODUCTIONS, name, what="reproduction").split(".")
     found = getattr(importlib.import_module(f"paper.{module}"), attribute)
     return found if isinstance(found, Reproduction) else found.reproduction()
-
-
-def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
-    """The rows by their names; a name that is taken gets a number, so that no row is lost: `NER`, `NER (2)`."""
-    distinct: dict[str, Cells] = {}
-    for name, cells in rows:
-        names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
-        distinct[next(free for free in names if free not in distinct)] = cells
-    return distinct

@@ -47,15 +47,6 @@ class ArmRuns:
         """Whether all runs have ended because their scores got no better."""
         return all(run.is_converged for run in self.runs)
 
-    @property
-    def curve(self) -> list[tuple[float, float]]:
-        """Updates and score after each epoch that all runs have, means over the runs."""
-        epochs = zip(*(run.curve for run in self.runs), strict=False)
-        return [
-            (statistics.fmean(one.step for one in epoch), statistics.fmean(one.score for one in epoch))
-            for epoch in epochs
-        ]
-
 
 @dataclass(frozen=True)
 class Evidence:

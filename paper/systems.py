@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -26,10 +27,11 @@ from paper.differences import over_items, paired_bootstrap
 from paper.models import random_elmo
 from paper.plan import RANDOM
 from paper.printed import PaperTable
-from paper.reproduction import OurRow, OurTable, Reproduction, Request, distinct_rows
+from paper.reproduction import OurRow, OurTable, Reproduction, Request
 from paper.results import RESULTS_NAME, append_result, read_interval, read_results
 from paper.runs import Evidence
 
+Cells = TypeVar("Cells")
 NO_SYSTEM = "without vectors"
 """What rows that need no vectors are recorded under: chance, WordNet's first sense."""
 RANDOM_WEIGHTS = "random weights"
@@ -227,6 +229,15 @@ def difference(result: SystemResult, first: str, second: str) -> Interval | None
     return share_gain(*([float(hit) for hit in hits[row]] for row in (first, second)))
 
 
+def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
+    """The rows by their names; a name that is taken gets a number, so that no row is lost: `NER`, `NER (2)`."""
+    distinct: dict[str, Cells] = {}
+    for name, cells in rows:
+        names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
+        distinct[next(free for free in names if free not in distinct)] = cells
+    return distinct
+
+
 def gain_name(first: str, second: str) -> str:
     """The name of the gain of the second row over the first: `layer 2 over layer 1`."""
     return f"{second} over {first}"
@@ -255,18 +266,16 @@ def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
 
 
 def _result(record: Fields) -> SystemResult:
-    rows, hits, texts = record.fields("rows"), record.fields("hits"), record.fields("texts")
     gains = record.fields("gains") if "gains" in record else None  # earlier records have none
-    numbers = {row: rows.fields(row) for row in rows.names}
     return SystemResult(
         system=record.text("system"),
         is_bilm=record.boolean("is_bilm"),
         fingerprint=record.text("fingerprint"),
         data=record.text("data"),
         measured=Measured(
-            rows={row: {name: of_row.number(name) for name in of_row.names} for row, of_row in numbers.items()},
-            hits={row: hits.text(row) for row in hits.names},
+            rows=record.read("rows", dict[str, dict[str, float]]),
+            hits=record.read("hits", dict[str, str]),
+            texts=record.read("texts", dict[str, str]),
             gains={name: read_interval(gains, name) for name in gains.names} if gains else {},
-            texts={name: texts.text(name) for name in texts.names},
         ),
     )

@@ -11,7 +11,7 @@ from elmokit.analysis.polysemy import nearest_hits
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import GLOVE, glove_file
 from paper.printed import TABLE_4
-from paper.probes.neighbours import Neighbour, Query, nearest_contexts, nearest_words, neighbour_shares
+from paper.probes.neighbours import Neighbour, nearest_contexts, nearest_words, neighbour_shares
 from paper.probes.sense_corpora import SenseCorpus
 from paper.probes.targets import Target, mixes, target_vectors
 from paper.reproduction import OurRow, Reproduction, Request
@@ -32,8 +32,8 @@ NAME = "table4"
 WORD = "play"
 STATIC_ROW = "GloVe"
 QUERIES = {
-    "biLM, 1": Query(tuple(tokenize("He made a spectacular play on the grounder in the ninth inning .")), 4),
-    "biLM, 2": Query(tuple(tokenize("The actress signed to do a Broadway play next season .")), 7),
+    "biLM, 1": (tokenize("He made a spectacular play on the grounder in the ninth inning ."), 4),
+    "biLM, 2": (tokenize("The actress signed to do a Broadway play next season ."), 7),
 }
 """Sentences of ours, in the two senses of the paper's."""
 POS, SENSE, POLYSEMES = "same part of speech", "same sense", "list of polysemes"
@@ -109,8 +109,7 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
         OurRow(
             query if result.is_bilm else f"{query}, other vectors",
             f"{result.label}, {key.removeprefix(query)[2:]}",
-            (" ".join(QUERIES[query].tokens), text),
-            is_extra=not result.is_bilm,
+            (" ".join(QUERIES[query][0]), text),
         )
         for result in read_system_results(evidence.results, NAME)
         for key, text in result.measured.texts.items()

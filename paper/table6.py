@@ -79,11 +79,11 @@ def _measure(system: System, *, parts: list[list[TaggedSentence]], corpus: str) 
     )
 
 
-def _row(result: SystemResult, row: str, *, name: str) -> OurRow | None:
+def _row(result: SystemResult, row: str) -> OurRow | None:
     """The rows that the paper has, too, for each corpus: accuracy on its test set."""
     paper, accuracy = papers_row(result, row), result.measured.rows[row][result.corpus]
     on = f"{result.label}, {result.corpus}"
-    return OurRow(paper, on, (Statistic((accuracy,)),), is_extra=name == KOREAN) if paper else None
+    return OurRow(paper, on, (Statistic((accuracy,)),)) if paper else None
 
 
 def _table(name: str, paper: PaperTable) -> SystemTable:
@@ -91,7 +91,7 @@ def _table(name: str, paper: PaperTable) -> SystemTable:
         name=name,
         paper=paper,
         compute=partial(compute, name=name),
-        row=partial(_row, name=name),
+        row=_row,
         about="Accuracy in percent, on development and test data. The weights are those of the best of 8 epochs, seed "
         "0.",
         pairs=(("layer 2", "layer 1"), ("layer 0", "layer 1")),

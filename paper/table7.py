@@ -8,7 +8,7 @@ from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation, Claim
 from paper.plan import FINETUNED, NO_ELMO, Arm
 from paper.printed import TABLE_7
-from paper.reproduction import OurRow, OurTable, Reproduction, distinct_rows
+from paper.reproduction import OurRow, Reproduction
 from paper.results import read_results
 from paper.runs import Evidence
 
@@ -40,25 +40,11 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
     return [
         OurRow(
             row_of(fields),
-            _measured_on(fields),
+            f"{fields.text('data')}, {with_fingerprint(fields.text('model'), fields.text('fingerprint'))}",
             tuple(Statistic((fields.fields(when).number("mean"),)) for when in ("before", "after")),
         )
         for fields in read_results(evidence.results, SCORES.name)
     ]
-
-
-def details(evidence: Evidence) -> list[OurTable]:
-    """Both directions, and the scores of the tasks with either biLM."""
-    directions = OurTable(
-        "Directions",
-        "Perplexity with the full softmax over the biLM's own vocabulary, each sentence by itself.",
-        ("forward: before", "after", "backward: before", "after"),
-        distinct_rows(
-            (f"{row_of(fields)}: {_measured_on(fields)}", _directions(fields))
-            for fields in read_results(evidence.results, SCORES.name)
-        ),
-    )
-    return [directions, *SCORES.details(evidence)]
 
 
 def row_of(fields: Fields) -> str:
@@ -69,14 +55,5 @@ def row_of(fields: Fields) -> str:
     return ROWS[key]
 
 
-def _measured_on(fields: Fields) -> str:
-    return f"{fields.text('data')}, {with_fingerprint(fields.text('model'), fields.text('fingerprint'))}"
-
-
-def _directions(fields: Fields) -> tuple[str, ...]:
-    both = [(direction, when) for direction in ("forward", "backward") for when in ("before", "after")]
-    return tuple(f"{fields.fields(when).number(direction):.1f}" for direction, when in both)
-
-
 READS = "perplexities that `python -m paper table7` has measured, and runs of `elmokit train` with either biLM"
-REPRODUCTION = Reproduction(SCORES.name, TABLE_7, our_rows, details, plan=SCORES.plan, reads=READS)
+REPRODUCTION = Reproduction(SCORES.name, TABLE_7, our_rows, SCORES.details, plan=SCORES.plan, reads=READS)

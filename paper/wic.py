@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.metrics.statistics import Statistic
 from elmokit.model.vector_source import VectorSource
@@ -58,7 +59,7 @@ def compute(request: Request, *, name: str) -> list[Path]:
 
 def _row(result: SystemResult, row: str) -> OurRow:
     """Accuracy on the test set."""
-    return OurRow(row, result.label, (Statistic((result.measured.rows[row]["test"],)),), is_extra=True)
+    return OurRow(row, result.label, (Statistic((result.measured.rows[row]["test"],)),))
 
 
 def _table(name: str, paper: PaperTable) -> SystemTable:
@@ -140,16 +141,10 @@ def score_wic(system: System, parts: Sequence[Sequence[Pair]]) -> Measured:
 
 def best_threshold(nearness: Float64[np.ndarray, " N"], is_same: Bool[np.ndarray, " N"]) -> float:
     """The smallest cosine that counts as the same sense, such that most pairs are right; the lowest of several."""
-    order = np.argsort(nearness, kind="stable")
-    ordered = nearness[order]
-    num_right_below = np.concatenate([[0], np.cumsum(~is_same[order])])
-    num_right_above = is_same.sum() - np.concatenate([[0], np.cumsum(is_same[order])])
-    starts = np.concatenate([[True], ordered[1:] > ordered[:-1], [True]])  # equal cosines are not parted
-    right = np.where(starts, num_right_below + num_right_above, -1)
-    best = int(right.argmax())
-    if best == 0 or best == len(ordered):
-        return -np.inf if best == 0 else np.inf
-    return float((ordered[best - 1] + ordered[best]) / 2)
+    same, other, values = np.sort(nearness[is_same]), np.sort(nearness[~is_same]), np.unique(nearness)
+    thresholds = np.concatenate([[-np.inf], (values[:-1] + values[1:]) / 2, [np.inf]])
+    num_right = np.searchsorted(other, thresholds) + len(same) - np.searchsorted(same, thresholds)
+    return float(thresholds[num_right.argmax()])
 
 
 def _cosines(layers: VectorSource, pairs: Sequence[Pair]) -> dict[str, Float64[np.ndarray, " N"]]:
@@ -161,9 +156,8 @@ def _cosines(layers: VectorSource, pairs: Sequence[Pair]) -> dict[str, Float64[n
 
 
 def _pair_cosines(vectors: Float32[np.ndarray, "N E"]) -> Float64[np.ndarray, " P"]:
-    first, second = vectors[0::2].astype(np.float64), vectors[1::2].astype(np.float64)
-    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    return (first * second).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+    units = unit_vectors(vectors.astype(np.float64))
+    return (units[0::2] * units[1::2]).sum(axis=1)
 
 
 def _marked(text: str) -> tuple[list[str], int] | None:

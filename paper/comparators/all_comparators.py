@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from elmokit.cli.verb import Verb
-from elmokit.files.atomic import as_paths
 from elmokit.files.lines import is_read_once, split_tokens
 from elmokit.integrations.embed_with import SYSTEMS, check_paths, find_system, write_vectors
 from elmokit.integrations.encoder import Comparator
@@ -31,32 +30,9 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
     return comparator.open(model, word_vectors)
 
 
-def train_comparator(
-    system: str, files: Iterable[str | Path], output: str | Path, settings: Sequence[str] = ()
-) -> dict[str, float]:
-    """Train a system that ELMo is compared with: `cove` or `context2vec`.
-
-    files: shards of tokenised text; for `cove`, a text and its translation, and optionally a pair to measure BLEU on.
-    output: the new folder of the model.
-    settings: changes to the settings, as `field=value`; the config of each system documents its fields.
-    Returns what was measured, by name. Raises ValueError for an unknown system, wrong settings and texts that cannot be
-    used, and OSError for files that cannot be read or written.
-    """
-    if system not in TRAININGS:
-        raise ValueError(f"no training {system!r}; expected one of {', '.join(TRAININGS)}")
-    train = TRAININGS[system]
-    paths = as_paths(files)
-    for file in paths:
-        if is_read_once(file):
-            raise ValueError(
-                f"{file} is a pipe or standard input, but a training reads it again; write it to a file first"
-            )
-    return train(paths, Path(output), settings)
-
-
 def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("system", metavar="SYSTEM", help="cove or context2vec; see docs/comparators.md")
+    add("system", choices=TRAININGS, help="see docs/comparators.md")
     files = "shards of tokenised text; for cove TRAIN.en TRAIN.de [TEST.en TEST.de]"
     add("files", nargs="+", type=Path, metavar="FILE", help=files)
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder of the model that is written")
@@ -65,7 +41,12 @@ def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
 
 def _train_comparator(arguments: argparse.Namespace) -> None:
     """Train a system that ELMo is compared with on your text."""
-    measured = train_comparator(arguments.system, arguments.files, arguments.output, arguments.set)
+    for file in arguments.files:
+        if is_read_once(file):
+            raise ValueError(
+                f"{file} is a pipe or standard input, but a training reads it again; write it to a file first"
+            )
+    measured = TRAININGS[arguments.system](arguments.files, arguments.output, arguments.set)
     print(json.dumps({"model": str(arguments.output), **measured}, ensure_ascii=False))
 
 

@@ -32,14 +32,6 @@ QUERIES_PER_BLOCK = 1024
 CHANCE = "chance"
 
 
-@dataclass(frozen=True)
-class Query:
-    """A word in a sentence of its own."""
-
-    tokens: tuple[str, ...]
-    index: int
-
-
 @dataclass(frozen=True, order=True)
 class Neighbour:
     """A token of the corpus, and its cosine with the query; in order of falling cosine, then of the corpus."""
@@ -51,16 +43,16 @@ class Neighbour:
 
 
 def nearest_contexts(
-    layers: VectorSource, queries: Sequence[Query], corpus: Sequence[Sequence[str]]
+    layers: VectorSource, queries: Sequence[tuple[Sequence[str], int]], corpus: Sequence[Sequence[str]]
 ) -> dict[str, list[Neighbour]]:
-    """For each layer and mix (`targets.mixes`), the nearest token of the corpus to each query.
+    """For each layer and mix (`targets.mixes`), the nearest token of the corpus to each query, a sentence and an index.
 
     Of equally near ones, such as the occurrences of one word in layer 0, it is the first. The vectors of the corpus are
     never in memory at once.
     """
     rows = mixes(layers.num_layers)
-    own = [Target(place, query.index, query.index + 1) for place, query in enumerate(queries)]
-    asked = target_vectors(layers, [query.tokens for query in queries], own)
+    own = [Target(place, index, index + 1) for place, (_, index) in enumerate(queries)]
+    asked = target_vectors(layers, [tokens for tokens, _ in queries], own)
     wanted = {row: unit_vectors(mix(asked)) for row, mix in rows.items()}
     found = {row: [Neighbour(math.inf, 0, 0)] * len(queries) for row in rows}
     targets = [Target(place, at, at + 1) for place, tokens in enumerate(corpus) for at in range(len(tokens))]

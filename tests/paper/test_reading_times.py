@@ -8,7 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paper.reading_times import ReadWord, ScoredWord, added_likelihood, compute, our_rows, read_words, score_words
+from paper.reading_times import (
+    ReadWord,
+    ScoredWord,
+    added_likelihood,
+    compute,
+    our_rows,
+    read_words,
+    score_words,
+    standard_error,
+)
 from paper.reproduction import Request
 from toy_language_model import toy_elmo, write_toy
 from toy_planned_runs import evidence_of
@@ -61,12 +70,13 @@ def scored_words(*, times_from_surprisal: bool) -> list[ScoredWord]:
 def test_surprisal_that_times_depend_on_adds_likelihood_and_noise_does_not():
     words = scored_words(times_from_surprisal=True)
     added = added_likelihood(words, ["forward"])
-    assert added.num_words == 4 * (198 - 9)
+    assert len(added) == 4 * (198 - 9)
     # the variance of the errors falls from 10^2 + (4 * 6)^2 to 10^2
-    assert added.mean == pytest.approx(0.5 * math.log(6.76), abs=0.15)
-    assert added.mean > 10 * added.standard_error
-    assert abs(added_likelihood(words, ["backward"]).mean) < 0.02
-    assert abs(added_likelihood(scored_words(times_from_surprisal=False), ["forward"]).mean) < 0.02
+    assert added.mean() == pytest.approx(0.5 * math.log(6.76), abs=0.15)
+    assert added.mean() > 10 * standard_error(added)
+    assert abs(added_likelihood(words, ["backward"]).mean()) < 0.02
+    assert abs(added_likelihood(scored_words(times_from_surprisal=False), ["forward"]).mean()) < 0.02
+    assert standard_error(np.array([1.0, 3.0])) == pytest.approx(1.0)  # sqrt(2) / sqrt(2)
 
 
 def test_a_story_is_predicted_from_the_others_and_not_from_itself():
@@ -76,18 +86,9 @@ def test_a_story_is_predicted_from_the_others_and_not_from_itself():
         for each in scored_words(times_from_surprisal=False)
         if each.word.story in slopes
     ]
-    assert added_likelihood(opposite, ["forward"]).mean < -1  # what each story teaches is wrong for the other
+    assert added_likelihood(opposite, ["forward"]).mean() < -1  # what each story teaches is wrong for the other
     with pytest.raises(ValueError, match="there are fewer than two stories"):
         added_likelihood([each for each in opposite if each.word.story == 1], ["forward"])
-
-
-def test_the_standard_error_is_that_of_a_mean_of_a_sample(monkeypatch: pytest.MonkeyPatch):
-    words = scored_words(times_from_surprisal=False)
-    two = [each for each in words if each.word.story in (1, 2) and each.word.zone < 3]
-    likelihoods = iter([np.zeros(2), np.array([1.0, 3.0])])
-    monkeypatch.setattr("paper.reading_times._log_likelihoods", lambda *_: next(likelihoods))
-    added = added_likelihood(two, ["forward"])
-    assert (added.mean, added.num_words, added.standard_error) == (2.0, 2, pytest.approx(1.0))  # sqrt(2) / sqrt(2)
 
 
 def test_lines_of_another_layout_are_refused(tmp_path: Path):

@@ -18,7 +18,7 @@ from paper.data_folders import glove_file
 from paper.models import random_elmo
 from paper.printed import POLYSEMY_KO
 from paper.reproduction import OurRow, OurTable, Request, find_reproduction
-from paper.systems import NO_SYSTEM, Measured, measure_systems, open_system, read_system_results
+from paper.systems import NO_SYSTEM, Measured, distinct_rows, measure_systems, open_system, read_system_results
 from toy_bilm import TINY, random_bilm
 from toy_planned_runs import evidence_of
 from toy_senses import cue_system, write_sense_data
@@ -157,7 +157,7 @@ def test_table_6_probes_each_corpus_of_its_language(name: str, data: Path):
     assert {row.row for row in rows} == {"biLM, first layer", "biLM, second layer"}
     first = [row for row in rows if row.row == "biLM, first layer"]
     assert [row.measured_on for row in first] == [f"cues (cues), {corpus}" for corpus in corpora]
-    assert {(str(row.cells[0]), row.is_extra) for row in first} == {("100.00", name == table6.KOREAN)}
+    assert {str(row.cells[0]) for row in first} == {"100.00"}
     assert [table.title for table in tables] == [title for corpus in corpora for title in (corpus, "Differences")]
     assert [str(table.rows["cues (cues), layer 0"][1]) for table in tables[::2]] == ["75.00"] * len(corpora)
     assert tables[0].about.endswith(f"Data: {corpora[0]}: 240, 240, 240 tokens.")
@@ -188,11 +188,7 @@ def test_supervised_systems_are_trained_on_semcor_and_asked_once(data: Path):
     models = ("ims", f"ims-s:{vectors}", tagger)
     rows, (below,) = made("senses-supervised", data, *models)
     names = ["ims", "ims-s, vectors.txt", tagger.replace(":", ", ")]
-    assert [(row.row, row.is_extra) for row in rows] == [
-        ("ims", True),
-        ("Iacobacci et al. (2016)", False),
-        ("Raganato et al. (2017a)", False),
-    ]
+    assert [row.row for row in rows] == ["ims", "Iacobacci et al. (2016)", "Raganato et al. (2017a)"]
     results = read_system_results([data / "results"], senses_supervised.NAME)
     assert [each.system for each in results] == names and len(below.rows) == 3
     for each in results[:2]:
@@ -227,3 +223,4 @@ def test_a_system_is_measured_once_for_the_same_data_and_its_record_says_its_cos
         assert f'"{name}": ' in paths[0].read_text(), name
     other = replace(found[1], system="static, words.vec", is_bilm=False, fingerprint="0123456789abcdef")
     assert [each.label for each in (found[0], other)] == [NO_SYSTEM, "static, words.vec (01234567)"]
+    assert distinct_rows([("NER", 1), ("SRL", 2), ("NER", 3)]) == {"NER": 1, "SRL": 2, "NER (2)": 3}

@@ -12,7 +12,7 @@ from torch import Tensor
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from paper.probes import neighbours, targets
 from paper.probes.disambiguation import disambiguate, first_senses, nearest_sense
-from paper.probes.neighbours import Query, nearest_contexts, nearest_words, neighbour_shares
+from paper.probes.neighbours import nearest_contexts, nearest_words, neighbour_shares
 from paper.probes.sense_corpora import (
     Instance,
     SenseCorpus,
@@ -138,7 +138,7 @@ def test_conllu_words_without_ranges_empty_nodes_and_comments(tmp_path: Path):
 
 SENTENCES = [["the", "old", "bank"], ["bank"], ["a", "river", "bank", "flooded"]]
 CORPUS = [["the", "bank", "flooded"], ["my", "bank", "loans", "money"], ["dogs"], ["a", "bank", "loans"]]
-QUERY = Query(("one", "bank", "loans", "books"), 1)
+QUERY = (["one", "bank", "loans", "books"], 1)
 LAYERS = np.array([[[6.0, 0.0]], [[0.0, 2.0]], [[0.0, 4.0]]], np.float32)
 
 
@@ -181,7 +181,7 @@ def test_cosines_that_differ_by_rounding_are_equal(monkeypatch: pytest.MonkeyPat
     def nearly(self: CueLayers, sentences: Sequence[Sequence[str]]) -> Tensor:
         if sentences[0][0] not in ("first", "second"):
             return exact(self, sentences)
-        of_query = exact(self, [QUERY.tokens])[:, :, 1:2]
+        of_query = exact(self, [QUERY[0]])[:, :, 1:2]
         noise = [4e-3 if tokens == ["first"] else 0.0 for tokens in sentences]  # in the cosine, 3e-7
         return torch.cat([of_query + torch.eye(32)[0] * scale for scale in noise], dim=1)
 
