@@ -6,15 +6,12 @@ Each is judged by the nearest other occurrence: in the training half of the homo
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, senses_of, words_of
-from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
+from elmokit.analysis.polysemy import chance, context_bags, nearest_hits, occurrence_vectors
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.metrics.statistics import Statistic
 from elmokit.system.messages import FormatError, first_token
@@ -31,7 +28,6 @@ NAME = "polysemy-ko"
 PRAISE = "잘한다"
 """Does well: praise, or sarcasm."""
 BAG = "bag of context words"
-COUNTS = "occurrences that are judged"
 
 
 def compute(request: Request) -> list[Path]:
@@ -60,8 +56,8 @@ def _measure(system: System, tests: Mapping[str, tuple[list[Occurrence], int | N
     rows: dict[str, dict[str, float]] = {}
     for name, (occurrences, num_known) in tests.items():
         encoded = sentence_vectors(system.layers, [each.tokens for each in occurrences])
-        targets = np.stack([array[:, each.index] for array, each in zip(encoded, occurrences, strict=True)], axis=1)
-        vectors = {row: mix(targets).astype(np.float64) for row, mix in mixes(system.layers.num_layers).items()}
+        targets = occurrence_vectors(encoded, occurrences)
+        vectors = {row: mix(targets) for row, mix in mixes(system.layers.num_layers).items()}
         vectors[BAG] = context_bags(encoded, occurrences)
         hits = {"chance": chance(occurrences, num_known=num_known).nearest}
         hits |= {row: nearest_hits(each, occurrences, num_known=num_known) for row, each in vectors.items()}
@@ -71,23 +67,12 @@ def _measure(system: System, tests: Mapping[str, tuple[list[Occurrence], int | N
 
 
 def our_rows(evidence: Evidence) -> list[OurRow]:
-    """One row for each layer, mix and baseline of each system, and one that says of how many occurrences."""
-    results = read_system_results(evidence.results, NAME)
-    counts = [
-        OurRow(COUNTS, "data", tuple(_count(name, data) for name in POLYSEMY_KO.columns))
-        for data in dict.fromkeys(result.data for result in results)
-    ]
-    return counts + [
+    """One row for each layer, mix and baseline of each system."""
+    return [
         OurRow(row, result.label, tuple(Statistic((numbers[name],)) for name in POLYSEMY_KO.columns))
-        for result in results
+        for result in read_system_results(evidence.results, NAME)
         for row, numbers in result.measured.rows.items()
     ]
-
-
-def _count(name: str, data: str) -> str | None:
-    """The count that `compute` has written for a test, with its comma: `homonyms: 1,295, list: 184`."""
-    found = re.search(rf"(?:^|, ){re.escape(name)}: (\d{{1,3}}(?:,\d{{3}})*)", data)
-    return found[1] if found else None
 
 
 def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:

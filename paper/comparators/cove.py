@@ -71,29 +71,6 @@ def read_encoder(path: Path) -> nn.LSTM:
     return encoder.eval().requires_grad_(False)
 
 
-class _CoveEncoder:
-    """Sentences -> word vectors (T,D) -> both layers of the encoder (2,T,2H)."""
-
-    def __init__(self, encoder: nn.LSTM, words: WordVectorSource) -> None:
-        self.encoder = encoder
-        self.words = words
-        self.first = nn.LSTM(encoder.input_size, encoder.hidden_size, batch_first=True, bidirectional=True)
-        of_first = {name: tensor for name, tensor in encoder.state_dict().items() if "_l0" in name}
-        self.first.load_state_dict(of_first, assign=True)
-        self.dim = 2 * encoder.hidden_size
-
-    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
-        self.words.add(sentences)
-        arrays = [np.zeros((2, len(sentence), self.dim), np.float32) for sentence in sentences]
-        for numbers in of_equal_length(sentences, most=SENTENCES_PER_BATCH):
-            batch = self.words([sentences[number] for number in numbers])[0]
-            with torch.no_grad():
-                both = torch.stack([self.first(batch)[0], self.encoder(batch)[0]], dim=1)
-            for number, array in zip(numbers, both.numpy(), strict=True):
-                arrays[number] = array
-        return arrays
-
-
 def open_cove(model: str, word_vectors: Path | None) -> SystemLayers:
     """Layers 1 and 2 of the encoder, each 2H wide; a word without a vector is a vector of zeros at its input."""
     if word_vectors is None:
@@ -105,9 +82,24 @@ def open_cove(model: str, word_vectors: Path | None) -> SystemLayers:
             f"{model} reads vectors of {encoder.input_size} numbers, but those of {word_vectors} have {words.dim}; "
             "give the word vectors that it was trained with"
         )
-    cove = _CoveEncoder(encoder, words)
+    first = nn.LSTM(encoder.input_size, encoder.hidden_size, batch_first=True, bidirectional=True)
+    of_first = {name: tensor for name, tensor in encoder.state_dict().items() if "_l0" in name}
+    first.load_state_dict(of_first, assign=True)
+    dim = 2 * encoder.hidden_size
+
+    @torch.no_grad()
+    def layers(sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
+        words.add(sentences)
+        arrays = [np.zeros((2, len(sentence), dim), np.float32) for sentence in sentences]
+        for numbers in of_equal_length(sentences, most=SENTENCES_PER_BATCH):
+            batch = words([sentences[number] for number in numbers])[0]
+            both = torch.stack([first(batch)[0], encoder(batch)[0]], dim=1)
+            for number, array in zip(numbers, both.numpy(), strict=True):
+                arrays[number] = array
+        return arrays
+
     files = [path / ENCODER_FILE if path.is_dir() else path, word_vectors]
-    return SystemLayers(cove.layers, num_layers=2, dim=cove.dim, files=files, settings="cove", prepare=words.add)
+    return SystemLayers(layers, num_layers=2, dim=dim, files=files, settings="cove", prepare=words.add)
 
 
 COVE = Comparator(

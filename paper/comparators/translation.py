@@ -40,7 +40,7 @@ class Translator(nn.Module):
         self.begin_id, self.end_id = vocabulary.begin_id, vocabulary.end_id
         dim = 2 * encoder.hidden_size
         self.embedding = nn.Embedding(len(vocabulary), target_dim)
-        self.cells = nn.ModuleList([nn.LSTMCell(target_dim + dim, dim), nn.LSTMCell(dim, dim)])
+        self.decoder = nn.LSTM(target_dim + dim, dim, 2, batch_first=True, dropout=dropout_rate)
         self.query = nn.Linear(dim, dim)
         self.combine = nn.Linear(2 * dim, dim)
         self.dropout = nn.Dropout(dropout_rate)
@@ -74,24 +74,22 @@ class Translator(nn.Module):
         return translations
 
     def _start(self, source: Float[Tensor, "B T D"]) -> tuple[Float[Tensor, "B T H"], tuple[Tensor, ...]]:
-        """The encoder's output, and the decoder's state: attentional state, then hidden state and cell of each layer.
+        """The encoder's output, and the decoder's state: attentional state, then hidden states and cells of its layers.
 
         Each layer starts from the last states of both directions of the encoder's layer.
         """
-        memory, (hidden, cell) = self.encoder(source)
-        layers = [torch.cat([states[2 * k], states[2 * k + 1]], dim=1) for k in range(2) for states in (hidden, cell)]
-        return memory, (torch.zeros_like(layers[0]), *layers)
+        memory, of_encoder = self.encoder(source)
+        hidden, cell = (torch.cat([states[0::2], states[1::2]], dim=2) for states in of_encoder)
+        return memory, (torch.zeros_like(hidden[0]), hidden, cell)
 
     def _step(
         self, token: Float[Tensor, "B E"], memory: Float[Tensor, "B T H"], state: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
-        last, first_hidden, first_cell, second_hidden, second_cell = state
-        first_hidden, first_cell = self.cells[0](torch.cat([token, last], dim=1), (first_hidden, first_cell))
-        second_hidden, second_cell = self.cells[1](self.dropout(first_hidden), (second_hidden, second_cell))
-        weights = torch.softmax(torch.einsum("bth,bh->bt", memory, self.query(second_hidden)), dim=1)
+        last, *of_layers = state
+        output, (hidden, cell) = self.decoder(torch.cat([token, last], dim=1)[:, None], of_layers)
+        weights = torch.softmax(torch.einsum("bth,bh->bt", memory, self.query(output[:, 0])), dim=1)
         context = torch.einsum("bt,bth->bh", weights, memory)
-        attentional = torch.tanh(self.combine(torch.cat([context, second_hidden], dim=1)))
-        return attentional, first_hidden, first_cell, second_hidden, second_cell
+        return torch.tanh(self.combine(torch.cat([context, output[:, 0]], dim=1))), hidden, cell
 
 
 def bleu(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.analysis.polysemy import TIE
+from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.model.vector_source import VectorSource
 from paper.probes.sense_corpora import SenseCorpus, Senses, Word, word_of
 from paper.probes.targets import mixes, target_batches
@@ -52,9 +53,7 @@ def nearest_sense(
     known = [key for key in senses if key in means]
     if not known:
         return senses[0] if senses else None
-    of_senses = np.stack([means[key] for key in known])
-    lengths = np.linalg.norm(of_senses, axis=1) * np.linalg.norm(vector)
-    nearness = of_senses @ vector / np.where(lengths > 0, lengths, 1)
+    nearness = unit_vectors(np.stack([means[key] for key in known])) @ unit_vectors(vector)
     return known[int((nearness >= nearness.max() - TIE).argmax())]
 
 

@@ -23,7 +23,7 @@ from paper.probes.sense_corpora import Instance, SenseCorpus
 from paper.probes.targets import Target, mixes, target_batches, target_vectors
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float32, Float64, Int64
+    from jaxtyping import Bool, Float32, Float64
 
     Shares = Float64[np.ndarray, " _"]
 
@@ -119,9 +119,9 @@ def _shares_in_blocks(
     instances: Sequence[Instance], unit: Float32[np.ndarray, "N E"] | None
 ) -> Iterator[tuple[Shares, Shares]]:
     """The shares of the occurrences of one lemma, block by block; without vectors, those of a random other one."""
-    sentences = _numbers([each.target.sentence for each in instances])
-    pos = _numbers([each.pos for each in instances])
-    senses = _numbers([(each.pos, each.senses[0]) for each in instances])
+    sentences = np.array([each.target.sentence for each in instances])
+    pos = np.array([each.pos for each in instances])
+    senses = np.array([f"{each.pos} {each.senses[0]}" for each in instances])
     for start in range(0, len(instances), QUERIES_PER_BLOCK):
         queries = slice(start, start + QUERIES_PER_BLOCK)
         nearness = None if unit is None else unit[queries] @ unit.T
@@ -141,9 +141,3 @@ def _shares(
         chosen = allowed & (within >= within.max(axis=1, keepdims=True) - TIE)
     judged = (allowed & same).any(axis=1) & (allowed & ~same).any(axis=1)
     return (chosen & same)[judged].sum(axis=1) / chosen[judged].sum(axis=1)
-
-
-def _numbers(values: Sequence[object]) -> Int64[np.ndarray, " N"]:
-    """Equal numbers for equal values."""
-    known: dict[object, int] = {}
-    return np.array([known.setdefault(value, len(known)) for value in values], np.int64)

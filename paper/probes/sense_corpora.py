@@ -10,10 +10,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 from xml.etree import ElementTree
 
-from elmokit.files.lines import read_chunks, read_lines, split_tokens
+from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.messages import FormatError, printable
 from elmokit.text.corpora.cells import plain_token
 from paper.probes.targets import Target
@@ -127,15 +126,11 @@ def read_keys(path: str | os.PathLike[str]) -> dict[str, tuple[str, ...]]:
 
 def _sentences(path: Path) -> Iterator[ElementTree.Element]:
     """The sentences of an XML file, one at a time."""
-    parser: ElementTree.XMLPullParser[ElementTree.Element] = ElementTree.XMLPullParser()
     try:
-        for chunk in read_chunks(path):
-            parser.feed(chunk)
-            for _, element in cast("Iterator[tuple[str, ElementTree.Element]]", parser.read_events()):
-                if element.tag == "sentence":
-                    yield element
-                    element.clear()
-        parser.close()
+        for _, element in ElementTree.iterparse(path):
+            if element.tag == "sentence":
+                yield element
+                element.clear()
     except ElementTree.ParseError as error:
         raise FormatError(path, f"is not XML: {error}") from None
 

@@ -12,11 +12,10 @@ import torch
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.vectors.npy import save_vectors
-from paper import polysemy_ko, senses_supervised, systems, table5, table6
+from paper import senses_supervised, systems, table5, table6
 from paper.__main__ import main
 from paper.data_folders import glove_file
 from paper.models import random_elmo
-from paper.printed import POLYSEMY_KO
 from paper.reproduction import OurRow, OurTable, Request, find_reproduction
 from paper.systems import NO_SYSTEM, Measured, distinct_rows, measure_systems, open_system, read_system_results
 from toy_bilm import TINY, random_bilm
@@ -171,14 +170,10 @@ def test_words_in_context_are_told_apart_by_layers_that_know_the_context(name: s
     assert next(iter(gains.rows)) == "cues (cues): layer 2 over layer 1"
 
 
-def test_korean_homonyms_are_told_apart_in_context_and_their_counts_are_shown(data: Path):
+def test_korean_homonyms_are_told_apart_in_context(data: Path):
     rows = {row.row: [str(cell) for cell in row.cells] for row in made("polysemy-ko", data)[0]}
     assert rows["layer 2"][:2] == ["100.00", "100.00"] and rows["layer 2"][3] == "100.00"
     assert rows["layer 0"][0] == rows["chance"][0] == "50.00" and rows["bag of context words"][0] == "100.00"
-    assert rows["occurrences that are judged"] == ["4", "4", "184", "4"]
-    earlier = "homonyms, same form: 1,136, homonyms: 1,295, list: 8"  # a count that is not in the data is empty
-    counts = [polysemy_ko._count(name, earlier) for name in POLYSEMY_KO.columns]
-    assert counts == ["1,295", "1,136", "8", None]
 
 
 def test_supervised_systems_are_trained_on_semcor_and_asked_once(data: Path):
