@@ -31,8 +31,6 @@ from paper.runs import Tested
 RunNames = tuple[str, ...]
 """A test set, and the names of the runs without ELMo and with it: `Tested.names`."""
 NAME = "table1"
-ENSEMBLES = ("entailment", "question-answering")
-"""Tasks whose ensembles are measured: the mean of the models' probabilities (section 4)."""
 QUESTIONS_AT_ONCE = 16
 
 
@@ -83,7 +81,8 @@ def _ensembles(one: Tested, folder: Path) -> dict[str, dict[str, float]]:
     for name, arm in (("baseline", one.none), ("elmo", one.elmo)):
         members = [load_task(folder / run.name) for run in arm.runs]
         examples = _examples(arm.runs[0], one.test_set)
-        scores[name] = dict(members[0].task.score(examples, ensemble_predictions(members, examples)))
+        together = ENSEMBLES[members[0].task.name](members, examples)
+        scores[name] = dict(members[0].task.score(examples, together))
     return scores
 
 
@@ -156,11 +155,6 @@ ITEM_COUNTS = {
 """By task. Items are sentences, predicates, documents, pairs and questions."""
 
 
-def ensemble_predictions(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[Any]:
-    """The predictions of several models of one of ENSEMBLES together, in the form of the task's own predictions."""
-    return _mean_labels(members, examples) if members[0].task.name == "entailment" else _mean_answers(members, examples)
-
-
 def _mean_labels(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[LabelPrediction]:
     together: list[LabelPrediction] = []
     for predictions in zip(*(member.model_predictions(examples) for member in members), strict=True):
@@ -182,3 +176,7 @@ def _mean_answers(members: Sequence[TrainedTask], examples: Sequence[Question]) 
             probability = float(start[row, first] * end[row, last])
             answers.append(FoundAnswer(question.passage.span_text(first, last), (first, last), probability))
     return answers
+
+
+ENSEMBLES: Mapping[str, Callable[..., list[Any]]] = {"entailment": _mean_labels, "question-answering": _mean_answers}
+"""Tasks whose ensembles are measured: the predictions by the mean of the models' probabilities (section 4)."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from elmokit.analysis.polysemes import read_polysemes
-from elmokit.analysis.polysemy import nearest_hits
+from elmokit.analysis.polysemy import nearest_hits, occurrence_vectors
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import GLOVE, glove_file
 from paper.printed import TABLE_4
 from paper.probes.neighbours import Neighbour, nearest_contexts, nearest_words, neighbour_shares
 from paper.probes.sense_corpora import SenseCorpus
-from paper.probes.targets import Target, mixes, target_vectors
+from paper.probes.targets import mixes, sentence_vectors
 from paper.reproduction import OurRow, Reproduction, Request
 from paper.runs import Evidence
 from paper.systems import (
@@ -58,13 +56,14 @@ def compute(request: Request) -> list[Path]:
 
 def _measure(system: System, corpus: SenseCorpus) -> Measured:
     shares = neighbour_shares(system.layers, corpus)
-    polysemes = polyseme_hits(system)
+    occurrences = read_polysemes()
+    of_list = occurrence_vectors(sentence_vectors(system.layers, [each.tokens for each in occurrences]), occurrences)
     rows = {
-        row: {POS: 100 * float(found.same_pos.mean()), SENSE: 100 * float(found.same_sense.mean())}
-        for row, found in shares.items()
+        row: {POS: 100 * float(same_pos.mean()), SENSE: 100 * float(same_sense.mean())}
+        for row, (same_pos, same_sense) in shares.items()
     }
-    for row, hits in polysemes.items():
-        rows[row][POLYSEMES] = 100 * float(hits.mean())
+    for row, mix in mixes(system.layers.num_layers).items():
+        rows[row][POLYSEMES] = 100 * float(nearest_hits(mix(of_list), occurrences).mean())
     nearest = nearest_contexts(system.layers, list(QUERIES.values()), corpus.sentences)
     contexts = {
         f"{query}, {row}": shown_context(corpus, found)
@@ -72,22 +71,11 @@ def _measure(system: System, corpus: SenseCorpus) -> Measured:
         for query, found in zip(QUERIES, of_queries, strict=True)
     }
     gains = {
-        gain_name(first, second): share_gain(shares[first].same_sense.tolist(), shares[second].same_sense.tolist())
+        gain_name(first, second): share_gain(shares[first][1].tolist(), shares[second][1].tolist())
         for first, second in _PAIRS
         if first in shares and second in shares
     }
     return Measured(rows, gains=gains, texts=contexts)
-
-
-def polyseme_hits(system: System) -> dict[str, np.ndarray]:
-    """For each occurrence of our English list, whether the nearest other one has the same sense; by layer and mix."""
-    occurrences = read_polysemes()
-    targets = [Target(number, each.index, each.index + 1) for number, each in enumerate(occurrences)]
-    vectors = target_vectors(system.layers, [each.tokens for each in occurrences], targets)
-    return {
-        row: nearest_hits(mix(vectors).astype(np.float64), occurrences)
-        for row, mix in mixes(system.layers.num_layers).items()
-    }
 
 
 def shown_context(corpus: SenseCorpus, found: Neighbour) -> str:
@@ -100,22 +88,16 @@ def shown_context(corpus: SenseCorpus, found: Neighbour) -> str:
 
 def our_rows(evidence: Evidence) -> list[OurRow]:
     """The nearest words of GloVe, and the nearest context of each of our two sentences, by system and layer."""
-    static = [
-        OurRow(STATIC_ROW, GLOVE, (WORD, result.measured.texts[STATIC_ROW]))
-        for result in read_system_results(evidence.results, NAME)
-        if STATIC_ROW in result.measured.texts
-    ]
-    return static + [
-        OurRow(
-            query if result.is_bilm else f"{query}, other vectors",
-            f"{result.label}, {key.removeprefix(query)[2:]}",
-            (" ".join(QUERIES[query][0]), text),
-        )
-        for result in read_system_results(evidence.results, NAME)
-        for key, text in result.measured.texts.items()
-        for query in QUERIES
-        if key.startswith(f"{query}, ")
-    ]
+    rows: list[OurRow] = []
+    for result in read_system_results(evidence.results, NAME):
+        for name, text in result.measured.texts.items():
+            query, _, layer = name.rpartition(", ")
+            if query in QUERIES:
+                row = query if result.is_bilm else f"{query}, other vectors"
+                rows.append(OurRow(row, f"{result.label}, {layer}", (" ".join(QUERIES[query][0]), text)))
+            else:
+                rows.append(OurRow(STATIC_ROW, GLOVE, (WORD, text)))
+    return rows
 
 
 DETAILS = SystemTable(

@@ -73,8 +73,7 @@ def read_encoder(path: Path) -> nn.LSTM:
 
 def open_cove(model: str, word_vectors: Path | None) -> SystemLayers:
     """Layers 1 and 2 of the encoder, each 2H wide; a word without a vector is a vector of zeros at its input."""
-    if word_vectors is None:
-        raise ValueError("CoVe reads word vectors; expected the file of those that its encoder was trained with")
+    assert word_vectors is not None, "a system that reads word vectors is given them"
     path = Path(model)
     encoder, words = read_encoder(path), WordVectorSource(word_vectors)
     if encoder.input_size != words.dim:

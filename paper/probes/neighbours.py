@@ -81,18 +81,12 @@ def nearest_words(word_vectors: Path, word: str, *, number: int = 10, among: int
     return [found.words[place] for place in map(int, order[: number + 1]) if place != own][:number]
 
 
-@dataclass(frozen=True)
-class NeighbourShares:
-    """For each occurrence that is judged, 1 if its nearest neighbour is alike, else 0; the share of them for ties."""
+def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, tuple[Shares, Shares]]:
+    """For each layer and mix (`targets.mixes`), how often the nearest neighbour has the same part of speech, and sense.
 
-    same_pos: Float64[np.ndarray, " P"]
-    """Over occurrences whose lemma has several parts of speech, compared with all occurrences of the lemma."""
-    same_sense: Float64[np.ndarray, " S"]
-    """Over occurrences whose lemma and part of speech have several senses, compared with those alone."""
-
-
-def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, NeighbourShares]:
-    """The shares for each layer and mix (`targets.mixes`); `chance` is a random other occurrence.
+    Each occurrence that is judged has 1 if its nearest neighbour is alike, else 0; the share of them for ties. Parts of
+    speech are compared among all occurrences of a lemma, senses among those of one part of speech. `chance` is a random
+    other occurrence.
 
     Occurrences of one sentence are not compared with each other. An occurrence is judged if another one, in another
     sentence, is like it, and one is not. Of several senses, an occurrence has the first that is given.
@@ -112,7 +106,8 @@ def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, Nei
         for row, of_row in found.items():
             unit = None if row == CHANCE else unit_vectors(rows[row](mine))
             of_row += _shares_in_blocks(group, unit)
-    return {row: NeighbourShares(*map(np.concatenate, zip(*of_row, strict=True))) for row, of_row in found.items()}
+    both = {row: [np.concatenate(parts) for parts in zip(*of_row, strict=True)] for row, of_row in found.items()}
+    return {row: (same_pos, same_sense) for row, (same_pos, same_sense) in both.items()}
 
 
 def _shares_in_blocks(

@@ -16,7 +16,7 @@ from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.task import from_json
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 from elmokit.tasks.task_model import LabelPrediction
-from paper.bootstrap import ITEM_COUNTS, ensemble_predictions
+from paper.bootstrap import ENSEMBLES, ITEM_COUNTS
 from paper.differences import paired_bootstrap
 
 accuracy, f1 = (ITEM_COUNTS[task].score for task in ("sentiment", "named-entities"))
@@ -96,7 +96,7 @@ def test_the_mean_of_probabilities_decides_on_a_pair():
     sure = LabelPrediction("neutral", {"neutral": 0.9, "entailment": 0.1})
     unsure = LabelPrediction("entailment", {"neutral": 0.4, "entailment": 0.6})
     members = [member("entailment", predictions=[one]) for one in (sure, unsure, unsure)]
-    (together,) = ensemble_predictions(members, [None])
+    (together,) = ENSEMBLES["entailment"](members, [None])
     assert together.label == "neutral"  # 1.7 against 1.3
     assert together.probabilities["neutral"] == pytest.approx(1.7 / 3)
 
@@ -107,6 +107,6 @@ def test_answers_of_members_that_are_equal_are_those_of_each(stand_in_inputs: An
     torch.manual_seed(1)
     finder = AnswerFinder(QuestionAnsweringConfig(hidden_dim=4, dropout_rate=0.0), inputs=inputs).eval()
     (alone,) = finder.predict([question])
-    (together,) = ensemble_predictions([member("question-answering", model=finder)] * 2, [question])
+    (together,) = ENSEMBLES["question-answering"]([member("question-answering", model=finder)] * 2, [question])
     assert together.span == alone.span and together.text == alone.text
     assert together.probability == pytest.approx(alone.probability)

@@ -56,8 +56,6 @@ def test_what_is_not_an_encoder_or_does_not_fit_it_is_refused(lstm: nn.LSTM, wor
     words.write_text("the 1 2\n")
     with pytest.raises(ValueError, match="reads vectors of 3 numbers, but those of .*glove.txt have 2"):
         open_cove(str(tmp_path), words)
-    with pytest.raises(ValueError, match="CoVe reads word vectors"):
-        open_cove(str(tmp_path), None)
     with pytest.raises(FileNotFoundError, match="none.pth: there is no such file; expected CoVe's encoder"):
         read_encoder(tmp_path / "none.pth")
 

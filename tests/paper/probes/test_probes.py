@@ -200,10 +200,11 @@ def test_a_static_vector_has_nearest_words(tmp_path: Path):
 
 def test_context_finds_the_same_sense_and_a_static_vector_is_chance(tmp_path: Path):
     shares = neighbour_shares(CueLayers(), read_semcor(write_sense_data(tmp_path)))
-    assert shares["layer 2"].same_pos.tolist() == [1.0] * 8
-    assert shares["layer 2"].same_sense.tolist() == [1.0] * 6  # the verb has one sense, and is not judged
-    assert shares["layer 0"].same_sense.tolist() == shares["chance"].same_sense.tolist() == [pytest.approx(2 / 5)] * 6
-    assert shares["chance"].same_pos.tolist() == [pytest.approx(5 / 7)] * 6 + [pytest.approx(1 / 7)] * 2
+    same_pos, same_sense = ({row: both[place].tolist() for row, both in shares.items()} for place in (0, 1))
+    assert same_pos["layer 2"] == [1.0] * 8
+    assert same_sense["layer 2"] == [1.0] * 6  # the verb has one sense, and is not judged
+    assert same_sense["layer 0"] == same_sense["chance"] == [pytest.approx(2 / 5)] * 6
+    assert same_pos["chance"] == [pytest.approx(5 / 7)] * 6 + [pytest.approx(1 / 7)] * 2
 
 
 def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -216,7 +217,7 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return [
             *(target_vectors(CueLayers(), SENTENCES, wanted), *sentence_vectors(CueLayers(), SENTENCES)),
             np.array([(each.sentence, each.index) for each in found]),
-            *(array for each in shares for array in (each.same_pos, each.same_sense)),
+            *(array for both in shares for array in both),
         ]
 
     before = compute()
