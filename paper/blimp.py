@@ -6,7 +6,7 @@ the same sentence; `both` adds the two logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
@@ -113,12 +113,10 @@ def _score(elmo: Elmo, files: Sequence[Path], results_dir: Path) -> None:
             bar.update()
 
 
-def _sums(paradigms: Iterable[dict[str, Accuracy]]) -> dict[str, Accuracy]:
+def _sums(paradigms: Collection[dict[str, Accuracy]]) -> dict[str, Accuracy]:
     """Accuracy over all pairs, by direction."""
-    sums: dict[str, Accuracy] = {}
-    for counts in paradigms:
-        sums = {name: sums.get(name, Accuracy()) + accuracy for name, accuracy in counts.items()}
-    return sums
+    directions = next(iter(paradigms))
+    return {name: sum((counts[name] for counts in paradigms), Accuracy()) for name in directions}
 
 
 REPRODUCTION = Reproduction(NAME, BLIMP, our_rows, our_tables, compute)

@@ -24,8 +24,8 @@ ARMS = (Arm("converged", recipe=CONVERGED), Arm("both", ("elmo=both",)))
 class LearntMix:
     """The mix of a task at one place."""
 
-    task: str
-    """Name of the data set."""
+    row: str
+    """The paper's name of the task."""
     place: str
     """input or output."""
     arm: ArmRuns
@@ -33,11 +33,6 @@ class LearntMix:
     """Means over the runs of the weights after the softmax, lowest layer first."""
     gamma: float
     """Mean over the runs of the scale."""
-
-    @property
-    def row(self) -> str:
-        """The paper's name of the task."""
-        return DATASETS[self.task].row
 
 
 def plan(setup: Setup) -> list[PlannedRun]:
@@ -93,7 +88,7 @@ def _learnt(evidence: Evidence, task: str, place: str, arms: Sequence[Arm]) -> L
         mixes = [run.result.mixes[place] for run in runs if run.result and place in run.result.mixes]
         if found is not None and mixes:
             means = tuple(statistics.fmean(layer) for layer in zip(*(mix.weights for mix in mixes), strict=True))
-            return LearntMix(task, place, found, means, statistics.fmean(mix.gamma for mix in mixes))
+            return LearntMix(DATASETS[task].row, place, found, means, statistics.fmean(mix.gamma for mix in mixes))
     return None
 
 

@@ -144,16 +144,12 @@ class SystemTable:
 
     def details(self, evidence: Evidence) -> list[OurTable]:
         """All numbers, and the differences with their intervals."""
-        results = read_system_results(evidence.results, self.name)
-        if self.title:
-            return self._tables(results, self.title, self.differences)
-        tables: list[OurTable] = []
-        for data in dict.fromkeys(each.data for each in results):
-            found = [each for each in results if each.data == data]
-            tables += self._tables(found, found[0].corpus, f"{found[0].corpus}, {self.differences}")
-        return tables
+        groups: dict[str, list[SystemResult]] = {}
+        for result in read_system_results(evidence.results, self.name):
+            groups.setdefault(self.title or result.data, []).append(result)
+        return [table for results in groups.values() for table in self._tables(results)]
 
-    def _tables(self, results: Sequence[SystemResult], title: str, differences: str) -> list[OurTable]:
+    def _tables(self, results: Sequence[SystemResult]) -> list[OurTable]:
         """All numbers of some results by row, and differences between rows of the same system."""
         rows = distinct_rows(
             (f"{each.label}, {row}", numbers) for each in results for row, numbers in each.measured.rows.items()
@@ -164,7 +160,7 @@ class SystemTable:
             for row, numbers in rows.items()
         }
         data = "; ".join(dict.fromkeys(each.data for each in results))
-        all_numbers = OurTable(title, f"{self.about} Data: {data}.", columns, cells)
+        all_numbers = OurTable(self.title or results[0].corpus, f"{self.about} Data: {data}.", columns, cells)
         if not self.pairs:
             return [all_numbers]
         gains = distinct_rows(
@@ -173,7 +169,8 @@ class SystemTable:
             for first, second in self.pairs
             if (found := difference(each, first, second)) is not None
         )
-        about = f"{differences} Paired bootstrap over test items, 95 %."
+        where = "" if self.title else f"{results[0].corpus}, "
+        about = f"{where}{self.differences} Paired bootstrap over test items, 95 %."
         return [all_numbers, OurTable("Differences", about, ("points",), gains)]
 
     def reproduction(self) -> Reproduction:
