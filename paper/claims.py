@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal
 
 from elmokit.metrics.statistics import CONFIDENCE
-from paper import ablations, figure1, table4, table5, table7
+from paper import ablations, figure1, table2, table3, table4, table5, table7
 from paper.ablation import Ablation, Claim
 from paper.bootstrap import item_records
 from paper.differences import Difference, over_items, over_models, over_seeds
@@ -200,9 +200,9 @@ def _of_table(table: Ablation, claim: Claim) -> dict[str, Judge]:
 
 CLAIMS: dict[str, Judge] = {
     "ELMo helps in all six tasks": helps_all_tasks,
-    **_of_table(ablations.LAYERS_TABLE, ablations.LAYERS_IN_ORDER),
-    **_of_table(ablations.LAYERS_TABLE, ablations.SMALL_LAMBDA),
-    **_of_table(ablations.PLACES_TABLE, ablations.PLACEMENT),
+    **_of_table(table2.TABLE, table2.LAYERS_IN_ORDER),
+    **_of_table(table2.TABLE, table2.SMALL_LAMBDA),
+    **_of_table(table3.TABLE, table3.PLACEMENT),
     "The first LSTM layer is better for syntax (part-of-speech tagging)": partial(
         about_layers, tables=(ENGLISH,), shown=(KOREAN,), better="layer 1", worse="layer 2"
     ),

@@ -6,6 +6,7 @@ Each is judged by the nearest other occurrence: in the training half of the homo
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ NAME = "polysemy-ko"
 PRAISE = "잘한다"
 """Does well: praise, or sarcasm."""
 BAG = "bag of context words"
+COUNTS = "occurrences that are judged"
 
 
 def compute(request: Request) -> list[Path]:
@@ -67,12 +69,23 @@ def _measure(system: System, tests: Mapping[str, tuple[list[Occurrence], int | N
 
 
 def our_rows(evidence: Evidence) -> list[OurRow]:
-    """One row for each layer, mix and baseline of each system."""
-    return [
+    """One row for each layer, mix and baseline of each system, and one that says of how many occurrences."""
+    results = read_system_results(evidence.results, NAME)
+    counts = [
+        OurRow(COUNTS, "data", tuple(_count(name, data) for name in POLYSEMY_KO.columns))
+        for data in dict.fromkeys(result.data for result in results)
+    ]
+    return counts + [
         OurRow(row, result.label, tuple(Statistic((numbers[name],)) for name in POLYSEMY_KO.columns))
-        for result in read_system_results(evidence.results, NAME)
+        for result in results
         for row, numbers in result.measured.rows.items()
     ]
+
+
+def _count(name: str, data: str) -> str | None:
+    """The count that `compute` has written for a test, with its comma: `homonyms: 1,295, list: 184`."""
+    found = re.search(rf"(?:^|, ){re.escape(name)}: (\d{{1,3}}(?:,\d{{3}})*)", data)
+    return found[1] if found else None
 
 
 def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:

@@ -260,8 +260,7 @@ KOBEST_WIC = PaperTable(
 POLYSEMY_KO = PaperTable(
     name="Korean words with several senses",
     source="Ours",
-    about="Share, in percent, of occurrences whose nearest other occurrence of the word has the same sense: of 1,295 "
-    "homonyms, of the 1,136 that have the other sense in the same form, of 184 in our list, and of 12 of 잘한다.",
+    about="Share, in percent, of occurrences whose nearest other occurrence of the word has the same sense.",
     columns=("homonyms", "homonyms, same form", "list", "잘한다"),
     notes=(
         "Reviews of NSMC are a task of sentences (korean-tasks.md); a book on Korean embeddings "

@@ -1,6 +1,7 @@
-"""How a table or figure of a paper is reproduced: the record that each of them is, and all of them by name.
+"""How a table or figure of a paper is reproduced: the record that each `tableN.py` defines, and all of them by name.
 
-A new table of arms costs a declaration in `ablations.py`, another one a file, and both a line in `REPRODUCTIONS`.
+A new table costs a file `tableN.py` with a `REPRODUCTION`, or its arms in one with a `TABLE`, and a line in
+`REPRODUCTIONS`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ Cell = Statistic | str | None
 """A number or a text; None for what we have not measured."""
 REPRODUCTIONS = {
     "table1": "table1.REPRODUCTION",
-    "table2": "ablations.LAYERS_TABLE",
-    "table3": "ablations.PLACES_TABLE",
+    "table2": "table2.TABLE",
+    "table3": "table3.TABLE",
     "table4": "table4.REPRODUCTION",
     "table5": "table5.TABLE",
     "senses-supervised": "senses_supervised.TABLE",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elmokit.metrics.statistics import Interval
-from paper import ablations, claims, figure1
+from paper import claims, figure1, table2, table3
 from paper.ablation import Ablation
 from paper.claims import CLAIMS, Finding, judged, verdicts
 from paper.differences import Difference, over_items, over_seeds
@@ -84,17 +84,17 @@ PAPERS_TASKS = ("semantic-roles", "entailment", "question-answering")
 @pytest.mark.parametrize(
     ("number", "table", "scores", "outcome", "said"),
     [
-        (2, ablations.LAYERS_TABLE, dict.fromkeys(PAPERS_TASKS, LAYERS), "held", "SNLI, last layer over no ELMo +4.00"),
+        (2, table2.TABLE, dict.fromkeys(PAPERS_TASKS, LAYERS), "held", "SNLI, last layer over no ELMo +4.00"),
         (
             2,  # of a task that the paper does not have: shown, not counted
-            ablations.LAYERS_TABLE,
+            table2.TABLE,
             {"named-entities": LAYERS},
             "not measured",
             "SRL not measured; SNLI not measured; SQuAD not measured; not counted: NER, last layer over no ELMo +4.00",
         ),
         (
             4,
-            ablations.PLACES_TABLE,
+            table3.TABLE,
             {name: PLACES if name in PAPERS_TASKS[1:] else AT_INPUT for name in (*PAPERS_TASKS, "coreference")},
             "held",
             "Coref, input over both +5.00",

@@ -10,7 +10,7 @@ from elmokit.layers.devices import on_meta_device
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.word_table import new_word_table
-from paper import ablations
+from paper import table2, table3
 from paper.__main__ import main
 from paper.data_folders import data_folder, unpacked
 from paper.plan import CONVERGED, DATASETS, ELMO, SCALES, SIX_TASKS, Arm, cheapest_first
@@ -53,7 +53,7 @@ def test_every_planned_model_is_built_with_a_toy_bilm():
 
 
 def test_tables_share_the_runs_that_both_need_and_the_cheapest_come_first():
-    planned = [*ablations.LAYERS_TABLE.plan(SETUP), *ablations.PLACES_TABLE.plan(SETUP)]
+    planned = [*table2.TABLE.plan(SETUP), *table3.TABLE.plan(SETUP)]
     runs = cheapest_first(planned)
     names = [run.name for run in runs]
     assert len(set(names)) == len(names) < len(planned)

@@ -170,10 +170,11 @@ def test_words_in_context_are_told_apart_by_layers_that_know_the_context(name: s
     assert next(iter(gains.rows)) == "cues (cues): layer 2 over layer 1"
 
 
-def test_korean_homonyms_are_told_apart_in_context(data: Path):
+def test_korean_homonyms_are_told_apart_in_context_and_their_counts_are_shown(data: Path):
     rows = {row.row: [str(cell) for cell in row.cells] for row in made("polysemy-ko", data)[0]}
     assert rows["layer 2"][:2] == ["100.00", "100.00"] and rows["layer 2"][3] == "100.00"
     assert rows["layer 0"][0] == rows["chance"][0] == "50.00" and rows["bag of context words"][0] == "100.00"
+    assert rows["occurrences that are judged"] == ["4", "4", "184", "4"]
 
 
 def test_supervised_systems_are_trained_on_semcor_and_asked_once(data: Path):

@@ -9,7 +9,7 @@ import pytest
 import elmokit
 from elmokit.report.pictures import pictures
 from elmokit.runs.logged_runs import read_runs, write_runs
-from paper import ablations, figure1, figure2, perplexity_curve, table1, table7
+from paper import figure1, figure2, perplexity_curve, table1, table2, table7
 from paper.ablations import KOREAN_TABLE
 from paper.figure1 import arms, overtaken_at, sample_curves
 from paper.figure2 import learnt_mixes
@@ -39,14 +39,14 @@ def test_a_gain_is_over_the_seeds_that_both_arms_have_of_the_same_data(tmp_path:
     write_arm(tmp_path / "other", NER, NO_ELMO, (80, 81))
     write_arm(tmp_path / "other", NER, ELMO, (85, 85), num_train=100)
     with pytest.raises(ValueError, match="are of different data, so they are not compared"):
-        ablations.LAYERS_TABLE.details(evidence_in(tmp_path / "other"))
+        table2.TABLE.details(evidence_in(tmp_path / "other"))
 
 
 def test_runs_count_by_their_planned_names_and_settings_alone(tmp_path: Path):
     write_arm(tmp_path, NER, NO_ELMO, (80,))
     write_arm(tmp_path, NER, Arm("", ("elmo=none", "max_train_examples=20")), (90,))
     (run,) = write_arm(tmp_path, NER, Arm("", ("elmo.penalty=0.5",)), (90,))
-    assert ablations.LAYERS_TABLE.rows(evidence_in(tmp_path)) == []  # the plan names one of them
+    assert table2.TABLE.rows(evidence_in(tmp_path)) == []  # the plan names one of them
     (planned,) = replace(SETUP, seeds=(0,)).runs(NER, ELMO)
     config = run.rename(run.with_name(planned.name)) / "config.json"
     with pytest.raises(ValueError, match=r"holds a run with other settings \(inputs.elmo.penalty\)"):
@@ -98,10 +98,10 @@ def cells(table: OurTable) -> list[list[str | None]]:
 
 def test_table_2_has_the_paper_s_columns_and_all_lambdas(tmp_path: Path):
     scores = {"no ELMo": (60, 62), "last layer": (64, 65), "lambda=1": (66, 66), "lambda=0.001": (67, 69)}
-    for arm in ablations.LAYERS_TABLE.arms:
+    for arm in table2.TABLE.arms:
         write_arm(tmp_path, NER, arm, scores.get(arm.name, ()))
     evidence = evidence_in(tmp_path)
-    (row,) = ablations.LAYERS_TABLE.rows(evidence)
+    (row,) = table2.TABLE.rows(evidence)
     assert row.row == "NER"
     assert row.measured_on == "conll2003, 200 training examples, mini-en (01234567), 2 seeds"
     assert [str(cell) for cell in row.cells] == ["61.00 ± 1.41", "64.50 ± 0.71", "66.00 ± 0.00", "68.00 ± 1.41"]
@@ -109,7 +109,7 @@ def test_table_2_has_the_paper_s_columns_and_all_lambdas(tmp_path: Path):
         write_arm(tmp_path, "named-entities-ko", arm, (50,), test=(score, 0, 0))
     korean, korean_gains = KOREAN_TABLE.details(evidence_in(tmp_path))
     assert cells(korean) == [["60.00", "70.00"]] and cells(korean_gains) == [["60.00", "+10.00 (one seed)"]]
-    lambdas, gains = ablations.LAYERS_TABLE.details(evidence)
+    lambdas, gains = table2.TABLE.details(evidence)
     assert cells(lambdas)[0][2:] == ["66.00 ± 0.00", None, "68.00 ± 1.41", None]
     assert cells(gains)[0][1:] == ["+3.50 [-2.85, 9.85]", "+3.50 [-2.85, 9.85]", "+2.00 [-10.71, 14.71]"]
     assert gains.columns[0] == "no ELMo" and gains.columns[3] == "lambda=0.001 over lambda=1"
