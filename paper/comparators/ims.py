@@ -68,7 +68,8 @@ def train_ims(
     )
     examples: dict[Word, list[tuple[_Features, str]]] = {}
     for known, features in _examples(sentences, vectors, surrounding_words):
-        examples.setdefault(known.word, []).extend((features, sense) for sense in known.senses)
+        for sense in known.senses:
+            examples.setdefault(known.word, []).append((features, sense))
     classifiers: dict[Word, Any] = {}
     with progress_bar(unit="word", total=len(examples)) as bar:
         for word, labelled in examples.items():
