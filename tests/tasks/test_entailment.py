@@ -1,5 +1,6 @@
 """Pairs of sentences: read, written, scored and classified."""
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -96,6 +97,8 @@ def test_takes_raw_text_and_json_and_writes_a_table_and_json():
     assert TASK.from_json(json.loads(pair())) == expected
     made = LabelPrediction("neutral", {"neutral": 1.0})
     assert TASK.to_text(expected, made) == "neutral\tA dog .\tIt 's a cat ."
+    quoted = TASK.to_text(SentencePair(['"', "A"], CAT, None), made)
+    assert list(csv.reader([quoted] * 2, delimiter="\t")) == [["neutral", '" A', "It 's a cat ."]] * 2
     shown = {"premise": ["A", "dog", "."], "hypothesis": CAT, "label": "neutral", "probabilities": {"neutral": 1.0}}
     assert TASK.result(expected, made).to_dict() == shown
 

@@ -169,7 +169,8 @@ def test_takes_raw_text_and_json_and_writes_a_line_and_json():
     expected = Question("", ["Who", "won", "?"], Passage.of("Ann won."), [])
     assert TASK.from_text("Who won?\tAnn won.") == expected
     assert TASK.from_json({"question": "Who won?", "context": "Ann won."}) == expected
-    assert TASK.from_json({"question": "Who won?", "context": "Ann won.", "id": "7"}).id == "7"
+    for identity in ("7", 7):
+        assert TASK.from_json({"question": "Who won?", "context": "Ann won.", "id": identity}).id == "7"
     asked = Question("7", ["Who"], Passage.of("Then Ann\nLee won."), [Answer("Ann", 5, (1, 1))])
     found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
     assert TASK.to_text(asked, found) == "7\tAnn Lee"

@@ -1,5 +1,6 @@
 """Texts with a sentiment: read, written, scored and classified."""
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,6 +126,8 @@ def test_takes_raw_text_and_json_and_writes_a_table_and_json():
     sentiment = LabelPrediction("0", probabilities)
     shown = {"tokens": ["so", "so"], "label": "0", "probabilities": probabilities}
     assert TASK.to_text(text, sentiment) == "0\tso so"
+    quoted = LabelledText(['"', "so"], None)
+    assert list(csv.reader([TASK.to_text(quoted, sentiment)] * 2, delimiter="\t")) == [["0", '" so']] * 2
     assert TASK.result(text, sentiment).to_dict() == shown
 
 

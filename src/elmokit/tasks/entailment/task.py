@@ -15,6 +15,7 @@ from elmokit.system.messages import first_token
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES, EntailmentConfig
 from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
+from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def from_json(fields: Mapping[str, Any]) -> SentencePair:
 
 def to_text(example: SentencePair, prediction: LabelPrediction) -> str:
     """A row of a table: the label, the premise's tokens and the hypothesis's tokens, separated by tabs."""
-    return "\t".join([prediction.label, " ".join(example.premise), " ".join(example.hypothesis)])
+    return as_tsv([[prediction.label, " ".join(example.premise), " ".join(example.hypothesis)]])[:-1]
 
 
 def result(example: SentencePair, prediction: LabelPrediction) -> LabelledPair:

@@ -102,6 +102,11 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
         raise ValueError(f"{name} has no questions in its {plural(len(found), 'article')}{part}")
 
 
+def identity_of(question: Fields) -> str:
+    """The id of a question, which may be a whole number."""
+    return str(question.value("id")) if isinstance(question.value("id"), int) else question.text("id")
+
+
 def _is_question(line: str) -> bool:
     """Whether a line is an object with a question and its passage, in any order and with other fields before."""
     try:
@@ -117,7 +122,7 @@ def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
     for entry in paragraph.list_of_fields("qas"):
         if "is_impossible" in entry and entry.boolean("is_impossible"):
             raise entry.error("is_impossible", "is true; SQuAD 2.0's questions without answers are not supported")
-        identity = str(entry.value("id")) if isinstance(entry.value("id"), int) else entry.text("id")
+        identity = identity_of(entry)
         text = entry.text("question")
         tokens = tokenize(text)
         if not tokens:

@@ -13,7 +13,7 @@ from elmokit.files.json_fields import Fields
 from elmokit.metrics.answers import score_answers
 from elmokit.system.messages import first_token
 from elmokit.tasks.config import Splits
-from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
+from elmokit.tasks.question_answering.reader import Passage, Question, identity_of, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES, QuestionAnsweringConfig
 from elmokit.tasks.task import Prediction, Reading, Task, shortened
 from elmokit.text.tokenizer import tokenize
@@ -124,7 +124,7 @@ def from_json(fields: Mapping[str, Any]) -> Question:
     tokens, passage = tokenize(text), Passage.of(context)
     if not tokens or not passage.tokens:
         raise ValueError(f"question {first_token(text)}, context {first_token(context)}: one of them has no tokens")
-    identity = question.text("id") if "id" in question else ""
+    identity = identity_of(question) if "id" in question else ""
     return Question(identity, tokens, passage, [])
 
 

@@ -14,6 +14,7 @@ from elmokit.system.messages import first_token
 from elmokit.tasks.sentiment.reader import LabelledText, read_texts
 from elmokit.tasks.sentiment.recipes import RECIPES, SentimentConfig
 from elmokit.tasks.task import Prediction, Reading, Task, find_splits, own_tokens, shortened, shown_labels
+from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def from_json(fields: Mapping[str, Any]) -> LabelledText:
 
 def to_text(example: LabelledText, prediction: LabelPrediction) -> str:
     """A row of a table: the label, a tab and the tokens."""
-    return f"{prediction.label}\t{' '.join(example.tokens)}"
+    return as_tsv([[prediction.label, " ".join(example.tokens)]])[:-1]
 
 
 def result(example: LabelledText, prediction: LabelPrediction) -> TextSentiment:
