@@ -20,7 +20,7 @@ from elmokit.files.locks import InUseError, lock
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import Splits, with_settings
-from elmokit.tasks.reading import digest, read_data
+from elmokit.tasks.reading import digest, read_data, report_foreign_labels
 from elmokit.tasks.run_folder import read_record, write_record
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume_task, train
@@ -238,9 +238,25 @@ def test_without_a_development_file_a_tenth_is_set_apart(
     assert "no development file: 10% of the training files are set apart (dev_share)" in capsys.readouterr().err
     record = read_record(run_dir, toy)
     assert (record.config.training.dev_share, record.splits.dev) == (0.1, ())
+    assert record.config.training.random_dev
     assert record.counts["dev"]["examples"] in (5, 6) and lines(run_dir)[-1]["test"] == {}
     resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
     assert lines(run_dir)[-1]["epoch"] == 2
+
+
+def test_a_run_that_has_not_recorded_how_its_development_set_was_chosen_has_each_tenth_document(
+    run: Run, toy: Toy, toy_data: Path
+):
+    run_dir = run("run", "dev_share=0.1", data=Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",)))
+    config = json.loads((run_dir / "config.json").read_text())
+    assert config["training"].pop("random_dev") is False
+    config["files"] |= {"train": config["files"]["train"] + config["files"]["dev"], "dev": []}
+    (run_dir / "config.json").write_text(json.dumps(config))
+    resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    assert lines(run_dir)[-1]["epoch"] == 2
+    (run_dir / "config.json").write_text(json.dumps(config | {"training": config["training"] | {"random_dev": True}}))
+    with pytest.raises(ValueError, match="the training or development set has changed since the run began"):
+        resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")
 
 
 @pytest.mark.parametrize(("task", "recipe"), [("sst", "cpu-ko"), ("nli", "cpu, with --model mini-ko")])
@@ -279,6 +295,9 @@ def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_c
     (tmp_path / "same.tsv").write_text("a\tcow ant\na\tbear\n")
     with pytest.raises(ValueError, match="all training examples have the label 'a'; expected at least two"):
         run("run", data=Splits((tmp_path / "same.tsv",), (toy_data / "dev.tsv",)))
+    (tmp_path / "other.tsv").write_text("b\tant\n")
+    with pytest.raises(ValueError, match="'a'; expected at least two; others are set apart .*, so give a development"):
+        run("run", "dev_share=0.34", data=Splits((tmp_path / "same.tsv",), (tmp_path / "other.tsv",)))
     with pytest.raises(ValueError, match="settings change the recipe of a task; with a config, change the config"):
         train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), settings=["seed=1"])
     with pytest.raises(ValueError, match="is not of toy: its model is a SentimentConfig; expected a ToyConfig"):
@@ -293,7 +312,7 @@ def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_c
 
 
 def test_data_of_other_labels_is_reported_when_it_is_scored(
-    run: Run, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, toy: Toy, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (tmp_path / "foreign.tsv").write_text("x\tcow ant\ny\tbear\n")
     train_file, known, foreign = toy_data / "train.tsv", toy_data / "dev.tsv", tmp_path / "foreign.tsv"
@@ -301,8 +320,14 @@ def test_data_of_other_labels_is_reported_when_it_is_scored(
     run("both", data=Splits((train_file,), (foreign,), (foreign,)), test=True)
     shown = capsys.readouterr().err
     assert f"the development set {said}" in shown and f"the test file foreign.tsv {said}" in shown
-    run("neither", data=Splits((train_file,), (known,), (foreign,)))
-    assert said not in capsys.readouterr().err
+    task = replace(toy, label=lambda example: example.label)
+    run("neither", data=Splits((train_file,), (known,), (foreign,)), task=task)
+    assert not re.search(f"{said}|without an example", capsys.readouterr().err)
+    run("few", "max_dev_examples=1", task=task)
+    said = r"^labels without an example in the first 1 of the development set, .* best epoch: ., .$"
+    assert re.search(said, capsys.readouterr().err, flags=re.MULTILINE)
+    report_foreign_labels(replace(toy, symbols=lambda _: ["O"]), [], ["O", "B-PER"], name="dev")
+    assert "dev has no labels, and the model knows PER: none in common" in capsys.readouterr().err
 
 
 def reject(damage: Callable[[Path], object], run_dir: Path, **settings: Any) -> str:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic
 
@@ -100,6 +101,14 @@ def report_known_examples(task: Task[E, P], data: TaskExamples[E]) -> None:
             )
 
 
+def report_unscored_labels(task: Task[E, P], data: TaskExamples[E], config: TrainingConfig) -> None:
+    """Report on stderr the labels of which the examples that are scored while training have none."""
+    in_use, name = dev_in_use(data.dev, config)
+    if task.label and (missing := {*map(task.label, [*data.train, *data.dev])} - {*map(task.label, in_use)}):
+        labels = join_names(sorted(map(str, missing)))
+        print(f"labels without an example in {name}, whose score chooses the best epoch: {labels}", file=sys.stderr)
+
+
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
     """Training and development set of the same files, by `dev_share`; each is read in its own way."""
     group = task.keep_together or partial(_own_sentences, task)
@@ -107,7 +116,11 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     train = read_files(task, files, config.model, name="train", training=True)
     groups = list(dict.fromkeys(map(group, dev.examples)))
     share = config.training.dev_share
-    apart = {each for index, each in enumerate(groups) if int((index + 1) * share) > int(index * share)}
+    chosen = [index for index in range(len(groups)) if int((index + 1) * share) > int(index * share)]
+    if config.training.random_dev:
+        drawn = random.Random(f"dev {config.training.seed}")
+        chosen = [drawn.randint(before + 1, last) for before, last in pairwise([-1, *chosen])]
+    apart = {groups[index] for index in chosen}
     if not 0 < len(apart) < len(groups):
         raise ValueError(
             f"there are too few documents, or sentences, to set apart {share:.0%} of them as the development set: "
@@ -128,15 +141,13 @@ def _own_sentences(task: Task[E, P], example: E) -> Hashable:
 
 
 def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterable[str], *, name: str) -> None:
-    """Report on stderr, which calls the examples `name`, labels that the model does not know."""
+    """Report on stderr, which calls the examples `name`, labels that the model does not know, or no labels."""
     found, learnt = {*label_names(task.symbols(examples))}, {*label_names(known)}
-    if task.symbols_are_labels and learnt and (foreign := found - learnt):
+    foreign = found - learnt
+    if task.symbols_are_labels and learnt and (foreign or not found):
         right = "these cannot be right" if found & learnt else "none in common, so nothing can be right"
-        print(
-            f"{name} has the labels {join_names(sorted(foreign))}, and the model knows {join_names(sorted(learnt))}: "
-            f"{right}",
-            file=sys.stderr,
-        )
+        labels = f"the labels {join_names(sorted(foreign))}" if foreign else "no labels"
+        print(f"{name} has {labels}, and the model knows {join_names(sorted(learnt))}: {right}", file=sys.stderr)
 
 
 def label_names(symbols: Iterable[str]) -> list[str]:
@@ -191,11 +202,13 @@ def task_sentences(task: Task[E, P] | str, data: str | Path | Splits, config: Ta
 
 
 def with_development_set(config: TaskConfig, splits: Splits) -> TaskConfig:
-    """The config with a share of the training files as development set if there are no files for it."""
-    if splits.dev or config.training.dev_share:
+    """The config with a random share of the training files as development set if there are no files for it."""
+    if splits.dev:
         return config
-    print(f"no development file: {DEV_SHARE:.0%} of the training files are set apart (dev_share)", file=sys.stderr)
-    return replace(config, training=replace(config.training, dev_share=DEV_SHARE))
+    if not config.training.dev_share:
+        print(f"no development file: {DEV_SHARE:.0%} of the training files are set apart (dev_share)", file=sys.stderr)
+    share = config.training.dev_share or DEV_SHARE
+    return replace(config, training=replace(config.training, dev_share=share, random_dev=True))
 
 
 def _counts(reading: Reading[E]) -> dict[str, int]:

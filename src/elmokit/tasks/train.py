@@ -21,12 +21,14 @@ from elmokit.tasks.config import Splits, TaskConfig, with_settings
 from elmokit.tasks.final_scores import finish
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.reading import (
+    GIVE_DEV,
     TaskExamples,
     dev_in_use,
     digest,
     read_data,
     report_foreign_labels,
     report_known_examples,
+    report_unscored_labels,
     sentences_of,
     with_development_set,
 )
@@ -103,9 +105,13 @@ def train(
         config = chosen
         symbols = task.symbols(examples.train)
         if task.symbols_are_labels and len(symbols) == 1:
-            raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
+            others_apart = config.training.dev_share and set(task.symbols(examples.dev)) != set(symbols)
+            apart = f"; others are set apart as the development set, so {GIVE_DEV}" if others_apart else ""
+            label = first_token(symbols[0])
+            raise ValueError(f"all training examples have the label {label}; expected at least two{apart}")
         report_foreign_labels(task, examples.dev, symbols, name="the development set")
         report_known_examples(task, examples)
+        report_unscored_labels(task, examples, config.training)
         if test:
             _report_foreign_test_labels(task, examples, symbols)
         training, others = sentences_of(task, examples)

@@ -138,5 +138,6 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     result=result,
     text_has_tabs=True,
     unlabelled_fields="premise and hypothesis",
+    label=attrgetter("label"),
     keep_together=_premise,
 )

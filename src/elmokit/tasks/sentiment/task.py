@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,5 +123,6 @@ TASK: Task[LabelledText, LabelPrediction] = Task(
     to_text=to_text,
     result=result,
     unlabelled_fields="text",
+    label=attrgetter("label"),
     keep_together=_sentence,
 )
