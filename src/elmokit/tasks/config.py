@@ -157,8 +157,8 @@ class TrainingConfig:
     of a single document, sentences with all of their examples), spread evenly over the files. 0 leaves the files as
     they are; where there is no development file, a tenth of the training files is set apart."""
     random_dev: bool = False
-    """Whether the seed draws what is set apart, one document of each part of the files, in place of each n-th one. A
-    new run without a development file always has this, because labels may alternate in the order of a file."""
+    """Whether what is set apart is drawn, one document of each part of the files and the same with all seeds, in place
+    of each n-th one. A new run without a development file always has this, because labels may alternate in a file."""
     max_dev_examples: int = 0
     """Number of examples of the development set that are used while training; 0 means all."""
     spread_dev: bool = False

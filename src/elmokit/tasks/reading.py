@@ -118,7 +118,7 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     share = config.training.dev_share
     chosen = [index for index in range(len(groups)) if int((index + 1) * share) > int(index * share)]
     if config.training.random_dev:
-        drawn = random.Random(f"dev {config.training.seed}")
+        drawn = random.Random("dev")  # not by the seed of the training, so that all seeds are scored on the same set
         chosen = [drawn.randint(before + 1, last) for before, last in pairwise([-1, *chosen])]
     apart = {groups[index] for index in chosen}
     if not 0 < len(apart) < len(groups):
