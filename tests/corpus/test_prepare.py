@@ -131,6 +131,12 @@ def test_what_is_dropped_is_said_with_the_reason(tmp_path: Path):
     assert train(tmp_path / "six") == ["This one may stay here ."]
 
 
+def test_korean_may_be_archaic(tmp_path: Path):
+    path = write(tmp_path / "raw", "ᄒᆞᄂᆞᆯ ᄯᅡ ᄉᆞᄅᆞᆷ ꥠힰ .\n")
+    prepare([path], tmp_path / "corpus", Preparation(language="ko", held_out=0))
+    assert train(tmp_path / "corpus") == ["ᄒᆞᄂᆞᆯ ᄯᅡ ᄉᆞᄅᆞᆷ ꥠힰ ."]
+
+
 def test_characters_become_nfc_unless_they_are_to_stay(tmp_path: Path):
     spelt = unicodedata.normalize("NFD", "나는 밥을 먹었다.") + " Caf\u00e9 or cafe\u0301 for all?\n"
     path = write(tmp_path / "raw", spelt)

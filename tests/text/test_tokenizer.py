@@ -18,7 +18,7 @@ ANY_TEXT = st.text(st.one_of(st.characters(), st.sampled_from("aAnt's.,-_ \n5@!?
 UNTOUCHED = st.text(
     st.one_of(
         st.sampled_from("aZn't cannot 3.50,7 Mr. U.S. x_y (밥) 北京 ラーメン हि ु é $%&/@"),
-        st.characters(categories=["Lu", "Ll", "Lo", "Nd", "Mn", "Mc", "Sc"], exclude_characters="\ufb01\ufb02"),
+        st.characters(categories=["Lu", "Ll", "Lo", "Nd", "Mn", "Mc", "Sc"], exclude_characters="ﬀﬁﬂﬃﬄﬅﬆ"),
     )
 )
 
@@ -43,6 +43,7 @@ def visible(text: str) -> str:
         ("See Fig. 3, No. 7, pp. 5-9. No.", "See Fig. 3 , No. 7 , pp. 5-9 . No ."),
         ("“Yes,” she said — ‘no’…", "\" Yes , \" she said -- ' no ' ..."),
         ("``Yes,'' «oui»", '" Yes , " " oui "'),
+        ("‹Non› oﬃce ﬀ ﬄ ﬅ ﬆ", "' Non ' office ff ffl st st"),
         ("1990–1995 – then---after", "1990-1995 -- then -- after"),
         ("Wait.... what?!", "Wait ... what ? !"),
         ("No!!!!!!!", "No ! ! !"),
@@ -67,6 +68,8 @@ def test_splits_english_as_its_corpus_is_split(text: str, tokens: str):
     [
         ("3,000명은 “좋다”고 했다!!", "3,000명은 “ 좋다 ” 고 했다 !!"),
         ("ㅋㅋㅋㅋㅋㅋ 눈이 온다……", "ㅋㅋㅋ 눈이 온다 ……"),
+        ("ᄒᆞᄂᆞᆯ 天地 “ᄯᅡ”", "ᄒᆞᄂᆞᆯ 天地 “ ᄯᅡ ”"),
+        ("ꥠힰᇫ “天地”", "ꥠힰᇫ “ 天地 ”"),
         ("ㅋㅋㅋㅋㅋ!! ㅠㅠ", "ㅋㅋㅋ !! ㅠㅠ"),
         ("10000원, U.S 정부(政府)가", "10000원 , U.S 정부 ( 政府 ) 가"),
         ("\u1107\u1161\u11b8", "밥"),  # NFD, as macOS writes it
@@ -133,6 +136,10 @@ def test_a_very_long_token_takes_no_time(unit: str):
         ['"Really?" he asked.', '"Yes."', "(She nodded.)", "Well..."],
         ["1. Introduction follows.", "2. The rest."],
         ["See Fig. 3 for it, i.e. the lower part.", "No. 5 is alive."],
+        ["»Gut.«", "„Kommst du?“", "›Ja.‹", "‚Nein!‘", "„Dr. Fox kam.“", "»Ja?« fragte er. „nein.“"],
+        ["Il dit : « Viens ! »", "« Oui ? » dit-elle.", "‹\u202fNon.\u202f›", "Elle vint.", "« Oui. »"],
+        ["وصل.\u200f", "ثم.\u200b\u2060", "\u200fDr.\u200f Fox went.\u00ad", "He.\ufeff", "\u200bThe end. \u200ethen."],
+        ["Er kam.¹", "Sie ging.[1][a]", "Finis.*", "Then.”†", "Now."],
         ["그는 왔다.", "좋았다!", "“정말?”", "그렇다."],
         ["It goes on. like this, in lower case.", "But not here."],
         ["그는 2020. 5. 3.에 왔다.", "좋았다."],
@@ -162,6 +169,7 @@ def test_an_empty_line_ends_a_sentence_a_line_end_does_not_and_chinese_needs_no_
     lines = ["A title", "A sentence over\ntwo lines.", "Another"]
     assert split_sentences("A title\n\nA sentence over\ntwo lines. Another") == lines
     assert split_sentences("今天好。他说：「明天好。」我们走！") == ["今天好。", "他说：「明天好。」", "我们走！"]
+    assert split_sentences("他好。[1]他说。²") == ["他好。[1]", "他说。²"]
     assert split_sentences("") == split_sentences(" \n\n ") == []
 
 

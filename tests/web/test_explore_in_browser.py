@@ -211,6 +211,7 @@ def test_text_is_tokenised_as_in_python(english: Page):
     texts = ["I don't think it's $3.50 (5%), Mr. Fox.", "e.g. U.S. 3:30 -- a_b www.a.com", HOSTILE]
     texts += ["밥을 먹었다!!!!!", "漢字かな", "밥\ue5dc\uf0a0", "5\u200bខ្ញុំ\u200bភាសា", "m\uf158rk\ue5dc \uf0b7a"]
     texts += ["col\u00b7legi a\u00b7b", 'צה״ל ג׳ירפה ד"ר ב"הארץ"', "Ինչպե՞ս ես՞", "ㅋㅋㅋㅋㅋ!!"]
+    texts += ["ᄒᆞᄂᆞᆯ 天地 “ᄯᅡ” ꥠힰ", "‹oﬃce› ﬀﬁﬂﬄﬅﬆ"]
     script = """async (texts) => {
       const { tokenize } = await import("/scripts/tokenizer.js");
       return texts.map(tokenize);

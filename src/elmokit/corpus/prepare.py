@@ -31,7 +31,7 @@ from elmokit.system.progress_bar import progress_bar
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.documents import read_raw_documents
 from elmokit.text.sentence_lines import DAMAGED
-from elmokit.text.tokenizer import split_sentences, tokenize
+from elmokit.text.tokenizer import HANGUL, split_sentences, tokenize
 from elmokit.version import __version__
 
 HELD_OUT_FILE = "heldout.txt.xz"
@@ -40,7 +40,7 @@ EXCLUDED = "in excluded texts"
 DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
-_SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(r"[가-힣]"), 0.6)}
+_SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(f"[{HANGUL}]"), 0.6)}
 
 _MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{DAMAGED}")  # of HTML, XML and wikis
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input

@@ -7,7 +7,7 @@ added or changed, except by these normalisations:
   zero-width spaces, direction marks, lone surrogates) are removed, except the joiners of Arabic, Indic scripts and
   emoji; a zero-width space next to Thai, Lao, Khmer, Burmese or Tai letters separates tokens.
 * Typographic quotes become `"` and `'`, and `''` becomes `"`. A dash becomes `--`, or `-` inside a word; the minus
-  sign becomes `-`. An ellipsis or several periods become `...`. The ligatures fi and fl become two letters.
+  sign becomes `-`. An ellipsis or several periods become `...`. Ligatures such as fi and ffi become letters.
 * A run of more than three equal marks (`!!!!!!`, `=======`) becomes three.
 
 Korean text (at least one Hangul syllable or jamo per two Latin letters) keeps its quotes and dashes, and a run of one
@@ -52,6 +52,7 @@ def split_sentences(text: str) -> list[str]:
     No mark ends a sentence before a lower-case letter, and a period does not after a title (Dr.), after the number of
     a list item or within a date. After other abbreviations (Inc., U.S., J.) and German ordinals (am 3. Mai) it ends one
     only if the next word is one that often begins sentences. A semicolon after a Greek word is a question mark.
+    The quotes that close a sentence in any language, and footnote marks, are its last characters.
     """
     sentences: list[str] = []
     for paragraph in _EMPTY_LINES.split(text):
@@ -66,29 +67,31 @@ def split_sentences(text: str) -> list[str]:
 
 PLAIN_MARKS = str.maketrans(
     {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a\u2032\u00b4`", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
         **dict.fromkeys("\u2010\u2011\u2012\u2212", "-"),
         **dict.fromkeys("\u2013\u2014\u2015", " -- "),
         "\u2026": "...",
-        "\ufb01": "fi",
-        "\ufb02": "fl",
+        **{chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)},
     }
 )
 """What the tokenizer makes of typographic marks."""
+HANGUL = "가-힣\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff"
+"""Syllables, and the jamo of archaic ones, as the inside of a character class."""
 HYPHENATION = re.compile(r"\u00ad[^\S\n]*\n[^\S\n]*")
 """A soft hyphen that breaks a word at a line end."""
 _WHATEVER_LENGTH = {"..": "...", "--": "--"}
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
 _INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-    "|(?<![\u0600-\u08ff\u0900-\u0dff\u2600-\u27bf\ufb50-\ufefc\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]"
+    f"[{_UNSEEN}]|(?<![\u0600-\u08ff\u0900-\u0dff\u2600-\u27bf\ufb50-\ufefc\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]"
 )
 _UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf]"
 _WORD_SPACE = re.compile(rf"(?<={_UNSPACED})\u200b|\u200b(?={_UNSPACED})")
 _EN_DASH_IN_WORD = re.compile(r"(?<=\w)\u2013(?=\w)")
 _MARK_RUN = re.compile(r"([!?*~=_+#])\1{3,}")
+_HANGUL = re.compile(rf"[\u3131-\u318e{HANGUL}]")
 _KOREAN_RUN = re.compile(r"([^\w\s]|[\u3131-\u318e])\1{3,}")
 
 
@@ -108,13 +111,13 @@ def _is_korean(text: str) -> bool:
     """Whether a text has at least one Hangul syllable or jamo per two Latin letters."""
     if text.isascii():
         return False
-    num_hangul = sum("가" <= character <= "힣" or "\u3131" <= character <= "\u318e" for character in text)
+    num_hangul = len(_HANGUL.findall(text))
     num_latin = sum(character.isascii() and character.isalpha() for character in text)
     return num_hangul > 0 and 2 * num_hangul >= num_latin
 
 
 @cache
-def _marks() -> str:
+def combining_marks() -> str:
     """Characters that belong to the one before, as the inside of a character class; for `re` they are not letters."""
     marks = [code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)).startswith("M")]
     within = set(marks)
@@ -129,12 +132,12 @@ def _letter() -> str:
 
     Private-use characters are letters (of medieval Latin, or old Hangul), except those of symbol fonts (U+F0xx).
     """
-    return rf"[\w\ue000-\uefff\uf100-\uf8ff{_marks()}]"
+    return rf"[\w\ue000-\uefff\uf100-\uf8ff{combining_marks()}]"
 
 
 def _symbol() -> str:
     """Pattern of any other visible character with its marks; emoji of several parts are one symbol."""
-    marks = _marks()
+    marks = combining_marks()
     return rf"[^\w\s{marks}][{marks}]*(?:(?<=\u200d)[^\w\s{marks}][{marks}]*)*"
 
 
@@ -155,8 +158,8 @@ def _spaces() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Patterns of places to put spaces before tokens are matched, with their replacements."""
     han = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     return (
-        (re.compile(rf"[{han}][{_marks()}]*"), r" \g<0> "),
-        (re.compile(rf"[\u3041-\u309f][\u3041-\u309f\u30fc{_marks()}]*"), r" \g<0> "),
+        (re.compile(rf"[{han}][{combining_marks()}]*"), r" \g<0> "),
+        (re.compile(rf"[\u3041-\u309f][\u3041-\u309f\u30fc{combining_marks()}]*"), r" \g<0> "),
         (re.compile(r"(?<=[A-Za-z])(?=n't\b)|(?<=[^\W_])(?='(?:s|m|d|re|ve|ll)\b)", re.IGNORECASE), " "),
         (re.compile(r"\b(can)(not)\b", re.IGNORECASE), r"\1 \2"),
         (re.compile(r"(?<!\w)_+|_++(?!\w)"), r" \g<0> "),
@@ -185,7 +188,7 @@ def _korean_token() -> re.Pattern[str]:
     letter = _letter()
     return re.compile(
         rf"{letter}+(?:(?:(?<=\d)[.,:](?=\d)|(?<=[A-Za-z0-9])[-'’.&@/+](?=[A-Za-z0-9])){letter}+)*"
-        rf"|(?P<mark>[^\w\s{_marks()}])(?P=mark)+|[\U0001f1e6-\U0001f1ff]{{2}}|{_symbol()}"
+        rf"|(?P<mark>[^\w\s{combining_marks()}])(?P=mark)+|[\U0001f1e6-\U0001f1ff]{{2}}|{_symbol()}"
     )
 
 
@@ -199,12 +202,17 @@ Syriac, N'Ko, Tibetan, Burmese, Khmer, Mongolian, Ol Chiki, Hebrew, Meitei, Java
 _ETHIOPIC_STOP = r"\u1361\u1361|(?<=[\u1200-\u135f])::"  # typed as two word separators, or two colons
 _GREEK_QUESTION_MARK = r"(?<=[\u0370-\u03ff\u1f00-\u1fff][\u0370-\u03ff\u1f00-\u1fff\u0301]);"
 """Unicode has a character for it, which NFC replaces by a semicolon. A single letter may be that of a formula."""
+_FOOTNOTE = r"\[[a-z\d]{1,3}\]|[¹²³⁰-⁹*†‡]"
+_CLOSING = rf"(?:[\"'”’“‘»«›‹)\]}}」』{_UNSEEN}]|[^\S\n][»›](?=\s|\Z)|{_FOOTNOTE})*+"
+"""What closes a sentence before a space: also the marks that open quotes in English, and those of French with a space."""
 _SENTENCE_END = re.compile(
-    rf"(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_GREEK_QUESTION_MARK}|{_ETHIOPIC_STOP})++)(?P<closing>[\"'”’»)\]}}」』]*+)(?=\s)"
-    r"|[。！？｡]+[」』”’）\"')]*"
+    rf"(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_GREEK_QUESTION_MARK}|{_ETHIOPIC_STOP})++)"
+    rf"[{_UNSEEN}]*+(?P<closing>{_CLOSING})(?=\s)"
+    rf"|[。！？｡]+(?:[」』”’）\"')]|{_FOOTNOTE})*"
 )
-_LAST_WORD = re.compile(r"[^\s\"'“‘«(\[]*\Z")
-_NEXT_WORD = re.compile(r"\s+[\"'“‘«(\[]*(?P<first>\S)(?P<rest>\w*)(?P<stop>\.?)")
+_OPENING = rf"\"'“‘„‚«»‹›(\[{_UNSEEN}"
+_LAST_WORD = re.compile(rf"[^\s{_OPENING}]*\Z")
+_NEXT_WORD = re.compile(rf"\s+[{_OPENING}]*(?P<first>\S)(?P<rest>\w*)(?P<stop>\.?)")
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,4})\Z")
 _GERMAN_ORDINAL = re.compile(r"\b(?i:d(?:er|ie|as|em|en|es)|am|im|vom|zum|zur|beim)\s+\d{1,2}\Z")
 _ACRONYM = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]\Z")

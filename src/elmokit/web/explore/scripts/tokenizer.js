@@ -30,13 +30,12 @@ const EN_DASH_IN_WORD = pattern(`(?<=[${W}])\\u2013(?=[${W}])`);
 const MARK_RUN = /([!?*~=_+#])\1{3,}/g;
 const KOREAN_RUN = pattern(`([^${W}${S}]|[\\u3131-\\u318e])\\1{3,}`);
 const PLAIN_MARKS = new Map([
-  ...[..."\u2018\u2019\u201a\u201b\u2032\u00b4`"].map((mark) => [mark, "'"]),
+  ...[..."\u2018\u2019\u201a\u201b\u2039\u203a\u2032\u00b4`"].map((mark) => [mark, "'"]),
   ...[..."\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"].map((mark) => [mark, '"']),
   ...[..."\u2010\u2011\u2012\u2212"].map((mark) => [mark, "-"]),
   ...[..."\u2013\u2014\u2015"].map((mark) => [mark, " -- "]),
   ["\u2026", "..."],
-  ["\ufb01", "fi"],
-  ["\ufb02", "fl"],
+  ...[..."\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06"].map((mark) => [mark, mark.normalize("NFKC")]),
 ]);
 const PLAIN_MARK = new RegExp(`[${[...PLAIN_MARKS.keys()].join("")}]`, "gu");
 const WHATEVER_LENGTH = new Map([["..", "..."], ["--", "--"]]);
@@ -77,7 +76,7 @@ const KOREAN_TOKEN = pattern(
 const isAscii = (text) => !/[^\x00-\x7f]/.test(text);
 
 function isKorean(text) {
-  const hangul = (text.match(/[가-힣\u3131-\u318e]/g) ?? []).length;
+  const hangul = (text.match(/[가-힣\u1100-\u11ff\u3131-\u318e\ua960-\ua97f\ud7b0-\ud7ff]/g) ?? []).length;
   return hangul > 0 && 2 * hangul >= (text.match(/[A-Za-z]/g) ?? []).length;
 }
 
