@@ -1,6 +1,7 @@
 """Words broken at line ends are joined where the text shows that they are one word."""
 
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ def joined(tmp_path: Path, text: str) -> tuple[str, BrokenWords]:
     return found.join(text), found
 
 
-@pytest.mark.parametrize("hyphen", ["-", "\u2010", "\u00ac"])
+@pytest.mark.parametrize("hyphen", ["-", "\u2010", "\u00ac", "\u2e17"])
 @pytest.mark.parametrize("line_end", ["\n", " \n", "\n  "])
 def test_a_word_that_occurs_elsewhere_is_joined(tmp_path: Path, hyphen: str, line_end: str) -> None:
     text, found = joined(tmp_path, f"He was submi{hyphen}{line_end}ssive, and who is not\nsubmissive?\n")
@@ -30,6 +31,7 @@ def test_a_word_that_occurs_elsewhere_is_joined(tmp_path: Path, hyphen: str, lin
         "Haupt-\nund Nebensatz, nach Hauptsatz und Neben-\nsinn\n",
         "pages 12-\n13, not 1213; a_b-\nc, A2-\nB and a2b\n",
         "It was late-\n\nlatest\n",
+        "दिन-\nरात और नरात\n",
         "late--\nst latest, late \u2013\nst latest\n",
     ],
 )
@@ -49,6 +51,13 @@ def test_all_others_stay_as_they_are(tmp_path: Path, text: str) -> None:
 )
 def test_a_hyphen_stays_unless_the_word_is_more_frequent_without(tmp_path: Path, elsewhere: str, expected: str) -> None:
     assert joined(tmp_path, f"{elsewhere}\nwell-\nknown\n")[0] == f"{elsewhere}\n{expected}\n"
+
+
+@pytest.mark.parametrize("word", ["cafe\u0301|s", "Gemu\u0364|ther", "विद्या|लय", "глаго҃|лати"])
+def test_letters_have_their_marks_composed_or_not(tmp_path: Path, word: str) -> None:
+    composed = unicodedata.normalize("NFC", word.replace("|", ""))
+    expected = f"{composed} {word.replace('|', '')}\n"
+    assert joined(tmp_path, f"{composed} {word.replace('|', '-' + chr(10))}\n")[0] == expected
 
 
 def test_upper_case_does_not_matter_and_each_occurrence_counts_also_of_another_file(tmp_path: Path) -> None:

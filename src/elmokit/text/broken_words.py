@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.documents import read_raw_documents
+from elmokit.text.tokenizer import combining_marks
 
-_LETTERS = r"[^\W\d_]++"
-_BROKEN = re.compile(
-    rf"(?<![^\W\d_])({_LETTERS})[-\u2010\u00ac]"  # - and two that programs write: hyphen, not sign
-    rf"[^\S\n]*\n[^\S\n]*({_LETTERS})"
-)
 _NOT_SIGN = re.compile(r"\u00ac[^\S\n]*\n[^\S\n]*")  # stands for a soft hyphen: the word has no other
-_WORD = re.compile(rf"{_LETTERS}(?:[-\u2010]{_LETTERS})*")
+_HYPHEN = "[-\u2010\u2e17]"  # the last is that of Fraktur
 
 Halves = tuple[str, str]
 
@@ -33,7 +31,7 @@ class BrokenWords:
 
     def join(self, text: str) -> str:
         """The text with these words in one piece; all others stay as they are."""
-        return _BROKEN.sub(self._joined, text)
+        return _broken_word().sub(self._joined, text)
 
     def _joined(self, broken: re.Match[str]) -> str:
         joint = self.joints.get(_halves(broken))
@@ -47,11 +45,10 @@ def find_broken_words(paths: Iterable[str | os.PathLike[str]]) -> BrokenWords:
     with one. The memory grows with the number of different broken words.
     """
     paths = list(paths)
-    broken = Counter(_halves(found) for text in _texts(paths) for found in _BROKEN.finditer(text))
+    broken = Counter(_halves(found) for text in _texts(paths) for found in _broken_word().finditer(text))
     uses = {spelling: 0 for halves in broken for spelling in ("".join(halves), "-".join(halves))}
     for text in _texts(paths):
-        for word in _WORD.findall(_NOT_SIGN.sub("", text)):
-            spelling = word.casefold().replace("\u2010", "-")
+        for spelling in _word().findall(re.sub(_HYPHEN, "-", _NOT_SIGN.sub("", _key(text)))):
             if spelling in uses:
                 uses[spelling] += 1
     joints: dict[Halves, str] = {}
@@ -63,7 +60,27 @@ def find_broken_words(paths: Iterable[str | os.PathLike[str]]) -> BrokenWords:
 
 
 def _halves(broken: re.Match[str]) -> Halves:
-    return broken[1].casefold(), broken[2].casefold()
+    return _key(broken[1]), _key(broken[2])
+
+
+def _key(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold())
+
+
+@cache
+def _broken_word() -> re.Pattern[str]:
+    letters = _letters()
+    before = rf"(?<![^\W\d_])(?<![{combining_marks()}])"
+    return re.compile(rf"{before}({letters})(?:{_HYPHEN}|\u00ac)[^\S\n]*\n[^\S\n]*({letters})")
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(rf"{_letters()}(?:-{_letters()})*")
+
+
+def _letters() -> str:
+    return rf"[^\W\d_]++(?:[{combining_marks()}]++[^\W\d_]*+)*+"
 
 
 def _texts(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str]:
