@@ -102,12 +102,20 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: st
         "text\nfile\nfolder\n",
         "GO HOME\nTHE END\nIN FRONT\n",
         f"a,{'x' * 140_000}\nb,c\n",
-        "a,\rb\nc,d\n",
     ],
 )
 def test_honest_text_is_read_without_a_word(path: Path, text: str):
     path.write_text(text, newline="")
     assert list(sentence_lines(path)) == text.removesuffix("\n").split("\n")[: text.count("\n")]
+
+
+@pytest.mark.parametrize("text", ["A dog .\nThe mouse ran .\rA cat sat .\n", "1%\n2%\r3%\r\n", "a\nb\r\r\n"])
+def test_lines_of_old_macs_are_noticed_anywhere_but_in_tables(path: Path, text: str):
+    path.write_text(text, newline="")
+    with pytest.raises(ValueError, match=r"t\.txt, line 2: its lines end as on old Macs; .* tr '\\r' '\\n'"):
+        list(sentence_lines(path))
+    path.write_text('id,text\n1,"a\rb"\n', newline="")
+    assert list(sentence_lines(path, column="text")) == ["a b"]
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ NOT_IN_A_TOKEN = frozenset(" \t\n\r")
 """White space that separates tokens or lines, so that no file of tokens can hold a token with it."""
 HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 
+OLD_LINE_ENDS = "its lines end as on old Macs; convert it, for example with tr '\\r' '\\n'"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_UNICODE = {b"\xff\xfe\0\0": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\0\0\xfe\xff": "UTF-32"}
 _FAILURES = (EOFError, lzma.LZMAError, zlib.error, MemoryError, OSError)
@@ -74,8 +75,7 @@ def read_lines(
             lines = iter(partial(stream.readline, max_line_bytes + 1), b"")  # they are split at b"\n" only
             for number, line in enumerate(lines, start=1):
                 if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1]:
-                    advice = "convert it, for example with tr '\\r' '\\n'"
-                    raise ValueError(f"{name}: its lines end as on old Macs; {advice}")
+                    raise ValueError(f"{name}: {OLD_LINE_ENDS}")
                 if len(line) > max_line_bytes:
                     most = readable_bytes(max_line_bytes)
                     reason = f"has more than {most}; expected text, in lines of a sentence or a document"

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from elmokit.files.lines import is_terminal, read_lines, shown_name, split_tokens, with_head
+from elmokit.files.lines import OLD_LINE_ENDS, is_terminal, read_lines, shown_name, split_tokens, with_head
 from elmokit.system.messages import first_token, printable
 from elmokit.system.python import warn_caller
 from elmokit.text.corpora.column_texts import column_lines
@@ -95,12 +95,12 @@ def sentence_lines(
 
 
 def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, is_shard: bool = False) -> Iterator[str]:
-    """Lines of a file of any text, as `read_lines` yields them.
+    r"""Lines of a file of any text, as `read_lines` yields them.
 
     has_columns: whether the lines may have columns after the sentence.
     is_shard: whether the file is of a corpus for training, so that messages name `elmokit prepare` as the only way.
-    Raises ValueError for JSON, CoNLL-U, columns, FASTA and tables, naming how they are read, and the errors of
-    `read_lines`.
+    Raises ValueError for JSON, CoNLL-U, columns, FASTA and tables, naming how they are read, for a line with `\r` in
+    it, and the errors of `read_lines`.
     """
     lines = read_lines(path)
     if not is_terminal(path):  # where the first line is to be answered before the second is typed
@@ -112,7 +112,10 @@ def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, is_s
                 way = _WAYS[kind].format(option="elmokit prepare --column" if is_shard else "--column")
                 expected = f"text, one sentence per line: {way}"
             raise ValueError(f"{shown_name(path)} is {kind.value}; expected {expected}")
-    yield from lines
+    for number, line in enumerate(lines, start=1):
+        if "\r" in line:  # which cells of tables may have
+            raise ValueError(f"{shown_name(path)}, line {number}: {OLD_LINE_ENDS}")
+        yield line
 
 
 def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) -> None:
