@@ -46,13 +46,18 @@ def test_the_verb_shows_the_word_in_the_middle(
     assert "the sentence has no token 'river'; its tokens are: the bank" in capsys.readouterr().err
 
 
-def test_tokens_are_compared_in_nfc():
+def test_tokens_are_compared_in_nfc_and_a_word_may_be_spelt_as_in_raw_text():
     composed, decomposed = ["the", "caf\u00e9"], ["the", "cafe\u0301"]
     for sentence, word, other in ((composed, decomposed[1], decomposed), (decomposed, composed[1], composed)):
         corpus = [other, [*other, "sat"]]
         (found,) = ELMO.nearest(sentence, word, corpus, among="same word")
         assert (found.sentence, found.index, found.tokens) == (1, 1, corpus[1])
         assert {one.index for one in ELMO.nearest(sentence, word, corpus, among="other words")} == {0, 2}
+    tokens = ["the", "l'eau", "coop"]
+    for word, index in (("l’eau", 1), ("co\u00adop", 2)):
+        assert ELMO.nearest(tokens, word, CORPUS) == ELMO.nearest(tokens, index, CORPUS)
+    with pytest.raises(ValueError, match=r"no token 'a\\xadb'; its tokens are: the l'eau coop"):
+        ELMO.nearest(tokens, "a\u00adb", CORPUS)
 
 
 @pytest.mark.parametrize(

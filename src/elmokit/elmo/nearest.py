@@ -17,6 +17,7 @@ from elmokit.elmo.layer_choice import as_int, unit_vectors
 from elmokit.elmo.sentences import Sentence, tokens_of_each
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
+from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from elmokit.elmo.layer_choice import Array
@@ -92,11 +93,11 @@ def _composed(tokens: list[str]) -> list[str]:
 
 def _index(tokens: list[str], word: str | int) -> int:
     if isinstance(word, str):
-        (word,) = _composed([word])
-        if word not in tokens:
-            said = printable(" ".join(tokens))
-            raise ValueError(f"the sentence has no token {printable(word)!r}; its tokens are: {said}")
-        return tokens.index(word)
+        for spelt in (_composed([word]), tokenize(word)):  # such as `l’amour`, which is `l'amour`
+            if len(spelt) == 1 and spelt[0] in tokens:
+                return tokens.index(spelt[0])
+        said = printable(" ".join(tokens))
+        raise ValueError(f"the sentence has no token {printable(repr(word))}; its tokens are: {said}")
     if as_int(word) is None or not 0 <= word < len(tokens):
         raise ValueError(f"word is {word!r}; the sentence has tokens 0 to {len(tokens) - 1}")
     return word

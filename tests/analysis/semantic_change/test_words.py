@@ -40,6 +40,10 @@ def test_forms_are_spelled_as_the_tokens_of_raw_text():
     decomposed = unicodedata.normalize("NFD", "배를")
     assert parse_words([f"{decomposed} don’t"]) == {"배를": ("배를", "don’t")}
     assert parse_words([decomposed], raw_text=True) == {"배를": ("배를",)}
+    assert parse_words(["天地 No. J. Mr. l’eau"], raw_text=True) == {"天地": ("天地", "No.", "J.", "Mr.", "l'eau")}
+    for word in ("don't", "I'm", "x."):
+        with pytest.raises(ValueError, match="which the tokenizer makes 2"):
+            parse_words([word], raw_text=True)
     with pytest.raises(ValueError, match="line 2 of the words has 'a-b!', which the tokenizer makes 2"):
         parse_words(["a", "a-b!"], raw_text=True)
 

@@ -35,6 +35,8 @@ ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
 """Words of closed classes, in lower case as the tokenizer splits them, and frequent adverbs; ours."""
 
 _MAX_SHOWN = 60
+_TEXTS = ("", "1", "A", "A 가")
+"""What follows a word where it is one token: `No.` before a number, `J.` before a name, `天地` in Korean."""
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*%?|[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 
@@ -144,11 +146,12 @@ def count_tokens(sentences: Iterable[Iterable[str]], *, ignore_case: bool = Fals
 def _spelt(line: str, number: int) -> list[str]:
     forms: list[str] = []
     for form in split_tokens(line):
-        tokens = tokenize(form)
-        if len(tokens) != 1:
+        in_texts = [tokenize(f"{form} {after}") for after in _TEXTS]
+        tokens = next((found for found, after in zip(in_texts, _TEXTS, strict=True) if found[1:] == after.split()), [])
+        if not tokens:
             raise ValueError(
-                f"line {number} of the words has {printable(form)!r}, which the tokenizer makes {len(tokens)} tokens; "
-                "expected forms that are one token each"
+                f"line {number} of the words has {printable(form)!r}, which the tokenizer makes {len(in_texts[0])} "
+                "tokens; expected forms that are one token each"
             )
-        forms += tokens
+        forms += tokens[:1]
     return forms
