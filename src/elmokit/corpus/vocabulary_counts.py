@@ -10,7 +10,6 @@ from pathlib import Path
 
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input
-from elmokit.system.messages import FormatError, join_names
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
@@ -90,13 +89,6 @@ def _counted(shards: Sequence[Path]) -> tuple[Counter[str], int]:
             bar.update()
             num_sentences += 1
             counts.update(tokens)
-    for token in counts:
-        if "\r" in token:
-            raise FormatError(
-                join_names(map(str, shards)),
-                f"the token {token[:40]!r} contains a carriage return, which a vocabulary file cannot store; "
-                r"end the lines of the shards with line feeds, for example with tr '\r' '\n'",
-            )
     return counts, num_sentences
 
 
