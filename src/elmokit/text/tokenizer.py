@@ -204,7 +204,7 @@ _GREEK_QUESTION_MARK = r"(?<=[\u0370-\u03ff\u1f00-\u1fff][\u0370-\u03ff\u1f00-\u
 """Unicode has a character for it, which NFC replaces by a semicolon. A single letter may be that of a formula."""
 _FOOTNOTE = r"\[[a-z\d]{1,3}\]|[¹²³⁰-⁹*†‡]"
 _CLOSING = rf"(?:[\"'”’“‘»«›‹)\]}}」』{_UNSEEN}]|[^\S\n][»›](?=\s|\Z)|{_FOOTNOTE})*+"
-"""What closes a sentence before a space: also the marks that open quotes in English, and those of French with a space."""
+"""What closes a sentence before a space: also marks that open quotes in English, and those of French with a space."""
 _SENTENCE_END = re.compile(
     rf"(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_GREEK_QUESTION_MARK}|{_ETHIOPIC_STOP})++)"
     rf"[{_UNSEEN}]*+(?P<closing>{_CLOSING})(?=\s)"

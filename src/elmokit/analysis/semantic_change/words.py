@@ -146,12 +146,12 @@ def count_tokens(sentences: Iterable[Iterable[str]], *, ignore_case: bool = Fals
 def _spelt(line: str, number: int) -> list[str]:
     forms: list[str] = []
     for form in split_tokens(line):
-        in_texts = [tokenize(f"{form} {after}") for after in _TEXTS]
-        tokens = next((found for found, after in zip(in_texts, _TEXTS, strict=True) if found[1:] == after.split()), [])
-        if not tokens:
+        in_texts = [(tokenize(f"{form} {after}"), after.split()) for after in _TEXTS]
+        spelt = [tokens[0] for tokens, after in in_texts if tokens and tokens[1:] == after]
+        if not spelt:
             raise ValueError(
-                f"line {number} of the words has {printable(form)!r}, which the tokenizer makes {len(in_texts[0])} "
+                f"line {number} of the words has {printable(form)!r}, which the tokenizer makes {len(tokenize(form))} "
                 "tokens; expected forms that are one token each"
             )
-        forms += tokens[:1]
+        forms.append(spelt[0])
     return forms
