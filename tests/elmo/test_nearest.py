@@ -10,7 +10,8 @@ from elmokit.elmo.elmo import Elmo
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())
-CORPUS = ["a cat sat", "the bank of a river", "the bank", "", "a bank by the lake", "the cat ran to the bank"]
+RIVER, LAKE = "the bank of a river", "a bank by the lake"
+CORPUS = ["a cat sat", RIVER, "the bank", "", LAKE, LAKE, "the cat ran to the bank", RIVER]
 QUERY = "the bank"
 
 
@@ -26,12 +27,26 @@ def test_they_are_the_occurrences_with_the_largest_cosines(
         (number, index): float(ELMO.similarity(vector, query))
         for number, (sentence, array) in enumerate(zip(CORPUS, ELMO.encode(CORPUS, layers=layers), strict=True))
         for index, (token, vector) in enumerate(zip(sentence.split(), array, strict=True))
-        if sentence != QUERY and (among == "any word" or (token == "bank") == (among == "same word"))
+        if CORPUS.index(sentence) == number and sentence != QUERY  # the first of those that are repeated
+        if (among == "any word" or (token == "bank") == (among == "same word"))
     }
     best = sorted(cosines, key=lambda place: -cosines[place])[:4]
     assert [(one.sentence, one.index) for one in found] == best
     np.testing.assert_allclose([one.similarity for one in found], [cosines[place] for place in best], atol=1e-6)
     assert all(one.tokens == CORPUS[one.sentence].split() and one.token == one.tokens[one.index] for one in found)
+
+
+def test_a_block_ends_with_the_sentence_that_reaches_its_number_of_tokens(monkeypatch: pytest.MonkeyPatch):
+    blocks: list[list[str]] = []
+
+    def encode(sentences: list[list[str]]) -> list[Any]:
+        blocks.append([" ".join(tokens) for tokens in sentences])
+        return ELMO.encode(sentences)
+
+    monkeypatch.setattr(nearest, "_TOKENS_AT_ONCE", 5)
+    found = nearest.nearest_occurrences(encode, QUERY, "bank", iter(CORPUS), number=4, among="any word")
+    assert blocks == [[QUERY], CORPUS[:2], ["", LAKE], [], [CORPUS[6]], []]
+    assert found == ELMO.nearest(QUERY, "bank", CORPUS, number=4)
 
 
 def test_the_verb_shows_the_word_in_the_middle(

@@ -54,7 +54,7 @@ def _change(arguments: argparse.Namespace) -> None:
     stop_words = arguments.stop_words or ()
     if stop_words and stop_words != "en":
         stop_words = [word for line in read_lines(stop_words) for word in line.split()]
-    inputs = [file for path in (arguments.first, arguments.second) for file in corpus_files(path)]
+    inputs = [file for path in (arguments.first, arguments.second) for file in corpus_files(path, arguments.column)]
     for written in (arguments.output, arguments.json):
         check_is_not_input(written, *inputs, arguments.words, arguments.stop_words, arguments.model, arguments.weights)
     if arguments.json:

@@ -380,7 +380,8 @@ class Elmo:
         """The occurrences in a corpus nearest to a word of a sentence; each has `tokens`, `index` and `similarity`.
 
         word: a token of the sentence, of which the first is meant, or its index.
-        corpus: sentences as `encode` takes them, read once; the same sentence in it is left out.
+        corpus: sentences as `encode` takes them, read once; the same sentence in it is left out, and of one that
+            is repeated the first counts.
         number: how many there are at most; at least 1.
         among: "any word", the "same word" or "other words", as they are spelt.
         layers: as in `encode`, but not "all".

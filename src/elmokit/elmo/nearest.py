@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from elmokit.elmo.layer_choice import as_int, unit_vectors
-from elmokit.elmo.sentences import Sentence, tokens_of_each
+from elmokit.elmo.sentences import Sentence, tokens_in_turn, tokens_of_each
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 from elmokit.text.tokenizer import tokenize
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Among = Literal["any word", "same word", "other words"]
 _SENTENCES_AT_ONCE = 1024
+_TOKENS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def nearest_occurrences(
     number: int,
     among: Among,
 ) -> list[NearOccurrence]:
-    """The nearest occurrences, nearest first; the same sentence in the corpus is left out.
+    """The nearest occurrences, nearest first; the same sentence in the corpus is left out, as are repetitions.
 
     encode: gives one array (T,E) for each list of tokens. The other arguments are those of `Elmo.nearest`.
     Tokens are compared in NFC.
@@ -71,15 +72,18 @@ def nearest_occurrences(
     index = _index(spelt, word)
     query = unit_vectors(encode([tokens])[0][index].astype(np.float64))
     found: list[tuple[float, int, int, list[str]]] = []
-    for block in batched(enumerate(corpus), size=_SENTENCES_AT_ONCE):
-        others = tokens_of_each(sentence for _, sentence in block)
-        wanted = [
-            (place, other, composed)
-            for (place, _), other, composed in zip(block, others, map(_composed, others), strict=True)
-            if composed != spelt and (among != "same word" or spelt[index] in composed)
-        ]
-        vectors = encode([other for _, other, _ in wanted])
-        for (place, other, composed), array in zip(wanted, vectors, strict=True):
+    sentences = enumerate(tokens_in_turn(corpus))
+    for block in batched(
+        sentences, size=_SENTENCES_AT_ONCE, weight=lambda one: len(one[1]), enough_weight=_TOKENS_AT_ONCE
+    ):
+        known = {tuple(spelt), *(tuple(_composed(other)) for *_, other in found)}
+        wanted: dict[tuple[str, ...], tuple[int, list[str]]] = {}
+        for place, other in block:
+            composed = tuple(_composed(other))
+            if composed not in known and (among != "same word" or spelt[index] in composed):
+                wanted.setdefault(composed, (place, other))
+        vectors = encode([other for _, other in wanted.values()])
+        for (composed, (place, other)), array in zip(wanted.items(), vectors, strict=True):
             for position, cosine in enumerate(unit_vectors(array.astype(np.float64)) @ query):
                 if among == "any word" or (composed[position] == spelt[index]) == (among == "same word"):
                     found.append((float(cosine), -place, -position, other))

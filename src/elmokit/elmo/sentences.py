@@ -26,10 +26,14 @@ def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
     Raises ValueError, with the index and the type, for what is neither, such as a missing value (None, NaN), and for
     what has no order or whose items are not sentences: a set, a dict, bytes, a table.
     """
-    result: list[list[str]] = []
+    return list(tokens_in_turn(sentences))
+
+
+def tokens_in_turn(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
+    """The lists of `tokens_of_each`, each when it is asked for."""
     for number, sentence in enumerate(_items(sentences, "the sentences are", "a list of sentences")):
         if isinstance(sentence, str):
-            result.append(tokenize(sentence))
+            yield tokenize(sentence)
             continue
         tokens = list(_items(sentence, f"sentence {number} is", "a string or a list of tokens (str)"))
         for position, token in enumerate(tokens):
@@ -38,8 +42,7 @@ def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
                     f"token {position} of sentence {number} is {_described(token)}; expected a string: sentences are "
                     "strings or lists of tokens (str)"
                 )
-        result.append(cast("list[str]", tokens))
-    return result
+        yield cast("list[str]", tokens)
 
 
 def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[list[int]]:

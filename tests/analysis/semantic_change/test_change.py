@@ -70,6 +70,11 @@ def test_repeating_and_groups_of_words_change_nothing(tmp_path: Path, elmo: Elmo
     assert together == compare(elmo, tmp_path, words, settings)
     monkeypatch.setattr(change, "VECTOR_BYTES", 1)
     assert compare(elmo, tmp_path, words, settings) == together
+    sizes: list[int] = []
+    encode = elmo.encode
+    monkeypatch.setattr(elmo, "encode", lambda block, **how: sizes.append(len(block)) or encode(block, **how))
+    monkeypatch.setattr(change, "TOKENS_AT_ONCE", 1)
+    assert compare(elmo, tmp_path, words, settings) == together and set(sizes) == {1}
     assert all(one.first.compared == 5 < one.first.total for one in together.changes)
 
 

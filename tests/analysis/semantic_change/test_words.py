@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import time
 import unicodedata
 from pathlib import Path
 
@@ -120,6 +121,11 @@ def test_of_many_uses_each_has_the_same_chance_whatever_other_words_are_asked_fo
     with_others = sample_uses(corpus, {"a": ("a",), "the": ("the",)}, most=100, ignore_case=False, seed="0")["the"]
     assert with_others == drawn
     assert sample_uses(corpus, {"the": ("the",)}, most=100, ignore_case=False, seed="1")["the"] != drawn
+    assert [use.line for use in drawn.uses[:8]] == [9, 40, 41, 65, 66, 70, 72, 79]
+    corpus = open_corpus(corpus_of(tmp_path / "c", "".join(f"{number}{' the' * 50}\n" for number in range(600))))
+    start = time.process_time()
+    assert len(sample_uses(corpus, {"the": ("the",)}, most=30_000, ignore_case=False, seed="0")["the"].uses) == 30_000
+    assert time.process_time() - start < 5  # a search of all that are kept needs half a minute
 
 
 def test_a_folder_is_its_text_files_in_order_and_raw_text_is_tokenised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -129,17 +135,20 @@ def test_a_folder_is_its_text_files_in_order_and_raw_text_is_tokenised(tmp_path:
     assert list(corpus.sentences()) == [["A", "plane", ",", "a", "plane", "."]]
     folder = corpus_of(tmp_path / "c", "first\n", "second\n")
     (folder / "2.txt.gz").write_bytes(gzip.compress(b"third\n"))
-    (folder / "notes.md").write_text("not text of the corpus\n")
+    (folder / "3.TXT").write_text("fourth\n")
     (folder / "._0.txt").write_bytes(b"\0\5\x16\7 attributes of macOS")
-    assert list(open_corpus(folder).lines()) == [(0, 1, "first"), (1, 1, "second"), (2, 1, "third")]
+    assert [*open_corpus(folder).lines()] == [(0, 1, "first"), (1, 1, "second"), (2, 1, "third"), (3, 1, "fourth")]
+    (folder / "notes.md").write_text("not text of the corpus\n")
     (folder / "old").mkdir()
-    with pytest.warns(UserWarning, match="c has folders, whose files are not read: old"):
-        assert len(open_corpus(folder).files) == 3
-    (folder / "1.txt.xz").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"c has 1\.txt and 1\.txt\.xz, the same text by their names"):
+    with pytest.warns(UserWarning, match=r"c has files or folders that are not read, 2 in all: notes\.md, old"):
+        assert len(open_corpus(folder).files) == 4
+    (folder / "1.txt.XZ").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"c has 1\.txt and 1\.txt\.XZ, the same text by their names"):
         open_corpus(folder)
     with pytest.raises(FileNotFoundError, match="gone: there is no such file; expected a corpus"):
         open_corpus(tmp_path / "gone")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="has no text files; expected some that end in .txt, .gz, .xz"):
+    (tmp_path / "empty" / "a.jsonl").write_text('{"text": "first"}\n')
+    with pytest.raises(ValueError, match=r"has no text files; expected some that end in \.txt, \.gz, \.xz"):
         open_corpus(tmp_path / "empty")
+    assert list(open_corpus(tmp_path / "empty", column="text").lines()) == [(0, 1, "first")]

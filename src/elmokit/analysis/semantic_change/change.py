@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 VECTOR_BYTES = 256 << 20
 """Bytes of the vectors that are in memory at once; the words are compared in groups of this size."""
-SENTENCES_AT_ONCE = 512
+SENTENCES_AT_ONCE, TOKENS_AT_ONCE = 512, 65_536
 REDISTRIBUTIONS_PER_WORD = 20
 """With 20 for each of N words the smallest p is about 0.05 / N, and the q of a single such word 0.05."""
 
@@ -212,11 +212,13 @@ def _vectors(elmo: Elmo, layers: Layers, words: Sequence[str], side: _Side) -> d
             wanted.setdefault((use.file, use.line), []).append((word, place, use))
     depth = elmo.num_layers if layers == "all" else 1
     found = {word: np.empty((depth, len(side.sampled[word].uses), elmo.dim), np.float32) for word in words}
-    for uses in batched(wanted.values(), size=SENTENCES_AT_ONCE):
-        sentences = [side.corpus.split(of_sentence[0][2].sentence) for of_sentence in uses]
-        arrays = elmo.encode(sentences, layers=layers, show_progress_bar=False)
-        for of_sentence, array in zip(uses, arrays, strict=True):
-            for word, place, use in of_sentence:
+    sentences = ((uses, side.corpus.split(uses[0][2].sentence)) for uses in wanted.values())
+    for block in batched(
+        sentences, size=SENTENCES_AT_ONCE, weight=lambda one: len(one[1]), enough_weight=TOKENS_AT_ONCE
+    ):
+        arrays = elmo.encode([tokens for _, tokens in block], layers=layers, show_progress_bar=False)
+        for (uses, _), array in zip(block, arrays, strict=True):
+            for word, place, use in uses:
                 found[word][:, place] = array[..., use.index, :]
     return found
 

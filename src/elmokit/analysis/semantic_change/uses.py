@@ -19,6 +19,7 @@ from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
 TEXT_ENDINGS = (".txt", ".gz", ".xz")
+COLUMN_ENDINGS = (".conllu", ".json", ".jsonl", ".tsv", ".csv")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,31 +78,34 @@ class TextCorpus:
 
 
 def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None = None) -> TextCorpus:
-    """The files of `corpus_files`, with a warning of folders among them, which are not read."""
+    """The files of `corpus_files`, with a warning of what else is in the folder, which is not read."""
     path = Path(path).expanduser()
-    files = corpus_files(path)
-    if folders := sorted(file.name for file in path.glob("[!.]*") if file.is_dir()):
-        warn_caller(f"{path} has folders, whose files are not read: {join_names(folders)}")
+    files = corpus_files(path, column)
+    if others := sorted(file.name for file in {*path.glob("[!.]*")} - {*files}):
+        warn_caller(f"{path} has files or folders that are not read, {len(others):,} in all: {join_names(others)}")
     return TextCorpus(files, raw_text, column)
 
 
-def corpus_files(path: Path) -> tuple[Path, ...]:
+def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
     """A text file, or the text files (.txt, .gz, .xz) of a folder, which are one corpus, in the order of their names.
 
-    Names that begin with a dot are skipped. Raises FileNotFoundError for a missing file, and ValueError for a folder
-    without text files, or with one packed and unpacked.
+    With a column, also files that end in .conllu, .json, .jsonl, .tsv or .csv; endings may be in capitals. Names that
+    begin with a dot are skipped. Raises FileNotFoundError for a missing file, and ValueError for a folder without such
+    files, or with one packed and unpacked.
     """
     if not path.is_dir():
         if not path.exists():
             raise FileNotFoundError(f"{path}: there is no such file; expected a corpus, or a folder of text files")
         return (path,)
     inside = (file for file in path.iterdir() if not file.name.startswith("."))  # `._a.txt` of macOS is no text
-    files = tuple(sorted(file for file in inside if file.suffix in TEXT_ENDINGS and file.is_file()))
+    endings = TEXT_ENDINGS if column is None else (*TEXT_ENDINGS, *COLUMN_ENDINGS)
+    files = tuple(sorted(file for file in inside if file.suffix.lower() in endings and file.is_file()))
     if not files:
-        raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}")
+        table = f" (with a column also {', '.join(COLUMN_ENDINGS)})"
+        raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}{table}")
     unpacked: dict[str, str] = {}
     for name in (file.name for file in files):
-        if (other := unpacked.setdefault(re.sub(r"\.[gx]z$", "", name), name)) != name:
+        if (other := unpacked.setdefault(re.sub(r"(?i)\.[gx]z$", "", name), name)) != name:
             raise ValueError(f"{path} has {other} and {name}, the same text by their names; remove or rename one")
     return files
 
@@ -115,7 +119,8 @@ def sample_uses(
     words: the forms that count as uses of each word, by its name.
     """
     meant = {spelling(form, ignore_case=ignore_case): (word, form) for word, forms in words.items() for form in forms}
-    kept: dict[str, list[tuple[int, Use]]] = {word: [] for word in words}
+    kept: dict[str, dict[int, Use]] = {word: {} for word in words}
+    lots: dict[str, list[int]] = {word: [] for word in words}
     counts = {word: dict.fromkeys(forms, 0) for word, forms in words.items()}
     for file, line, sentence in corpus.lines():
         tokens = corpus.split(sentence)
@@ -125,18 +130,16 @@ def sample_uses(
             if found is not None:
                 word, form = found
                 counts[word][form] += 1
-                _keep(kept[word], _lot(seed, word, index, same), Use(file, line, index, sentence), most=most)
-    return {word: SampledUses(counts[word], tuple(sorted(use for _, use in kept[word]))) for word in words}
+                lot = _lot(seed, word, index, same)
+                if lot not in kept[word]:  # the same sentence has the same lot
+                    kept[word][lot] = Use(file, line, index, sentence)
+                    heapq.heappush(lots[word], lot)
+                    if len(kept[word]) > most:
+                        del kept[word][heapq.heappop(lots[word])]
+    return {word: SampledUses(counts[word], tuple(sorted(kept[word].values()))) for word in words}
 
 
 def _lot(*what: object) -> int:
     """A random number that depends on nothing else; the uses with the largest ones are kept."""
     digest = hashlib.blake2b("\0".join(map(str, what)).encode(errors="surrogateescape"), digest_size=8)
     return int.from_bytes(digest.digest(), "big")
-
-
-def _keep(heap: list[tuple[int, Use]], lot: int, use: Use, *, most: int) -> None:
-    is_full = len(heap) == most
-    if (is_full and lot < heap[0][0]) or any(lot == known for known, _ in heap):  # the same sentence has the same lot
-        return
-    (heapq.heapreplace if is_full else heapq.heappush)(heap, (lot, use))
