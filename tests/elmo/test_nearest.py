@@ -1,3 +1,5 @@
+import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +51,21 @@ def test_a_block_ends_with_the_sentence_that_reaches_its_number_of_tokens(monkey
     assert found == ELMO.nearest(QUERY, "bank", CORPUS, number=4)
 
 
-def test_the_verb_shows_the_word_in_the_middle(
-    tmp_path: Path, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+def test_the_verb_shows_the_word_in_the_middle_and_its_place_at_the_end(
+    tmp_path: Path, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    (tmp_path / "text.txt").write_text("\n".join(CORPUS))
-    arguments = ["neighbours", QUERY, "--word", "bank", "--corpus", str(tmp_path / "text.txt")]
+    (tmp_path / "0.txt").write_text("\n".join(CORPUS[:4]))
+    (tmp_path / "1.txt").write_text("")
+    (tmp_path / "2.txt").write_text("\n".join(CORPUS[4:]))
+    arguments = ["neighbours", QUERY, "--word", "bank", "--corpus", str(tmp_path)]
     assert main([*arguments, "--model", str(tiny_bilms[0]), "--number", "3", "--among", "same word"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and {line.index("[bank]") for line in lines} == {len("0.000  ") + 51}
+    places = {f"({tmp_path / place})" for place in ("0.txt:2", "2.txt:1", "2.txt:3")}
+    assert {line.rpartition("  ")[2] for line in lines} == places
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"\nthe bank of a river\n"))))
+    assert main([*arguments, "--model", str(tiny_bilms[0]), "--corpus", "-"]) == 0
+    assert "the [bank] of a river  (standard input:2)\n" in capsys.readouterr().out
     assert main([*arguments, "--model", str(tiny_bilms[0]), "--word", "river"]) == 2
     assert "the sentence has no token 'river'; its tokens are: the bank" in capsys.readouterr().err
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from elmokit.cli.vectors import layer_choice
@@ -103,6 +104,7 @@ def _add_neighbours(parser: Parser) -> None:
 def _neighbours(arguments: argparse.Namespace) -> None:
     """Find the occurrences in a corpus that are nearest to a word in a sentence."""
     from elmokit.analysis.semantic_change.uses import open_corpus
+    from elmokit.files.lines import shown_name
     from elmokit.formats.names import DEFAULT_MODEL, resolve_model
     from elmokit.system.markdown import columns
 
@@ -113,14 +115,24 @@ def _neighbours(arguments: argparse.Namespace) -> None:
 
     elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
     how = given(arguments, "number", "among", "layers")
-    found = elmo.nearest(arguments.text, arguments.word, corpus.sentences(), **how)
+    starts: list[tuple[int, Path]] = []  # the index of each file's first sentence
+
+    def sentences() -> Iterator[list[str]]:
+        for index, (file, line, text) in enumerate(corpus.lines()):
+            if line == 1:
+                starts.append((index, corpus.files[file]))
+            yield corpus.split(text)
+
+    found = elmo.nearest(arguments.text, arguments.word, sentences(), **how)
     if not found:
         raise ValueError(f"{arguments.corpus} has no such occurrence, among {arguments.among}")
     for one in found:
         left, right = " ".join(one.tokens[: one.index]), " ".join(one.tokens[one.index + 1 :])
         left, right = printable(left[-_CONTEXT:], most=None), printable(right[:_CONTEXT], most=None)
         space = " " * (_CONTEXT - columns(left))
-        print(f"{one.similarity:.3f}  {space}{left} [{printable(one.token)}] {right}")
+        start, file = max(pair for pair in starts if pair[0] <= one.sentence)
+        place = f"{printable(shown_name(file), most=None)}:{one.sentence - start + 1}"
+        print(f"{one.similarity:.3f}  {space}{left} [{printable(one.token)}] {right}  ({place})")
 
 
 VERBS = (("change", _add_change, _change), ("neighbours", _add_neighbours, _neighbours))

@@ -125,7 +125,7 @@ def prepare(
     """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz` and `manifest.json`.
 
     raw: UTF-8 files, plain, gzip or xz. A blank line or the end of a file ends a document; a single line end counts as
-        a space.
+        a space. Files in another order give another corpus.
     folder: the new folder, which is written completely or not at all.
     how: the settings, by default `Preparation()`.
     memory_bytes: approximate limit for sentences in memory; it does not change the result.

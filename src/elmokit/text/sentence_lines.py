@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from elmokit.files.lines import OLD_LINE_ENDS, is_terminal, read_lines, shown_name, split_tokens, with_head
 from elmokit.system.messages import first_token, printable
@@ -74,6 +74,7 @@ def sentence_lines(
     column: str | None = None,
     has_columns: bool = False,
     is_shard: bool = False,
+    warn: Callable[[str], object] = warn_caller,
 ) -> Iterator[str]:
     """Lines of a file as `prose_lines` yields them, with a warning if they do not look like one sentence each.
 
@@ -90,7 +91,7 @@ def sentence_lines(
         yield line
         sample.append(line)
         num_tokens += len(split_tokens(line))
-    _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard)
+    _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard, warn=warn)
     yield from lines
 
 
@@ -118,23 +119,25 @@ def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, is_s
         yield line
 
 
-def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) -> None:
+def _warn_of(
+    sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool, warn: Callable[[str], object]
+) -> None:
     tokens = [token for line in sample for token in split_tokens(line)]
     for share, pattern, what in _OTHER_TOKENS if len(tokens) >= _FEWEST_TOKENS else ():
         found = [token for token in tokens if re.fullmatch(pattern, token)]
         if len(found) > share * len(tokens):
-            warn_caller(f"the tokens of {name}, such as {first_token(found[0])}, look like {what}")
+            warn(f"the tokens of {name}, such as {first_token(found[0])}, look like {what}")
             return
     lines = [line for line in sample if line.strip()]
     if len(lines) >= _FEWEST_TOKENS and _are_words(lines):
-        warn_caller(
+        warn(
             f"each line of {name} looks like one word, but is taken for a sentence; join the words of a sentence with "
             f"spaces (for the first column, with blank lines between sentences: {_FIRST_COLUMN.format()})"
         )
         return
     is_quoted = not raw_text and len(lines) > 2 and all(re.fullmatch(r'"[^\s"].*"', line.strip()) for line in lines[1:])
     if is_quoted or spreadsheet_quotes(cell for line in lines for cell in line.split("\t")):
-        warn_caller(f"lines of {name} are in quotation marks, which are taken for tokens of the text; remove them")
+        warn(f"lines of {name} are in quotation marks, which are taken for tokens of the text; remove them")
         return
     example = None if raw_text else _sign_of_raw_text(tokens)
     is_wrapped = _is_wrapped(sample)
@@ -142,17 +145,17 @@ def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool
     if example is not None:
         remedy = "; it and embed --split-sentences also join the lines of sentences" if is_wrapped else ""
         splits = "" if is_shard else "--tokenize, or raw_text=True, splits lines; "
-        warn_caller(
+        warn(
             f"{name} looks like raw text: words have marks at their ends, such as {first_token(example)}, but models "
             f"know tokenised text, where spaces separate them; {splits}elmokit prepare makes a corpus of it{remedy}"
         )
     elif is_wrapped:
-        warn_caller(
+        warn(
             f"the lines of {name} look broken at a width, but each is taken for a sentence; elmokit prepare and embed "
             "--split-sentences join them"
         )
     elif len(several) > max(2, len(lines) / 2):  # of tokenised text 0 to 2 %, of petitions 5 %, of NSMC's reviews 42 %
-        warn_caller(
+        warn(
             f"lines of {name} look like several sentences, such as {printable(several[0], most=40)!r}, but models have "
             "read one per line, and do not expect a word after its end; write one sentence per line"
         )

@@ -145,6 +145,13 @@ def test_a_folder_is_its_text_files_in_order_and_raw_text_is_tokenised(tmp_path:
     (folder / "1.txt.XZ").write_bytes(b"")
     with pytest.raises(ValueError, match=r"c has 1\.txt and 1\.txt\.XZ, the same text by their names"):
         open_corpus(folder)
+    raw = corpus_of(tmp_path / "raw", *["We sat, there. You ran, too.\n" * 20] * 4)
+    with pytest.warns(UserWarning, match="raw") as warned:
+        assert len(list(open_corpus(raw).lines())) == 80
+    assert [str(one.message).partition(" looks")[0].removeprefix(str(raw)) for one in warned] == [
+        "/0.txt",
+        ": 3 more files would be warned of like this",
+    ]
     with pytest.raises(FileNotFoundError, match="gone: there is no such file; expected a corpus"):
         open_corpus(tmp_path / "gone")
     (tmp_path / "empty").mkdir()

@@ -13,7 +13,7 @@ from elmokit.analysis.semantic_change.distances import Distances, false_discover
 from elmokit.analysis.semantic_change.uses import SampledUses, TextCorpus, Use, open_corpus, sample_uses
 from elmokit.analysis.semantic_change.words import StopWords, count_tokens, frequent_words, parse_words, stop_list
 from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
-from elmokit.files.lines import is_read_once
+from elmokit.files.lines import is_read_once, shown_name
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
@@ -148,7 +148,7 @@ def semantic_change(
     if forms is None:
         if piped := [file for corpus in corpora for file in corpus.files if is_read_once(file)]:
             raise ValueError(
-                f"{piped[0]} can be read only once, and without words it is read twice; give a file or words"
+                f"{shown_name(piped[0])} can be read once only, but is read twice without words; give a file or words"
             )
         counts = [count_tokens(corpus.sentences(), ignore_case=settings.ignore_case) for corpus in corpora]
         stop_words = stop_list(settings.stop_words)

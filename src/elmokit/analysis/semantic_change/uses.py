@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.analysis.semantic_change.words import spelling
-from elmokit.files.lines import split_tokens
-from elmokit.system.messages import join_names
+from elmokit.files.lines import STDIN, split_tokens
+from elmokit.system.messages import join_names, plural
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import warn_caller
 from elmokit.text.sentence_lines import sentence_lines
@@ -64,13 +64,25 @@ class TextCorpus:
         return tokenize(line) if self.raw_text else split_tokens(unicodedata.normalize("NFC", line))
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
-        """The lines of all files, each with the index of its file and its number there, from 1."""
+        """The lines of all files, each with the index of its file and its number there, from 1.
+
+        The first file that does not look as expected is warned of, and then their number.
+        """
+        doubts: list[str] = []
+
+        def warn(message: str) -> None:
+            if not doubts:
+                warn_caller(message)
+            doubts.append(message)
+
         with progress_bar(unit="line", label="reading", keep=False, scale=True) as bar:
             for index, path in enumerate(self.files):
-                lines = sentence_lines(path, raw_text=self.raw_text, column=self.column)
+                lines = sentence_lines(path, raw_text=self.raw_text, column=self.column, warn=warn)
                 for number, line in enumerate(lines, start=1):
                     yield index, number, line
                     bar.update()
+        if len(doubts) > 1:
+            warn_caller(f"{self.files[0].parent}: {plural(len(doubts) - 1, 'more file')} would be warned of like this")
 
     def sentences(self) -> Iterator[list[str]]:
         """The tokens of each line."""
@@ -87,14 +99,14 @@ def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None 
 
 
 def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
-    """A text file, or the text files (.txt, .gz, .xz) of a folder, which are one corpus, in the order of their names.
+    """A text file (`-`: standard input), or those of a folder (.txt, .gz, .xz), one corpus in the order of their names.
 
     With a column, also files that end in .conllu, .json, .jsonl, .tsv or .csv; endings may be in capitals. Names that
     begin with a dot are skipped. Raises FileNotFoundError for a missing file, and ValueError for a folder without such
     files, or with one packed and unpacked.
     """
     if not path.is_dir():
-        if not path.exists():
+        if not path.exists() and str(path) != STDIN:
             raise FileNotFoundError(f"{path}: there is no such file; expected a corpus, or a folder of text files")
         return (path,)
     inside = (file for file in path.iterdir() if not file.name.startswith("."))  # `._a.txt` of macOS is no text
