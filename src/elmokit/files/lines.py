@@ -202,10 +202,14 @@ def _other_unicode(line: bytes) -> str:
 
 
 def _conversion(line: bytes) -> str:
-    """The command for text that looks Korean in CP949, or else for the languages of Western Europe."""
-    letters = [letter for letter in line.decode("cp949", errors="ignore") if letter.isalpha()]
-    is_korean = 2 * sum("가" <= letter <= "힣" for letter in letters) > len(letters)
-    return f"iconv -f {'CP949 -t UTF-8 for Korean' if is_korean else 'WINDOWS-1252 -t UTF-8 for Western Europe'}"
+    """The command for text that looks Korean in CP949, or is of Western Europe, mostly in ASCII letters."""
+    foreign = [letter for letter in line.decode("euc_kr", errors="replace") if not letter.isascii()]
+    letters = [letter for letter in line.decode("cp1252", errors="ignore") if letter.isalpha()]
+    if sum("가" <= letter <= "힣" for letter in foreign) > 0.75 * len(foreign):
+        return "iconv -f CP949 -t UTF-8 for Korean"
+    if 3 * sum(map(str.isascii, letters)) >= 2 * len(letters):
+        return "iconv -f WINDOWS-1252 -t UTF-8 for Western Europe"
+    return "iconv -f NAME -t UTF-8 (iconv -l lists the names)"
 
 
 @contextmanager

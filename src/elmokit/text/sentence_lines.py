@@ -28,8 +28,15 @@ _FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
 """What a sentence ends with."""
 _MARKS = ".,;:!?"
 _AROUND_WORDS = f" \t{_MARKS}\"'()[]“”‘’"
-DAMAGED = r"\ufffd|[ÃÐÑ][\x80-\x9f\xa2-\xaa\xac-\xb3\xb5\xb6\xb8-\xba\xbc-\xbe]|â[\x80\u20ac]"
-"""What is left of letters in UTF-8 that were read as Latin-1 or Windows-1252, or could not be read at all."""
+_SECOND = "[¢-¨¬\xad¯±µ¶¸¼-¾ŒœŸƒ†‡‰€]"
+DAMAGED = (
+    r"[\ufffd\x80-\x84\x86-\x9f]|[ÃÐÑ][\xa2-\xaa\xac-\xb3\xb5\xb6\xb8-\xba\xbc-\xbe]|â€"
+    f"|(?!×[¼-¾])[Â-Þ]{_SECOND}|[à-ï]{_SECOND}{{2}}"
+)
+"""What is left of letters in UTF-8 that were read as Latin-1 or Windows-1252, or of the latter read as Latin-1.
+
+Marks that real text has after a letter (`»`, `’`, `²`, `®`) are no second byte here, since other words show the damage.
+"""
 _PIECES = "pieces of words, as subword tokenisers write them; join the pieces"
 _OTHER_TOKENS = (
     (0.02, r"\w+@@|##\w+|\u2581.*", _PIECES),
