@@ -10,6 +10,7 @@ BOOK = textwrap.fill("It was a bright cold day in April, and the clocks were str
 CONLLU = "# sent_id = 1\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n" + "".join(
     f"{number}\t{word}\t{word}\tX\t_\t_\t_\t_\t_\t_\n" for number, word in enumerate(["do", "n't", "10 000"], start=1)
 )
+VERTICAL = "<s>\nThe\tDT\n<g/>\n10 000\tCD\n</s>\n<s>\n<\tSYM\nWe\tPRP\n</s>\n"
 
 
 @pytest.fixture
@@ -27,6 +28,8 @@ def path(tmp_path: Path) -> Path:
         (CONLLU, "CoNLL-U", "--column form"),
         (CONLLU.removeprefix("# sent_id = 1\n"), "CoNLL-U", "--column form"),
         ("EU NNP B-ORG\nrejects VBZ O\na NN O\n\nPeter NNP B-PER\n", "columns", "into one line, .* with awk"),
+        ("# global.columns = ID FORM\n1\tWe\n", "CoNLL-U", "--column form"),
+        ("# x = y\n" * 30 + CONLLU, "CoNLL-U", "--column form"),
         ("#begin document (x); part 000\nx 0 0 a - -\n", "columns", "into one line"),
         (">b\nMHLRHLF*\n>c\nMK\n", "FASTA", "--fasta"),
         (">sp|P1|x\n" + "acgt" * 10 + "\n", "FASTA", "--fasta reads it, and awk"),
@@ -35,13 +38,17 @@ def path(tmp_path: Path) -> Path:
         (">P1\nMKVLAAGIVG LLLAQWERTY PSD\n", "FASTA", "--fasta"),
         ("item\tsentence\n1\tWe sat .\n", "a table of columns separated by tabs", "cut -f N"),
         ("EU\tNNP\nrejects\tVBZ\n\nPeter\tNNP\n", "columns", "with awk"),
-        ("<s>\nThe\tDT\nbank\tNN\n</s>\n<s>\nWe\tPRP\n</s>\n", "columns separated by tabs", "and awk"),
+        (VERTICAL, "columns separated by tabs, with a token or a tag", "awk -F.* writes the first column"),
+        (f'<doc id="1">\n{VERTICAL}</doc>\n', "columns separated by tabs, with a token or a tag", "awk -F"),
         ("The DT\nbank NN\n\nWe PRP\n. .\n", "columns", "into one line"),
         ("['We', 'sat']\n['You']\n", "lists", "with spaces between them"),
         ('<?xml version="1.0"?>\n<TEI>\n<p>We sat.</p>\n', "XML or HTML", "pandoc"),
         ("<!DOCTYPE html>\n<p>We sat.\n", "XML or HTML", "pandoc"),
         ('<doc id="1" title="x">\nWe sat .\n</doc>\n', "XML or HTML", "sed"),
         ('<s>\n<w pos="DT">The</w>\n', "XML or HTML", "sed"),
+        ("<!-- A corpus\nof ours\n-->\n<TEI>\n", "XML or HTML", "pandoc"),
+        ("<TEI.2>\n<teiHeader>\n<title>We</title>\nsat\n", "XML or HTML", "pandoc"),
+        ("\\ref 1\n\\tx niwe sara\n\\mb ni-we sara\n\\ge 1-go\n", "lines that begin with markers", "sed -n"),
         ("<p>We sat.</p>\n<p>You ran.</p>\n", "XML or HTML", "pandoc"),
         ("id|text\n1|We sat .\n", "a table of columns", "--column NAME"),
         ('1,"We sat, there ."\n0,"You ran ."\n', "a table .* without a line of their names", "give it a first line"),
@@ -85,6 +92,9 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: st
         "Yes,no\nI came, I saw\n",
         "The\tcat\tsat\nA\tdog\n",
         "a\tb c\n",
+        "\tWe sat .\n\tYou ran .\n\tIt rained .\n",
+        "<user> hi\n<user> <hashtag> good\n",
+        "\\alpha and \\beta\n\\gamma too .\n",
         ">hello\nthere\n> here\n",
         "> quoted text of a mail\nUnfortunately , no .\n> NASA\nOK\n",
         ">a quote\n---\n> another\n",
@@ -158,7 +168,9 @@ def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
         ('id,text\n1,"We, ""x"" sat"\n2,"a\nb"\n', "text", ['We, "x" sat', "a b"]),
         ("id|text\n1|We sat .\n", "Text", ["We sat ."]),
         ("번호,문장\n1,눈이 왔다 .\n", "문장", ["눈이 왔다 ."]),
-        (CONLLU + "\n" + CONLLU, "FORM", ["do n't 10\u00a0000"] * 2),
+        ("# x = y\n" * 30 + CONLLU + "\n" + CONLLU, "FORM", ["do n't 10\u00a0000"] * 2),
+        ("# global.columns = ID FORM x:Y\n1-2\tdu\t_\n1\tde\tA\n2\tle\tB\n", "form", ["de le"]),
+        ("# global.columns = FORM x:Y\nde\tA\nle\tB\n", "x:Y", ["A B"]),
     ],
 )
 def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: list[str]):
@@ -176,6 +188,7 @@ def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: li
         ("id\tx\n1\ty z\n", {"column": "text"}, "line 1: the header has no column text"),
         ("We sat .\n", {"column": "text"}, "line 1: the header has no column text"),
         (CONLLU, {"column": "word"}, "is CoNLL-U; expected one of its columns, id, form,.* not word"),
+        (CONLLU + "\n" + CONLLU + "4\tx\n", {"column": "form"}, "line 12: 2 columns, but 10 in the lines above"),
         (CONLLU, {"column": "form", "raw_text": True}, "is CoNLL-U, whose tokens cannot be tokenised"),
     ],
 )

@@ -92,14 +92,16 @@ def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_L
 
 
 def with_head(lines: Iterator[str], *, most: int = HEAD_LINES) -> tuple[Iterator[str], list[str]]:
-    """All lines of a file, which is read once, and the first of them that are not blank."""
+    """All lines of a file, which is read once, and the first of them that are not blank; of comments (`# ...`) one."""
     read: list[str] = []
     head: list[str] = []
+    num_characters = 0
     for line in lines:
         read.append(line)
-        if line.strip():
+        num_characters += len(line)
+        if line.strip() and not (head and head[0].startswith("# ") and line.startswith("#")):
             head.append(line)
-        if len(head) == most or sum(map(len, head)) > _HEAD_CHARACTERS:
+        if len(head) == most or num_characters > _HEAD_CHARACTERS:
             break
     return chain(read, lines), head
 

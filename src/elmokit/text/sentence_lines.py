@@ -54,12 +54,15 @@ _FEWEST_TOKENS = 20
 _SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
 _WITHIN_WORD = re.compile(r"(?<=\w)['’-](?=\w)")
 _FIRST_COLUMN = """awk 'NF {{printf "%s ", $1; next}} {{print ""}}'"""
+_TAGGED_COLUMN = r"""awk -F'\t' '/^<\/s>/ || !NF {{print ""; next}} /^<[^\t]*>$/ {{next}} {{printf "%s ", $1}}'"""
 _PROTEINS = """awk '/^>/ {{if (s) print s; s = ""; next}} {{gsub(/./, "& "); s = s toupper($0)}} END {{print s}}'"""
 _WAYS = {
     Kind.JSON: "{option} FIELD reads a field of JSON lines, and jq -r .FIELD writes one as text",
     Kind.LISTS: "write the tokens of a sentence into one line, with spaces between them",
     Kind.MARKUP: "take the text out of it, with pandoc -t plain --wrap=none, for example, or, where tags have lines of "
     "their own, with sed '/^<.*>$/d'",
+    Kind.MARKERS: r"sed -n 's/^\\tx //p' writes what follows one of them as text",
+    Kind.TAGGED_COLUMNS: f"{_TAGGED_COLUMN} writes the first column as text, where </s> and blank lines end sentences",
     Kind.CONLLU: "{option} form reads its words",
     Kind.COLUMNS: f"write the tokens of a sentence into one line, the first column with {_FIRST_COLUMN}",
     Kind.WORDS: f"{{option}} NAME reads a column whose rows are sentences, and {_FIRST_COLUMN} writes the first column "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from elmokit.files.lines import read_lines, shown_name, with_head
+from elmokit.system.messages import printable
 from elmokit.text.corpora.cells import json_lines
 from elmokit.text.corpora.columns import column_sentences
-from elmokit.text.corpora.kinds import Kind, kind_of
+from elmokit.text.corpora.kinds import CONLLU_PLUS, Kind, kind_of
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import HYPHENATION
 
@@ -36,7 +37,8 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
             raise ValueError(
                 f"{name} is CoNLL-U, whose tokens cannot be tokenised; leave out --tokenize, or raw_text=True"
             )
-        texts = _of_conllu(lines, name, column)
+        plus = CONLLU_PLUS.match(head[0])
+        texts = _of_conllu(lines, name, column, plus[1].lower().split() if plus else CONLLU_COLUMNS)
     else:
         texts = (cells[0] for _, cells in table_rows(lines, name=name, columns=[[column]]))
     return (HYPHENATION.sub("", text) for text in texts)
@@ -48,13 +50,15 @@ def _of_json_lines(lines: Iterable[str], name: str, column: str, *, raw_text: bo
         yield " ".join(fields.tokens(column)) if is_list else fields.text(column)
 
 
-def _of_conllu(lines: Iterable[str], name: str, column: str) -> Iterator[str]:
+def _of_conllu(lines: Iterable[str], name: str, column: str, columns: Sequence[str]) -> Iterator[str]:
     """Of the words; ranges of them (`1-2`) and empty nodes (`1.1`) are left out, and spaces in a word do not break."""
-    if column.lower() not in CONLLU_COLUMNS:
-        raise ValueError(f"{name} is CoNLL-U; expected one of its columns, {', '.join(CONLLU_COLUMNS)}, not {column}")
-    position = CONLLU_COLUMNS.index(column.lower())
-    for sentence in column_sentences((line for line in lines if not line.startswith("#")), name=name):
-        rows = [row for row in sentence.rows if row[0].isdecimal()]
-        if sentence.num_columns != len(CONLLU_COLUMNS):
-            raise ValueError(f"{sentence.line(0)}: {sentence.num_columns} columns; CoNLL-U has {len(CONLLU_COLUMNS)}")
+    if column.lower() not in columns:
+        known = printable(", ".join(columns))
+        raise ValueError(f"{name} is CoNLL-U; expected one of its columns, {known}, not {column}")
+    position = columns.index(column.lower())
+    uncommented = ("" if line.startswith("#") else line for line in lines)  # comments are between sentences
+    for sentence in column_sentences(uncommented, name=name):
+        rows = [row for row in sentence.rows if row[0].isdecimal() or columns[0] != "id"]
+        if sentence.num_columns != len(columns):
+            raise ValueError(f"{sentence.line(0)}: {sentence.num_columns} columns; this CoNLL-U has {len(columns)}")
         yield " ".join(row[position].replace(" ", "\u00a0") for row in rows)

@@ -12,11 +12,15 @@ from elmokit.files.lines import HEAD_LINES, split_tokens
 from elmokit.text.corpora.tables import SEPARATOR_LINE
 
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"(?:[^"\\]|\\.)*"\s*:')
+CONLLU_PLUS = re.compile(r"# ?global\.columns ?= ?(.+)")
+"""The first line of CoNLL-U Plus, with the names of its columns."""
 _CONLLU_ROW = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]+){9}")
 _LIST = re.compile(r"""\s*[\[(]\s*(?:'[^']*'|"[^"]*")\s*(?:,|[\])])""")
-_MARKUP = re.compile(r"\s*<[?]xml|\s*<!doctype|\s*<html", re.IGNORECASE)
+_MARKUP = re.compile(r"\s*<[?]xml|\s*<!doctype|\s*<!--|\s*<html", re.IGNORECASE)
 _OPENING = re.compile(r"""\s*<([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*/?>""")
+_CLOSING = re.compile(r"</(?![sS]>)[A-Za-z]")
 _TAG_LINE = re.compile(r"\s*</?[A-Za-z][^<>]*>\s*")
+_MARKER = re.compile(r"\\[a-z]\w*(?:\s|$)")
 _TAG = re.compile(r"O|[BIESLUM]-\S+")
 _PART_OF_SPEECH = re.compile(r"[A-Z]{2,5}\$?|[^\w\s]{1,5}")
 _USUAL_PARTS_OF_SPEECH = {"DT", "IN", "NN", "NNP", "VB", "DET", "ADP", "NOUN", "VERB", "PRON", "PROPN"}
@@ -33,6 +37,8 @@ class Kind(Enum):
     JSON = "JSON"
     LISTS = "lists, as Python writes them"
     MARKUP = "XML or HTML"
+    MARKERS = "lines that begin with markers, as those of Toolbox"
+    TAGGED_COLUMNS = "columns separated by tabs, with a token or a tag on each line"
     CONLLU = "CoNLL-U"
     COLUMNS = "columns, with a token on each line"
     WORDS = "columns separated by tabs, with a token on each line"
@@ -52,10 +58,14 @@ def kind_of(head: Sequence[str]) -> Kind | None:
         return Kind.JSON
     if len(head) > 1 and all(map(_LIST.match, head)):
         return Kind.LISTS
+    if _are_rows(head) and any(map(_TAG_LINE.fullmatch, head)):
+        return Kind.TAGGED_COLUMNS
     if _is_markup(head):
         return Kind.MARKUP
+    if sum(_MARKER.match(line) is not None for line in head) > max(2, len(head) / 2):
+        return Kind.MARKERS
     rows = [line for line in head if not line.startswith("#")]
-    if rows and _CONLLU_ROW.fullmatch(rows[0]):
+    if CONLLU_PLUS.match(head[0]) or (rows and _CONLLU_ROW.fullmatch(rows[0])):
         return Kind.CONLLU
     if head[0].startswith("#begin document") or _are_tagged(head):
         return Kind.COLUMNS
@@ -93,11 +103,17 @@ def _has_quoted_cell(line: str) -> bool:
 
 
 def _is_markup(head: Sequence[str]) -> bool:
-    """Whether a file begins with a tag that has attributes or an end; `<s> We sat . </s>` and `<unk>` are tokens."""
+    """Whether a file begins with a tag that has attributes or an end, or half of its lines do, some with an end.
+
+    `<s> We sat . </s>` and `<unk>` are tokens.
+    """
     opened = [found for line in head[:2] if (found := _OPENING.match(line))]
     ends = "\n".join(head)
-    return _MARKUP.match(head[0]) is not None or any(
-        tag[2] or (tag[1] not in "sS" and f"</{tag[1]}>" in ends) for tag in opened
+    begun = [line for line in head if _TAG_LINE.match(line)]
+    return (
+        _MARKUP.match(head[0]) is not None
+        or any(tag[2] or (tag[1] not in "sS" and f"</{tag[1]}>" in ends) for tag in opened)
+        or (2 * len(begun) >= len(head) and _CLOSING.search(ends) is not None)
     )
 
 
@@ -133,6 +149,7 @@ def _are_tagged(head: Sequence[str]) -> bool:
 def _are_rows(head: Sequence[str]) -> bool:
     """Whether tabs are in all lines alike, which they hardly are where they separate tokens."""
     head = [line for line in head if not _TAG_LINE.fullmatch(line)]  # around sentences
+    head = [line.lstrip("\t") for line in head] if all(line[0] == "\t" for line in head) else head  # indented
     num_tabs = {line.count("\t") for line in head}
     if len(head) < 2 or len(num_tabs) > 1 or num_tabs == {0}:
         return False
