@@ -65,7 +65,7 @@ class Line:
     where: str
     """File and line, for messages."""
     number: int
-    """Number of the line, from 1: the id of its sentence."""
+    """Number of the line, or with a column of its text, from 1: the id of its sentence."""
     text: str
     tokens: list[str]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from elmokit.files.lines import OLD_LINE_ENDS, is_terminal, read_lines, shown_name, split_tokens, with_head
 from elmokit.system.messages import first_token, printable
 from elmokit.system.python import warn_caller
-from elmokit.text.corpora.column_texts import column_lines
+from elmokit.text.corpora.column_texts import CONLLU_COLUMNS, column_lines
 from elmokit.text.corpora.kinds import Kind, kind_of
 from elmokit.text.corpora.tables import spreadsheet_quotes
 from elmokit.text.tokenizer import split_sentences, tokenize
@@ -49,6 +49,12 @@ _OTHER_TOKENS = (
     (0.003, f".*(?:{DAMAGED}).*", "letters that a wrong encoding has damaged; convert the original text again"),
 )
 """Kinds of tokens that no model has read as words: the share from which they are warned of, and what to do."""
+_INVISIBLE = (
+    0.003,
+    r".*[\s\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff].*",
+    "words with invisible characters or unusual spaces; remove these, or use --tokenize, which does",
+)
+"""The same of tokens that will not be tokenised."""
 _FEWEST_TOKENS = 20
 """Of which such shares say something."""
 _SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
@@ -99,7 +105,7 @@ def sentence_lines(
     num_tokens = 0
     while num_tokens < SAMPLE_TOKENS and (line := next(lines, None)) is not None:
         yield line
-        sample.append(line)
+        sample.append(line.replace("\u00a0", "") if (column or "").lower() in CONLLU_COLUMNS else line)
         num_tokens += len(split_tokens(line))
     _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard, warn=warn)
     yield from lines
@@ -133,7 +139,8 @@ def _warn_of(
     sample: Sequence[str], *, name: str, raw_text: bool, is_shard: bool, warn: Callable[[str], object]
 ) -> None:
     tokens = [token for line in sample for token in split_tokens(line)]
-    for share, pattern, what in _OTHER_TOKENS if len(tokens) >= _FEWEST_TOKENS else ():
+    kinds = _OTHER_TOKENS if raw_text else (*_OTHER_TOKENS, _INVISIBLE)
+    for share, pattern, what in kinds if len(tokens) >= _FEWEST_TOKENS else ():
         found = [token for token in tokens if re.fullmatch(pattern, token)]
         if len(found) > share * len(tokens):
             warn(f"the tokens of {name}, such as {first_token(found[0])}, look like {what}")

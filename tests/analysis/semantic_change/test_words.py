@@ -13,7 +13,7 @@ from elmokit.analysis.semantic_change.words import count_tokens, frequent_words,
 
 
 def test_a_line_is_a_word_and_its_forms_also_as_a_file_yields_it():
-    assert parse_words(["\ufeffplane planes\r\n", "", "눈이\t눈을 눈이", "cell\n"]) == {
+    assert parse_words(["\ufeffplane planes\r\n", "", "눈이\t눈을 눈이", "\u00a0cell\u200f\n"]) == {
         "plane": ("plane", "planes"),
         "눈이": ("눈이", "눈을"),
         "cell": ("cell",),

@@ -76,7 +76,7 @@ class MovedContext:
 
     path: Path
     line: int
-    """From 1."""
+    """From 1; of a column, the number of its text."""
     index: int
     """Index of the word in `tokens`."""
     tokens: tuple[str, ...]

@@ -29,7 +29,7 @@ class Use:
     file: int
     """Index in the corpus's files."""
     line: int
-    """From 1."""
+    """From 1; of a column, the number of its text."""
     index: int
     """Index of the token in its sentence."""
     sentence: str

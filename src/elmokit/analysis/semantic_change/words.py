@@ -37,6 +37,8 @@ ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
 _MAX_SHOWN = 60
 _TEXTS = ("", "1", "A", "A 가")
 """What follows a word where it is one token: `No.` before a number, `J.` before a name, `天地` in Korean."""
+_AROUND = "\r\n\u00a0\u00ad\u200b\u200e\u200f\ufeff"
+"""What lines of files and copied words have around them unseen."""
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*%?|[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 
@@ -61,8 +63,7 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, str):
             raise ValueError(f"line {number} of the words is {printable(repr(line))}; expected a string")
-        line = unicodedata.normalize("NFC", line.rstrip("\r\n"))  # as a file yields it
-        line = line.removeprefix("\ufeff") if number == 1 else line
+        line = unicodedata.normalize("NFC", line.strip(_AROUND))
         _check_are_forms(split_tokens(line), number)
         distinct: dict[str, str] = {}
         for form in _spelt(line, number) if raw_text else split_tokens(line):

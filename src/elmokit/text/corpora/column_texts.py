@@ -14,6 +14,7 @@ from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import HYPHENATION
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+"""Spaces in its words are read as no-break spaces."""
 
 
 def column_lines(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
