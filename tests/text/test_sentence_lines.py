@@ -219,7 +219,10 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
         ("Î· Î³Î¬Ï„Î± is here", "look like letters that a wrong encoding has damaged"),
         ("고양이 is here".encode().decode("latin-1"), "look like letters that a wrong encoding has damaged"),
         ("le c\x9cur bat", "look like letters that a wrong encoding has damaged"),
-        ("du\u00a0roi est là", "such as .*, look like words with invisible characters or unusual spaces; remove"),
+        (
+            "du\u00a0roi est là",
+            r"such as 'du\\xa0roi', look like words with invisible characters or unusual spaces; remove",
+        ),
         ("the mouse\u200f ran", "look like words with invisible characters"),
         ("the mo\u00aduse\u3000ran now", "look like words with invisible characters"),
         ("avec\u200bla main ici", "look like words with invisible characters"),

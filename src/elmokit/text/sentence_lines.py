@@ -143,7 +143,7 @@ def _warn_of(
     for share, pattern, what in kinds if len(tokens) >= _FEWEST_TOKENS else ():
         found = [token for token in tokens if re.fullmatch(pattern, token)]
         if len(found) > share * len(tokens):
-            warn(f"the tokens of {name}, such as {first_token(found[0])}, look like {what}")
+            warn(f"the tokens of {name}, such as {found[0][:40]!r}, look like {what}")
             return
     lines = [line for line in sample if line.strip()]
     if len(lines) >= _FEWEST_TOKENS and _are_words(lines):

@@ -23,6 +23,7 @@ TOKENS = [["the", "cat", "sat"], [], ["on", "the", "mat", "."], ["a\u2028b", "\u
 ENDINGS = (".h5", ".npz", ".npy", ".safetensors")
 PARTS = ("journal.jsonl", "vectors", "offsets")
 ELMO = Elmo(random_bilm())
+pytestmark = pytest.mark.filterwarnings("ignore:.* look like words with invisible characters")
 
 
 @pytest.fixture(autouse=True)
