@@ -124,15 +124,16 @@ def test_files_with_labels_name_the_senses_of_tokens_in_nfc_that_are_split_at_sp
     paths = [tmp_path / folder / "t.tsv" for folder in ("old", "new")]
     for path in paths:
         path.parent.mkdir()
-        lines = "We\u00a0sat by the bank\t3\tslope\t0\twe\n\n밤새 눈이 쌓였다 .\t1\tsnow\nno label here\n"
+        lines = "We\u00a0sat by the bank\t3\tslope\n\n밤새 눈이 쌓였다 .\t1\tsnow\nno label here\nno label here\n"
+        lines += "We\u00a0sat by the bank\t0\twe\t3\tslope\n밤새 눈이 쌓였다 .\t1\teye\n"
         path.write_text(unicodedata.normalize("NFD", lines), encoding="utf-8")
     corpus = read_corpus(paths, "en")
     first = len(corpus.occurrences)
     tokens = [["We\u00a0sat", "by", "the", "bank"], ["밤새", "눈이", "쌓였다", "."]]
     assert corpus.sentences[first : first + 2] == tokens
-    senses = [(first, 3, "slope"), (first, 0, "we"), (first + 1, 1, "snow")]
-    assert corpus.senses()[first:] == [*senses, *((number + 3, index, sense) for number, index, sense in senses)]
-    assert corpus.sources == [(str(paths[0]), first), (str(paths[1]), first + 3)]  # which have one name
+    senses = [(first, 3, "slope"), (first + 1, 1, "snow"), (first, 0, "we"), (first + 3, 1, "eye")]
+    assert corpus.senses()[first:] == [*senses, *((number + 4, index, sense) for number, index, sense in senses)]
+    assert corpus.sources == [(str(paths[0]), first), (str(paths[1]), first + 4)]  # which have one name
     (tmp_path / "senses.tsv").write_text("A bank.\t1\tslope\n", encoding="utf-8")
     with pytest.raises(ValueError, match="labels are of tokens; give text whose tokens are separated by spaces"):
         read_corpus([tmp_path / "senses.tsv"], "en", raw_text=True)

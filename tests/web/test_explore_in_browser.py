@@ -1,5 +1,6 @@
 """The explorer in Chromium: exactness, every view, hostile text. Skipped without Chromium or Playwright."""
 
+import csv
 import json
 import re
 import shutil
@@ -21,6 +22,7 @@ from elmokit.analysis.polysemy import nearest_hits, occurrence_vectors
 from elmokit.analysis.semantic_change.distances import measure_distances
 from elmokit.elmo.elmo import Elmo
 from elmokit.tasks.all_tasks import TASKS
+from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore.planes import _spread
@@ -210,7 +212,7 @@ def test_all_layers_are_those_of_python(new_page: Callable[..., Page], name: str
 def test_text_is_tokenised_as_in_python(english: Page):
     texts = ["I don't think it's $3.50 (5%), Mr. Fox.", "e.g. U.S. 3:30 -- a_b www.a.com", HOSTILE]
     texts += ["밥을 먹었다!!!!!", "漢字かな", "밥\ue5dc\uf0a0", "5\u200bខ្ញុំ\u200bភាសា", "m\uf158rk\ue5dc \uf0b7a"]
-    texts += ["col\u00b7legi a\u00b7b", 'צה״ל ג׳ירפה ד"ר ב"הארץ"', "Ինչպե՞ս ես՞", "ㅋㅋㅋㅋㅋ!!"]
+    texts += ["col\u00b7legi a\u00b7b", 'צה״ל ג׳ירפה ד"ר ב"הארץ"', "Ինչպե՞ս ես՞", "ㅋㅋㅋㅋㅋ!!", "ın't İN'T"]
     texts += ["ᄒᆞᄂᆞᆯ 天地 “ᄯᅡ” ꥠힰ", "‹oﬃce› ﬀﬁﬂﬄﬅﬆ"]
     script = """async (texts) => {
       const { tokenize } = await import("/scripts/tokenizer.js");
@@ -447,7 +449,8 @@ def test_nearest_words_and_cells_choose_their_words_and_characters_of_unseen_wor
     english.type("cheeriness")
     text = english.show("characters")
     assert "^" in text and "ness$" in text.replace("\t", " ")
-    assert english.page.locator("#panel table").first.locator("tbody tr").count() == 20
+    groups = [row[0] for row in english.rows("#panel table >> nth=0 >> tbody tr")]
+    assert len(groups) == 20 and all(groups)  # filters that found padding alone are in none
 
 
 def test_a_map_can_be_zoomed_moved_and_labelled(english: Page):
@@ -630,11 +633,17 @@ def test_hostile_text_is_text(english: Page):
 def test_ten_thousand_tokens_do_not_stop_it(english: Page):
     english.type("a bank by the river " * 2000)
     assert english.page.locator("button.token").count() == 0
-    assert "The first line has more than 1000 tokens" in english.page.inner_text("#notes")
+    assert "A line of more than 1000 tokens" in english.page.inner_text("#notes")
     english.type("a bank by the river .\n" * 200)
     assert english.page.locator("button.token").count() == 996  # whole lines alone
     assert english.page.inner_text("#notes").startswith("The first 166 of 200 lines are read")
     assert "The first 48 of 996 tokens." in english.show("similarity")
+    english.page.click("button.token:has-text('bank') >> nth=7")
+    english.show("contexts")
+    english.page.locator("#panel tbody tr").first.click()
+    english.settle()
+    assert english.page.input_value("#text").endswith("\na bank by the river .\n")  # an end that is not read
+    assert english.page.locator("#tokens p").first.locator("[aria-pressed=true]").inner_text() == "bank"
 
 
 def test_the_page_says_what_the_model_does_not_read(english: Page):
@@ -758,11 +767,12 @@ def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
     model = write_toy(tmp_path / "model", vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", "the", "bank"]))
     monkeypatch.setitem(sys.modules, "umap", first_two_columns())
     lines = [f"number {number} is a sycamore by the house .\t4\tplant\n" for number in range(21)]
-    (tmp_path / "trees.tsv").write_text("".join(lines), encoding="utf-8")
+    names = "President George W. Bush said it ."
+    (tmp_path / "trees.tsv").write_text("".join([*lines, *lines, f"{names}\t3\tperson\n"]), encoding="utf-8")
     uses: list[list[str]] = []
     for name, rest in (("old.txt", "ate cheese"), ("new.txt", "was clicked")):
         uses.append([f"The {word} mouse {rest} ." for word in ("old", "small", "grey")])
-        (tmp_path / name).write_text("\n".join(uses[-1]), encoding="utf-8")
+        (tmp_path / name).write_text("\n".join([*uses[-1], names, "jackdaw " * 1001]), encoding="utf-8")
     corpora = [tmp_path / name for name in ("trees.tsv", "old.txt", "new.txt")]
     site = write_site(tmp_path / "site", model=model, corpora=corpora, umap=True)
     with served(site) as place:
@@ -786,7 +796,17 @@ def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
         page.page.click("button.token:has-text('river')")
         page.settle()
         assert page.page.inner_text("#panel").startswith("UMAP was not computed for “river”")
-        page.open("#t=a+mouse&i=1&v=map&p=corpora&f=3&g=4")
+        page.open("#t=Bush+said+it+.&i=0&v=contexts")
+        page.page.locator("#panel tbody tr").first.click()
+        page.settle()
+        assert page.page.locator("#tokens [aria-pressed=true]").inner_text() == "Bush"
+        page.show("map")
+        assert "person (yours)" in page.page.inner_text("#panel .legend")  # which one of the files knows
+        page.open("#t=a+jackdaw&i=1&v=contexts")
+        page.page.locator("#panel tbody tr").first.click()
+        assert page.page.inner_text("#notes").startswith("A line of more than 1000 tokens")
+        assert page.page.input_value("#text") == "a jackdaw"
+        page.open("#t=a+mouse&i=1&v=map&p=corpora&f=3&g=3")  # and not with itself
         elmo = Elmo(model, device="cpu")
         old, new = (np.stack([elmo.encode([use.split()])[0][2] for use in of]).astype(float) for of in uses)
         found = [float(text) for text in page.page.locator("#panel dd").all_inner_texts()]
@@ -812,9 +832,12 @@ def test_tables_and_pictures_can_be_saved(english: Page, tmp_path: Path):
     texts = ("Occurrences of “bank” (19 of 19)", ">river<", ">yours<", ">PC 1: 43 %<", ">distance 2<")
     assert all(text in drawing for text in (*texts, "elmokit, small-en, Mix of the layers: 0.00, 0.00, 1.00"))
     assert (tmp_path / "saved.png").read_bytes()[:4] == b"\x89PNG"
-    rows = [line.split("\t") for line in (tmp_path / "saved.tsv").read_text(encoding="utf-8").splitlines()]
+    rows = list(csv.reader((tmp_path / "saved.tsv").read_text(encoding="utf-8").splitlines(), delimiter="\t"))
     assert rows[0] == ["x", "y", "token", "sense", "file", "index", "sentence"] and len(rows) == 20
     assert all(row[-1].split(" ")[int(row[-2])] == row[2] and len(row[0].split(".")[1]) > 3 for row in rows[1:])
+    cells = [["1", "", 'the " bank'], ["a\tb\nc", "\r", '""']]
+    script = "async (data) => (await import('/scripts/save.js')).tableText({ data })"
+    assert english.run(script, cells) == as_tsv(cells)
 
 
 LARGE_DRAWING_AS_PNG = """async ([width, height]) => {

@@ -84,30 +84,37 @@ def read_corpus(
     column: of JSON lines, tables in tabs or commas, or `form` of CoNLL-U, whose texts are the lines; without labels.
     Raises ValueError for a file without sentences, for more than MAX_TOKENS tokens in all, and, naming the line, for an
     index without a label, one that is not that of a token, and one of text that is tokenised.
+
+    A sentence that a file repeats counts once, with the labels of all its lines, unless they differ on a token.
     """
     occurrences = read_polysemes(LISTS[language])
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     sources: list[tuple[str, int]] = []
-    labels: list[tuple[int, int, str]] = []
+    labels: dict[tuple[int, int], str] = {}
     num_tokens = 0
     for path in paths:
         is_only = [other.name for other in paths].count(path.name) == 1
         sources.append((path.name if is_only else str(path), len(sentences)))
         is_labelled = column is None and LABELLED.search(path.name) is not None
+        places: dict[tuple[str, ...], int] = {}
         lines = sentence_lines(path, raw_text=raw_text, column=column, has_columns=is_labelled)
         for number, line in enumerate(lines, start=1):
             text, *columns = line.split("\t") if is_labelled else [line]
             tokens = tokenize(text) if raw_text else split_tokens(unicodedata.normalize("NFC", text))
             found = _labels(columns, tokens, f"{path}, line {number}", raw_text=raw_text)
-            labels.extend((len(sentences), index, label) for index, label in found)
-            num_tokens += len(tokens)
+            place = places.get(tuple(tokens), len(sentences))
+            if any(labels.get((place, index), label) != label for index, label in found):
+                place = len(sentences)
+            if tokens and place == len(sentences):
+                places[tuple(tokens)] = place
+                sentences.append(tokens)
+                num_tokens += len(tokens)
             if num_tokens > MAX_TOKENS:
                 raise ValueError(f"{path}: there are more than {MAX_TOKENS:,} tokens; give the explorer a part of them")
-            if tokens:
-                sentences.append(tokens)
+            labels |= {(place, index): label for index, label in found}
         if len(sentences) == sources[-1][1]:
             raise ValueError(f"{path} has no sentences; expected one per line")
-    return Corpus(sentences, occurrences, sources, labels)
+    return Corpus(sentences, occurrences, sources, [(*place, label) for place, label in labels.items()])
 
 
 def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool) -> list[tuple[int, str]]:

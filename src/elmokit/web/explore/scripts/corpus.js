@@ -23,7 +23,7 @@ export class Corpus {
       if (!this.sensesOf.has(word)) this.sensesOf.set(word, []);
       if (!this.sensesOf.get(word).includes(sense)) this.sensesOf.get(word).push(sense);
     }
-    this.sentenceNumbers = new Map(this.sentences.map((tokens, number) => [tokens.join(" "), number]));
+    this.numbersOf = Map.groupBy(this.sentences.keys(), (number) => this.sentences[number].join(" "));
   }
 
   /** A token in its sentence. kind: the number of its colour, which is that of its sense or else of its file. */
@@ -36,10 +36,10 @@ export class Corpus {
     return { index: number - this.starts[sentence], tokens: this.sentences[sentence], sense, kind, from, source: this.sources[from - 2]?.[0] ?? null };
   }
 
-  /** The number of a token of a sentence of the corpus; undefined if the corpus does not have the sentence. */
+  /** The number of a token of a sentence of the corpus, a labelled one if there is one; undefined if the corpus does not have it. */
   find(tokens, index) {
-    const sentence = this.sentenceNumbers.get(tokens.join(" "));
-    return sentence === undefined ? undefined : this.starts[sentence] + index;
+    const numbers = (this.numbersOf.get(tokens.join(" ")) ?? []).map((sentence) => this.starts[sentence] + index);
+    return numbers.find((number) => this.senses.has(number)) ?? numbers[0];
   }
 
   /** Where a token is from: 1 is the bundled sample, 2 the first file. */

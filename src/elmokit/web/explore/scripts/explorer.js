@@ -65,9 +65,8 @@ export class Explorer {
   neighbours({ tokens, index, weights, number, among, source }) {
     const { corpus } = this;
     const query = this.vectorAt(tokens, index, weights);
-    const own = tokens.join(" ");
     const word = tokens[index].toLowerCase();
-    const isOwn = new Set(corpus.sentences.flatMap((sentence, at) => (sentence.join(" ") === own ? [at] : [])));
+    const isOwn = new Set(corpus.numbersOf.get(tokens.join(" ")));
     const isAllowed = (token) => {
       if (isOwn.has(corpus.sentenceOf[token]) || !this.isFrom(source, token)) return false;
       return among === "any" || (corpus.token(token).toLowerCase() === word) === (among === "same");
@@ -221,6 +220,7 @@ export class Explorer {
       }
       first += count;
     }
+    groups.delete(""); // padding alone
     return [...groups.values()].sort((one, other) => other.activation - one.activation).slice(0, number);
   }
 

@@ -82,7 +82,7 @@ function sources() {
   const sound = (number) => (number <= NUM_SOURCES ? number : 0);
   if (state.tab !== "map" || picture() !== "corpora") return { source: HAS_FILES ? sound(state.source) : 0, other: 0 };
   const source = sound(state.source) || (settings.files.length > 1 ? 2 : 1);
-  const other = sound(state.other) || (source === NUM_SOURCES ? 1 : NUM_SOURCES);
+  const other = [sound(state.other), NUM_SOURCES, 1].find((number) => number && number !== source);
   return { source, other };
 }
 
@@ -115,7 +115,7 @@ function choices() {
     among: ["contexts", CHOICES.among.map((name) => [name, say(`among${name[0].toUpperCase()}${name.slice(1)}`)]), state.among],
     number: ["contexts", CHOICES.number.map((number) => [number, number]), state.number],
     source: [HAS_FILES ? "contexts map" : "", state.tab === "map" && isPair ? all.slice(1) : all, source],
-    other: [isPair ? "map" : "", all.slice(1), other],
+    other: [isPair ? "map" : "", all.slice(1).filter(([number]) => number !== source), other],
     labels: ["map", null, state.labels],
     pair: [sentences.length > 1 ? "expectations" : "", [[0, say("noPair")], ...sentences.map((tokens, at) => [at + 1, tokens.join(" "), settings.language])].filter(([at]) => at !== chosen()?.sentenceNumber + 1), state.pair],
   };
@@ -275,14 +275,18 @@ function choose(sentence, index) {
   return change({ sentence, index }, { isStep: true });
 }
 
-/** Chooses a token of a sentence, which is added to the text if it is not there. */
+/** Chooses a token of a sentence, which is added to the text if it is not there: in front, if the end would not be read. */
 function add({ tokens, index }) {
   const text = tokens.join(" ");
   const at = sentences.findIndex((sentence) => sentence.join(" ") === text);
   if (at >= 0) return choose(at, index);
-  const part = { sentence: sentences.length, index: tokenize(tokens.slice(0, index).join(" ")).length };
-  if (state.tab === "expectations") part.pair = chosen().sentenceNumber + 1; // a word was put into the sentence, to compare the two
-  return setText(`${state.text.trimEnd()}\n${text}`, part, { isStep: true });
+  const read = tokenize(text);
+  if (read.length > MAX_TOKENS) return replace(find("notes"), make("p", {}, say("longLine", { limit: MAX_TOKENS })));
+  const isFull = lines.numRead < lines.numLines || sentences.flat().length + read.length > MAX_TOKENS;
+  // how "W." is read depends on what follows, so the tokens from the word on are counted, and not those before it
+  const part = { sentence: isFull ? 0 : sentences.length, index: read.join(" ") === text ? index : read.length - tokenize(tokens.slice(index).join(" ")).length };
+  if (state.tab === "expectations") part.pair = chosen().sentenceNumber + (isFull ? 2 : 1); // a word was put into the sentence, to compare the two
+  return setText((isFull ? [text, state.text] : [state.text.trimEnd(), text]).join("\n"), part, { isStep: true });
 }
 
 function visit(word) {

@@ -16,10 +16,11 @@ export function save(name, parts, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-/** The data of a table: whole sentences, and numbers with six digits after the point. */
+/** The data of a table: whole sentences, and numbers with six digits after the point; cells are quoted as `as_tsv` does. */
 export function tableText({ data }) {
-  const text = (cell) => (typeof cell === "number" ? String(Number(cell.toFixed(6))) : (cell?.textContent ?? cell ?? "").replace(/[\t\n\r]+/g, " "));
-  return data.map((row) => `${row.map(text).join("\t")}\n`).join("");
+  const text = (cell) => (typeof cell === "number" ? String(Number(cell.toFixed(6))) : (cell?.textContent ?? cell ?? ""));
+  const quoted = (text) => (/^$|["\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return data.map((row) => `${row.map((cell) => quoted(text(cell))).join("\t")}\n`).join("");
 }
 
 /** A drawing for paper: in light colours, with its name, the legend (drawings and texts) and the source, all in one. */

@@ -8,7 +8,7 @@ export default {
   edit: "Edit the sentences",
   textLabel: "Sentences, one per line",
   tooManyLines: "The first {shown} of {all} lines are read: at most {limit} tokens together.",
-  longLine: "The first line has more than {limit} tokens, which is too much for this page: one sentence per line.",
+  longLine: "A line of more than {limit} tokens is too much for this page: one sentence per line.",
   unreadScript: "Most of this text is in a script of which {model} has read almost nothing.",
   longTokens: "{count} of the words are longer than the {limit} bytes that this model reads; the rest of each is ignored.",
   longLink: "The address of this page is long, and mail or chats may cut it.",

@@ -8,7 +8,7 @@ export default {
   edit: "문장 고치기",
   textLabel: "문장 (한 줄에 하나)",
   tooManyLines: "{all}줄 중 처음 {shown}줄을 읽습니다: 모두 합쳐 토큰 {limit}개까지입니다.",
-  longLine: "첫 줄의 토큰이 {limit}개를 넘어 이 페이지에서 읽을 수 없습니다. 한 줄에 한 문장씩 입력하세요.",
+  longLine: "토큰이 {limit}개를 넘는 줄은 이 페이지에서 읽을 수 없습니다. 한 줄에 한 문장씩 입력하세요.",
   unreadScript: "이 글은 대부분 {model} 모델이 거의 읽지 않은 문자로 쓰여 있습니다.",
   longTokens: "단어 {count}개가 이 모델이 읽는 {limit}바이트보다 깁니다. 나머지는 무시됩니다.",
   longLink: "이 페이지의 주소가 길어 메일이나 채팅에서 잘릴 수 있습니다.",

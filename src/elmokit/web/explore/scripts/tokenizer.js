@@ -43,7 +43,7 @@ const WHATEVER_LENGTH = new Map([["..", "..."], ["--", "--"]]);
 const SPACES = [
   [pattern(`[${HAN}][${M}]*`), " $& "],
   [pattern(`[\\u3041-\\u309f][\\u3041-\\u309f\\u30fc${M}]*`), " $& "],
-  [pattern(`(?<=[A-Za-z\\u017f\\u212a])(?=[nN]'[tT]${B})|(?<=[\\p{L}\\p{N}])(?='(?:${CLITIC})${B})`), " "],
+  [pattern(`(?<=[A-Za-z\\u0130\\u0131\\u017f\\u212a])(?=[nN]'[tT]${B})|(?<=[\\p{L}\\p{N}])(?='(?:${CLITIC})${B})`), " "],
   [pattern(`${B}([cC][aA][nN])([nN][oO][tT])${B}`), "$1 $2"],
   [pattern(`(?<![${W}])_+|_+(?![${W}])`), " $& "],
 ];
