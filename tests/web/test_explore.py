@@ -120,6 +120,7 @@ def test_presets_are_those_of_the_runs_that_are_kept():
     assert presets_of_runs(sorted(EXPERIMENTS.glob("*/runs.jsonl"))) == read_learnt_mixes(kept)
 
 
+@pytest.mark.filterwarnings("ignore:.* unusual spaces")
 def test_files_with_labels_name_the_senses_of_tokens_in_nfc_that_are_split_at_spaces_only(tmp_path: Path):
     paths = [tmp_path / folder / "t.tsv" for folder in ("old", "new")]
     for path in paths:
