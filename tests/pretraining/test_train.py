@@ -1,5 +1,6 @@
 """Runs: learning by heart, resuming to the same bits, refusing what cannot be; and their log."""
 
+import argparse
 import functools
 import json
 import math
@@ -22,6 +23,7 @@ import torch
 import toy_run
 from attacks.limited_disk import files_of_at_most
 from elmokit.cli.main import main
+from elmokit.cli.verb import continues_with
 from elmokit.corpus.batches import PackerState, packed_batches
 from elmokit.corpus.stream import CorpusPosition
 from elmokit.files.json_fields import Fields
@@ -343,24 +345,18 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
         pretrain_toy(tmp_path / "run", on_step=interrupt_twice)
 
 
-@pytest.mark.parametrize(
-    ("at", "advice"), [(1, "has no checkpoint yet: {} begins again"), (7, "; {} continues after step 5")]
-)
 def test_the_command_says_what_continues_an_interrupted_run(
-    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], at: int, advice: str
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, words = tmp_path / "my run", ["--vocabulary", vocabulary, "--recipe", "tiny"]
-    interrupting = functools.partial(Run.train, on_step=interrupt_at(at))
-
-    def train(run: Run, _: object) -> None:
-        (run.run_dir / "checkpoints" / "step-00000005.bak").mkdir(parents=True)  # a copy that the user has made
-        interrupting(run)
-
+    interrupting = functools.partial(Run.train, on_step=interrupt_at(1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Run, "train", train)
+        patch.setattr(Run, "train", lambda run, _: interrupting(run))
         code = main([*map(str, ["pretrain", shard, *words, "--run", run, "--set"]), "checkpoint_every=5"])
     assert code == 130
-    assert advice.format(f"elmokit pretrain --resume '{run}'") in capsys.readouterr().err.splitlines()[-1]
+    advice = f"; elmokit pretrain --resume '{run}' continues"
+    assert capsys.readouterr().err.endswith(f"interrupted{advice}\n")
+    assert continues_with("pretrain")(argparse.Namespace(run_dir=run)) == advice  # finetune has no --resume
 
 
 def test_a_run_is_resumed_however_long_its_sentences_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -380,23 +380,13 @@ def test_a_run_whose_checkpoint_is_damaged_is_neither_continued_nor_started_agai
         damaged = Path(shutil.copytree(whole, tmp_path / f"damaged-{number}"))
         said = reject(damage, damaged, task=toy, device="cpu")
         assert re.search(message, said), said
-        assert "Nothing was changed; put back a copy of the file, or train again from the first epoch with" in said
+        assert said.endswith("Nothing was changed; put back a copy of the file, or train in a new folder")
     (whole / "metrics.jsonl").write_text('{"step": 1}\n')
     for gone in ("none", "checkpoint.safetensors"):
         (whole / gone).unlink(missing_ok=True)
         with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: is missing"):
             resume_task(whole, task=toy, device="cpu")
     assert (whole / "metrics.jsonl").read_text() == '{"step": 1}\n'
-
-
-def test_a_damaged_run_is_trained_again_when_that_is_what_is_asked_for(run: Run, toy: Toy):
-    whole = run("whole", "max_epochs=2")
-    expected = contents(whole)
-    with pytest.raises(ValueError, match=r"checkpoint\.safetensors can be read: leave out --from-start"):
-        resume_task(whole, from_start=True, task=toy, device="cpu")
-    assert contents(whole) == expected
-    truncate("checkpoint.safetensors")(whole)
-    assert contents(resume_task(whole, from_start=True, task=toy, device="cpu")) == expected
 
 
 def test_weight_decay_leaves_the_mixes_alone_and_may_leave_biases_alone(run: Run):

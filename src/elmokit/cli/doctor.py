@@ -8,13 +8,9 @@ import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 from elmokit.version import __version__
-
-if TYPE_CHECKING:
-    from elmokit.layers.packed.linear import Precision
 
 CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2", "filelock")
 """The packages that elmokit depends on, as in pyproject.toml."""
@@ -90,26 +86,6 @@ def _processor() -> Iterator[Finding]:
         yield Finding("bfloat16", "multiplied by the processor: pretraining is about twice as fast in it")
     else:
         yield Finding("bfloat16", "not multiplied by this processor: pretraining stays in float32", healthy=None)
-    for precision in ("float32", "bfloat16", "int8"):
-        yield _kernel(precision)
-
-
-def _kernel(precision: Precision) -> Finding:
-    """What multiplies when a model embeds in this precision; `elmokit.layers.packed.linear` has their table."""
-    import torch
-
-    from elmokit.layers.packed.linear import kernel_for, rows_are_independent
-
-    try:
-        chosen: Any = kernel_for(precision, torch.ones(1024, 256))
-    except ValueError as error:
-        return Finding("embedding", f"{precision}: {error}", healthy=None)
-    batches = "the same bits in any batch" if rows_are_independent(chosen) else "rounding depends on the batch"
-    levels = getattr(chosen(torch.ones(16, 64), None), "levels", None)
-    rounded = f", activations in {levels} levels of either sign" if levels else ""
-    if levels == 63:
-        rounded += " (127 on newer processors, which round less)"
-    return Finding("embedding", f"{precision} by {chosen.__name__}: {batches}{rounded}")
 
 
 def _models() -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_device, add_model, given
+from elmokit.cli.verb import Parser, add_device, add_model, continues_with, given
 
 
 def _add_pretrain(parser: Parser) -> None:
@@ -35,23 +35,7 @@ def _add_pretrain(parser: Parser) -> None:
     parser.option("--resume DIR", "continue the run in this folder", type=Path)
     parser.option("--from-start", "with --resume: train again from the first step if no checkpoint can be read")
     add_device(parser)
-    parser.set_defaults(when_interrupted=_how_to_continue)
-
-
-def _how_to_continue(arguments: argparse.Namespace) -> str:
-    from shlex import quote
-
-    run_dir: Path = (arguments.resume or arguments.run_dir).expanduser()
-    if not (run_dir / "config.json").is_file():
-        return ""
-
-    from elmokit.pretraining.checkpoints import checkpoints
-
-    steps = checkpoints(run_dir)
-    command = f"elmokit pretrain --resume {quote(str(run_dir))}"
-    if not steps:
-        return f"; {run_dir} has no checkpoint yet: {command} begins again"
-    return f"; {command} continues after step {int(steps[0].name.removeprefix('step-')):,}"
+    parser.set_defaults(when_interrupted=continues_with("pretrain"))
 
 
 def _pretrain(arguments: argparse.Namespace) -> None:
@@ -95,7 +79,7 @@ def _add_finetune(parser: Parser) -> None:
         "--vocabulary FILE", "vocabulary of the domain, for a new softmax (default: the model's own)", type=Path
     )
     parser.option("--set FIELD=VALUE", "override settings of the training", nargs="+", action="extend", default=[])
-    parser.set_defaults(when_interrupted=_how_to_continue)
+    parser.set_defaults(when_interrupted=continues_with("pretrain"))
 
 
 def _finetune(arguments: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_device, given, open_output, text_output
+from elmokit.cli.verb import Parser, add_device, continues_with, given, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.tasks.config import Splits, TaskConfig
@@ -39,23 +39,10 @@ def _add_train(parser: Parser) -> None:
         "and --model say where its files and its biLM are now, if they have moved)",
         type=Path,
     )
-    parser.option("--from-start", "with --resume: train again from the first epoch if the checkpoint cannot be read")
     parser.option("--cache DIR", "folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)", type=Path)
     parser.option("--no-cache", "compute the activations again and do not keep them")
     add_device(parser)
-    parser.set_defaults(when_interrupted=_how_to_continue)
-
-
-def _how_to_continue(arguments: argparse.Namespace) -> str:
-    from shlex import quote
-
-    run_dir: Path = (arguments.resume or arguments.run_dir).expanduser()
-    if not (run_dir / "config.json").is_file():
-        return ""
-    command = f"elmokit train --resume {quote(str(run_dir))}"
-    if not (run_dir / "checkpoint.safetensors").is_file():
-        return f"; {run_dir} has no finished epoch yet: {command} begins again"
-    return f"; {command} continues after the last finished epoch"
+    parser.set_defaults(when_interrupted=continues_with("train"))
 
 
 def _add_data(parser: Parser) -> None:
@@ -90,7 +77,7 @@ def _resume(arguments: argparse.Namespace) -> Path:
 
     from elmokit.tasks.train import resume_task
 
-    test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "from_start", "device")
+    test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "device")
     return resume_task(
         arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, test=test, cache=cache, **how
     )
@@ -234,8 +221,6 @@ def _check_train(arguments: argparse.Namespace) -> None:
         superfluous = [name for name, value in own.items() if value is not None]
         if superfluous:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
-    elif arguments.from_start:
-        raise ValueError("--from-start needs --resume DIR; a new run starts from its first epoch anyway")
     elif missing := [name for name, value in needed.items() if value is None]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     if arguments.cache and arguments.no_cache:

@@ -104,3 +104,18 @@ def open_output(path: Path | None, otherwise: T) -> Generator[IO[str] | T]:
 def continues_by(advice: str) -> Callable[[argparse.Namespace], str]:
     """A verb's `when_interrupted`, what is said after `interrupted`, if it does not depend on the arguments."""
     return lambda arguments: advice
+
+
+def continues_with(verb: str) -> Callable[[argparse.Namespace], str]:
+    """The `when_interrupted` of verbs that train a run, which a verb resumes once the run is there."""
+
+    def advice(arguments: argparse.Namespace) -> str:
+        from shlex import quote
+
+        run_dir: Path = (
+            getattr(arguments, "resume", None) or arguments.run_dir
+        ).expanduser()  # finetune has no --resume
+        is_run = (run_dir / "config.json").is_file()
+        return f"; elmokit {verb} --resume {quote(str(run_dir))} continues" if is_run else ""
+
+    return advice

@@ -147,8 +147,7 @@ def nothing_changed() -> Generator[None]:
         yield
     except (ValueError, OSError) as error:
         raise ValueError(
-            f"{error}. Nothing was changed; put back a copy of the file, or train again from the first epoch with "
-            "--from-start, or from_start=True"
+            f"{error}. Nothing was changed; put back a copy of the file, or train in a new folder"
         ) from error
 
 

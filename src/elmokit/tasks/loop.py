@@ -21,7 +21,7 @@ from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.batching import predict_all, training_batches
 from elmokit.tasks.checkpoint import TaskProgress, clocks, load_checkpoint, nothing_changed, write_checkpoint
 from elmokit.tasks.config import TrainingConfig
-from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
+from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P, Task
 from elmokit.tasks.task_model import TaskModel
 
@@ -53,23 +53,13 @@ class TaskTraining(Generic[E, P]):
         self.cuda_devices = list({value.device for value in self.parameters if value.is_cuda})
         self.average = MovingAverage(self.parameters, config)
 
-    def load(self, *, from_start: bool = False) -> None:
+    def load(self) -> None:
         """Continue after the last finished epoch, if there is one.
 
-        Raises ValueError, and changes nothing, when the checkpoint or the weights of the best epoch cannot be read;
-        with `from_start` the run stays at its start instead, and a checkpoint that can be read is the ValueError.
+        Raises ValueError, and changes nothing, when the checkpoint or the weights of the best epoch cannot be read.
         """
-        try:
-            with nothing_changed():
-                progress = load_checkpoint(self.run_dir, self.model, self.optimizer, self.average.values)
-        except ValueError:
-            if from_start:
-                return
-            raise
-        if progress is not None and from_start:
-            raise ValueError(
-                f"{self.run_dir / CHECKPOINT_FILE} can be read: leave out --from-start, or from_start=True, to continue"
-            )
+        with nothing_changed():
+            progress = load_checkpoint(self.run_dir, self.model, self.optimizer, self.average.values)
         self.progress = progress or self.progress
 
     def run(self) -> TaskProgress:

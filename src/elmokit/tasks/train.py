@@ -149,7 +149,6 @@ def resume_task(
     *,
     data: str | Path | Splits | None = None,
     elmo_model: str | Path | None = None,
-    from_start: bool = False,
     test: bool = False,
     task: Task[Any, Any] | None = None,
     cache: str | Path | None = None,
@@ -160,7 +159,6 @@ def resume_task(
     settings: only `max_epochs=N`, `patience=N` and `min_steps=N`.
     data, elmo_model: where the files and the biLM are now, if they have moved; others are refused.
     test: score the test files at the end, even if the run had ended before.
-    from_start: train again from the first epoch if the checkpoint cannot be read.
     Raises FileNotFoundError when the folder is not a run; ValueError when its checkpoint, or the weights of its best
     epoch, cannot be read: nothing is changed then; InUseError, an OSError, when another process has the run.
     """
@@ -183,11 +181,11 @@ def resume_task(
         examples = examples if test else replace(examples, test={})
         words = load_word_table(run_dir) if record.config.inputs.word_dim else None
         check_elmo(record, elmo, run_dir)
-        if not from_start and (run_dir / CHECKPOINT_FILE).exists():
+        if (run_dir / CHECKPOINT_FILE).exists():
             with nothing_changed():
                 check_shapes(run_dir / CHECKPOINT_FILE, task, record, words, elmo, prefix=MODEL_PREFIX)
         loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
-        loop.load(from_start=from_start)
+        loop.load()
         if record != before:
             write_record(run_dir, record)
         finish(loop, examples)
