@@ -112,9 +112,8 @@ def continues_with(verb: str) -> Callable[[argparse.Namespace], str]:
     def advice(arguments: argparse.Namespace) -> str:
         from shlex import quote
 
-        run_dir: Path = (
-            getattr(arguments, "resume", None) or arguments.run_dir
-        ).expanduser()  # finetune has no --resume
+        resumed = getattr(arguments, "resume", None)  # which finetune has not
+        run_dir: Path = (resumed or arguments.run_dir).expanduser()
         is_run = (run_dir / "config.json").is_file()
         return f"; elmokit {verb} --resume {quote(str(run_dir))} continues" if is_run else ""
 
