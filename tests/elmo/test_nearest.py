@@ -45,7 +45,7 @@ def test_a_block_ends_with_the_sentence_that_reaches_its_number_of_tokens(monkey
         blocks.append([" ".join(tokens) for tokens in sentences])
         return ELMO.encode(sentences)
 
-    monkeypatch.setattr(nearest, "_TOKENS_AT_ONCE", 5)
+    monkeypatch.setattr(nearest, "TOKENS_AT_ONCE", 5)
     found = nearest.nearest_occurrences(encode, QUERY, "bank", iter(CORPUS), number=4, among="any word")
     assert blocks == [[QUERY], CORPUS[:2], ["", LAKE], [], [CORPUS[6]], []]
     assert found == ELMO.nearest(QUERY, "bank", CORPUS, number=4)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from elmokit.elmo.layer_choice import as_int, unit_vectors
-from elmokit.elmo.sentences import Sentence, tokens_in_turn, tokens_of_each
+from elmokit.elmo.sentences import TOKENS_AT_ONCE, Sentence, tokens_in_turn, tokens_of_each
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 from elmokit.text.tokenizer import tokenize
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Among = Literal["any word", "same word", "other words"]
 _SENTENCES_AT_ONCE = 1024
-_TOKENS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def nearest_occurrences(
     found: list[tuple[float, int, int, list[str]]] = []
     sentences = enumerate(tokens_in_turn(corpus))
     for block in batched(
-        sentences, size=_SENTENCES_AT_ONCE, weight=lambda one: len(one[1]), enough_weight=_TOKENS_AT_ONCE
+        sentences, size=_SENTENCES_AT_ONCE, weight=lambda one: len(one[1]), enough_weight=TOKENS_AT_ONCE
     ):
         known = {tuple(spelt), *(tuple(_composed(other)) for *_, other in found)}
         wanted: dict[tuple[str, ...], tuple[int, list[str]]] = {}

@@ -12,6 +12,8 @@ from elmokit.text.tokenizer import tokenize
 
 Sentence = str | Sequence[str]
 
+TOKENS_AT_ONCE = 65_536
+"""Tokens with which a block of sentences ends: 67 MB of hidden states for the released `original` model."""
 TOKENS_PER_SENTENCE = 32
 """A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 import torch
 
-from elmokit.elmo.sentences import batches_by_length
+from elmokit.elmo.sentences import TOKENS_AT_ONCE, batches_by_length
 from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.layers.devices import on_meta_device, without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
@@ -40,7 +40,6 @@ Likeliest = list[tuple[str, float]]
 """Tokens with their probabilities, the likeliest first."""
 
 SENTENCES_AT_ONCE = 4096  # sentences whose contexts are compared with each other
-TOKENS_AT_ONCE = 65_536  # tokens of these sentences: 67 MB of hidden states for the released `original` model
 SENTENCES_PER_BATCH = 128
 
 

@@ -107,14 +107,14 @@ class RunLog:
             self.writer.flush()
 
 
-def start_line(record: RunRecord, num_of_softmax: int, *, step: int) -> str:
-    """What a run is about to do with a softmax of so many parameters."""
+def start_line(record: RunRecord, num_softmax_parameters: int, *, step: int) -> str:
+    """What a run is about to do with a softmax of this size."""
     config, text = record.config, record.text
     most = "at most " if config.patience else ""
     steps = f"{most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens"
     reading = "" if text is None else f", which read the {text.num_tokens:,} tokens of text {most}{text.times(config)}"
     continued = f"continued after step {step:,}: " if step else ""
-    sizes = f"{config.bilm.num_parameters:,} parameters and {num_of_softmax:,} of the softmax"
+    sizes = f"{config.bilm.num_parameters:,} parameters and {num_softmax_parameters:,} of the softmax"
     return f"{continued}{sizes}; {steps}{reading}"
 
 

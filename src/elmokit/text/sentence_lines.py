@@ -96,6 +96,7 @@ def sentence_lines(
 
     raw_text: whether the lines will be tokenised; otherwise raw text is warned of.
     column: of JSON lines, a table or CoNLL-U, whose texts are the lines (`column_lines`); None for text.
+    warn: is given the warning.
     """
     if column is None:
         lines = prose_lines(path, has_columns=has_columns, is_shard=is_shard)

@@ -13,6 +13,7 @@ from elmokit.analysis.semantic_change.distances import Distances, false_discover
 from elmokit.analysis.semantic_change.uses import SampledUses, TextCorpus, Use, open_corpus, sample_uses
 from elmokit.analysis.semantic_change.words import StopWords, count_tokens, frequent_words, parse_words, stop_list
 from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
+from elmokit.elmo.sentences import TOKENS_AT_ONCE
 from elmokit.files.lines import is_read_once, shown_name
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 VECTOR_BYTES = 256 << 20
 """Bytes of the vectors that are in memory at once; the words are compared in groups of this size."""
-SENTENCES_AT_ONCE, TOKENS_AT_ONCE = 512, 65_536
+SENTENCES_AT_ONCE = 512
 REDISTRIBUTIONS_PER_WORD = 20
 """With 20 for each of N words the smallest p is about 0.05 / N, and the q of a single such word 0.05."""
 

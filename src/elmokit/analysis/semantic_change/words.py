@@ -35,7 +35,7 @@ ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
 """Words of closed classes, in lower case as the tokenizer splits them, and frequent adverbs; ours."""
 
 _MAX_SHOWN = 60
-_TEXTS = ("", "1", "A", "A 가")
+_AFTER = ("", "1", "A", "A 가")
 """What follows a word where it is one token: `No.` before a number, `J.` before a name, `天地` in Korean."""
 _AROUND = "\r\n\u00a0\u00ad\u200b\u200e\u200f\ufeff"
 """What lines of files and copied words have around them unseen."""
@@ -147,7 +147,7 @@ def count_tokens(sentences: Iterable[Iterable[str]], *, ignore_case: bool = Fals
 def _spelt(line: str, number: int) -> list[str]:
     forms: list[str] = []
     for form in split_tokens(line):
-        in_texts = [(tokenize(f"{form} {after}"), after.split()) for after in _TEXTS]
+        in_texts = [(tokenize(f"{form} {after}"), after.split()) for after in _AFTER]
         spelt = [tokens[0] for tokens, after in in_texts if tokens and tokens[1:] == after]
         if not spelt:
             raise ValueError(
