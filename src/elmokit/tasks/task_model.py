@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
-
-from elmokit.system.messages import first_token, printable
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -53,27 +51,12 @@ class Labels:
         self.names = list(names)
         self.ids = {name: index for index, name in enumerate(names)}
 
-    def __str__(self) -> str:
-        return printable(", ".join(self.names))
-
-    def ids_of(self, examples: Sequence[Any], *, described: Callable[[Any], str]) -> Int[Tensor, " B"]:
-        """Indices of the examples' labels. Raises ValueError for an example without a label, or with an unknown one."""
-        labels = [example.label for example in examples]
-        for example, label in zip(examples, labels, strict=True):
-            if label not in self.ids:
-                raise ValueError(f"{described(example)} has the label {label!r:.42}; the labels are {self}")
-        return torch.tensor([self.ids[label] for label in labels])
+    def ids_of(self, examples: Sequence[Any]) -> Int[Tensor, " B"]:
+        """Indices of the labels of training examples, whose labels are all known."""
+        return torch.tensor([self.ids[example.label] for example in examples])
 
     def ids_of_tags(self, examples: Sequence[Any]) -> Int[Tensor, "B T"]:
-        """Indices of the examples' tags, 0 at padding. Raises ValueError for an unknown tag, or not one per token."""
-        for example in examples:
-            text = first_token(" ".join(example.tokens))
-            if len(example.tags) != len(example.tokens):
-                raise ValueError(
-                    f"{text} has {len(example.tokens)} tokens but {len(example.tags)} tags; expected one for each"
-                )
-            if unknown := [tag for tag in example.tags if tag not in self.ids]:
-                raise ValueError(f"{text} has the tag {first_token(unknown[0])}; the labels are {self}")
+        """Indices of the tags of training examples, 0 at padding."""
         rows = [torch.tensor([self.ids[tag] for tag in example.tags], dtype=torch.long) for example in examples]
         return pad_sequence(rows, batch_first=True)
 

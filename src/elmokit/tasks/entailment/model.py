@@ -13,7 +13,6 @@ from elmokit.layers.masks import masked_max, masked_mean
 from elmokit.layers.tasks.attention import soft_align
 from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
-from elmokit.system.messages import first_token
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 
 if TYPE_CHECKING:
@@ -44,9 +43,9 @@ class EntailmentClassifier(TaskModel):
             glorot(layer)  # as in AllenNLP's esim
 
     def forward(self, examples: Sequence[SentencePair]) -> Float[Tensor, ""]:
-        """Mean cross entropy. Raises ValueError for a pair without a label, or with an unknown one."""
+        """Mean cross entropy."""
         scores = self._scores(examples)
-        return functional.cross_entropy(scores, self.labels.ids_of(examples, described=_described).to(scores.device))
+        return functional.cross_entropy(scores, self.labels.ids_of(examples).to(scores.device))
 
     @torch.no_grad()
     def predict(self, examples: Sequence[SentencePair]) -> list[LabelPrediction]:
@@ -64,10 +63,6 @@ class EntailmentClassifier(TaskModel):
         pair = torch.cat(pools.chunk(2), dim=1)
         hidden = self.hidden(self.output_dropout(pair)).relu()
         return self.score(self.output_dropout(hidden))
-
-
-def _described(pair: SentencePair) -> str:
-    return f"the pair {first_token(' '.join(pair.premise))}, {first_token(' '.join(pair.hypothesis))}"
 
 
 def _aligned(encoded: Float[Tensor, "N T D"], mask: Bool[Tensor, "N T"]) -> Float[Tensor, "N T 4*D"]:

@@ -37,10 +37,7 @@ class NamedEntityTagger(TaskModel):
         self.register_buffer("allowed", bioul_transitions(self.labels.names), persistent=False)
 
     def forward(self, examples: Sequence[TaggedSentence]) -> Float[Tensor, ""]:
-        """Negative log likelihood of the tags, summed over the batch (as in AllenNLP).
-
-        Raises ValueError for a sentence with a tag that is not among the labels, or without one tag per token.
-        """
+        """Negative log likelihood of the tags, summed over the batch (as in AllenNLP)."""
         scores, mask = self._scores(examples)
         gold = self.labels.ids_of_tags(examples).to(mask.device)
         return -self.crf.log_likelihood(scores, mask, labels=gold).sum()

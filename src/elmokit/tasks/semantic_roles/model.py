@@ -48,8 +48,7 @@ class SemanticRoleParser(TaskModel):
     def forward(self, examples: Sequence[PredicateInSentence]) -> Float[Tensor, ""]:
         """Negative log likelihood of the tags, summed over tokens and averaged over the batch (as in He et al.).
 
-        Raises ValueError for an example without a predicate, with a tag that is not among the labels, or without one
-        tag per token.
+        Raises ValueError for an example without a predicate.
         """
         scores, mask = self._scores(examples)
         gold = self.labels.ids_of_tags(examples).to(mask.device)

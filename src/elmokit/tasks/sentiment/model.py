@@ -13,7 +13,6 @@ from elmokit.layers.masks import masked_max, masked_mean, masked_min
 from elmokit.layers.tasks.attention import SelfAttentivePooling, biattention
 from elmokit.layers.tasks.dense import Maxout
 from elmokit.layers.tasks.recurrent import BiLSTM
-from elmokit.system.messages import first_token
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 
 if TYPE_CHECKING:
@@ -33,9 +32,9 @@ class SentimentClassifier(TaskModel):
         self.labels = Labels(labels)
 
     def forward(self, examples: Sequence[LabelledText]) -> Float[Tensor, ""]:
-        """Mean cross entropy. Raises ValueError for a text without a label, or with an unknown one."""
+        """Mean cross entropy."""
         scores = self._scores(examples)
-        return functional.cross_entropy(scores, self.labels.ids_of(examples, described=_described).to(scores.device))
+        return functional.cross_entropy(scores, self.labels.ids_of(examples).to(scores.device))
 
     @torch.no_grad()
     def predict(self, examples: Sequence[LabelledText]) -> list[LabelPrediction]:
@@ -112,10 +111,6 @@ class CNNClassifier(nn.Module):
 
 Network = BCN | BiLSTMClassifier | CNNClassifier
 NETWORKS: dict[str, type[Network]] = {"bcn": BCN, "bilstm": BiLSTMClassifier, "cnn": CNNClassifier}
-
-
-def _described(text: LabelledText) -> str:
-    return first_token(" ".join(text.tokens))
 
 
 class _Filters(nn.Module):
