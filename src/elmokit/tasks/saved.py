@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,11 +20,10 @@ from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
 from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, TaskRecord, named_by, read_record, with_elmo_model
-from elmokit.tasks.task import Task, shortened
+from elmokit.tasks.task import Task, TextBlocks, shortened
 from elmokit.tasks.task_model import TaskModel
-from elmokit.tasks.weights import check_elmo, check_shapes, new_model, read_elmo, read_weights
+from elmokit.tasks.weights import check_elmo, new_model, read_elmo, read_weights
 from elmokit.tasks.word_table import load_word_table
-from elmokit.text.corpora.cells import UnlabelledError
 from elmokit.text.corpora.kinds import Kind, kind_of
 
 INPUT_KINDS = ("text", "json", "data")
@@ -68,36 +67,29 @@ class TrainedTask:
 
         kind: "text", one example per line; "json", one object per line; "data", the format of the training data.
             None decides by the name: `.jsonl` is JSON; `-` is text, and so is `.txt`, except the files of a data set
-            that the task knows, such as `test.txt` of the Stanford treebank; anything else is data. Another `.txt` that
-            reads as data is refused, because it may be meant as either, and so is text by its name that begins as JSON,
-            a table or columns.
+            that the task knows, such as `test.txt` of the Stanford treebank; anything else is data. Text by its name
+            that begins as JSON, a table or columns is refused, because it may be meant as either.
         form: "text" or "json".
         Raises ValueError, naming the file and the line, for what cannot be read.
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
-        is_named, reading = kind is not None, self._advice(if_raw_text=kind is None)
-        kind = kind or self._kind_of(Path(path))
+        is_named, kind = kind is not None, kind or self._kind_of(Path(path))
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
-        blocks = self.task.blocks if form == "text" else None
-        if kind == "data" and blocks is not None:
-            with reading:
-                examples = blocks.read(Path(path), self.record.config.model).examples
-            predicted = self._predictions(examples)
-            yield from blocks.to_text(pair for pair in predicted if pair is not None)
-            return
+        blocks = self.task.blocks if (kind, form) == ("data", "text") else None
         if kind == "data":
-            with reading:
-                examples: Iterable[Any] = self._read_data(path)
-            if self.task.without_labels is not None:
-                examples = [self.task.without_labels(example) for example in examples]
+            examples = self._data_to_predict(path, blocks)
         else:
             lines, name = read_lines(path), shown_name(path)
             if kind == "text" and not (is_named or is_terminal(path)):
                 lines = self._checked_text(lines, name=name)
             examples = self._of_lines(lines, kind, name=name)
-        for pair in self._predictions(examples):
+        predicted = self._predictions(examples)
+        if blocks is not None:
+            yield from blocks.to_text(pair for pair in predicted if pair is not None)
+            return
+        for pair in predicted:
             if form == "json":
                 yield json.dumps(pair and self.task.result(*pair).to_dict(), ensure_ascii=False)
             else:
@@ -145,19 +137,8 @@ class TrainedTask:
         if str(path) == STDIN:
             return "text"
         if suffix == ".txt" and not self._is_of_known_data(path):
-            if self._reads_as_data(path):
-                raise ValueError(
-                    f"{path} is named as raw text is, but reads as data of {self.task.name}; say which it is: "
-                    "--input-kind data or text, or kind='data' or 'text'"
-                )
             return "text"
         return "json" if suffix == ".jsonl" else "data"
-
-    def _reads_as_data(self, path: Path) -> bool:
-        try:
-            return bool(self.task.read(path, self.record.config.model, False).examples)
-        except (ValueError, OSError):  # what is wrong with the file is found again when it is read as text
-            return False
 
     def _is_of_known_data(self, path: Path) -> bool:
         try:
@@ -182,18 +163,17 @@ class TrainedTask:
             ) from None
         return value
 
-    @contextmanager
-    def _advice(self, *, if_raw_text: bool) -> Generator[None]:
-        """Errors of data say what to do if they have no labels, or `if_raw_text`, if they were taken for data."""
+    def _data_to_predict(self, path: str | Path, blocks: TextBlocks[Any, Any] | None) -> list[Any]:
+        """The examples of data, with or without labels; an error says what to do if the file cannot be read as data."""
         try:
-            yield
-        except UnlabelledError as error:
-            fields = self.task.unlabelled_fields
-            raise ValueError(f"{error}; give data without labels as JSON lines with {fields}") from error
+            if blocks is not None:
+                return blocks.read(Path(path), self.record.config.model).examples
+            examples = self._read_data(path)
         except ValueError as error:
-            if not if_raw_text:
-                raise
-            raise ValueError(f"{error}; if this is raw text, say so with --input-kind text, or kind='text'") from error
+            raise ValueError(
+                f"{error}; if this is raw text, or JSON lines, say so with --input-kind text or json, or kind='text'"
+            ) from error
+        return examples if self.task.without_labels is None else list(map(self.task.without_labels, examples))
 
     def _read_data(self, path: str | Path) -> list[Any]:
         return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
@@ -246,7 +226,7 @@ def load_task(
     with nullcontext() if elmo_model is not None else named_by(folder, if_moved=IF_MODEL_MOVED):
         elmo = read_elmo(inputs.elmo, cache=None, device=device)
     check_elmo(record, elmo, folder)
-    check_shapes(folder / BEST_FILE, task, record, words, elmo)
+    weights = read_weights(folder / BEST_FILE, task, record, words, elmo)
     model = new_model(task, record, words, elmo, device=device)
-    model.load_state_dict(read_weights(folder / BEST_FILE))
+    model.load_state_dict(weights)
     return TrainedTask(task, record, model.eval())

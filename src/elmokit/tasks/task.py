@@ -84,8 +84,6 @@ class Task(Generic[E, P]):
     """Turns an example and its prediction into what users get: a frozen dataclass, or its JSON object."""
     text_has_tabs: bool = False
     """Whether a line of raw text has tabs between its parts."""
-    unlabelled_fields: str = "tokens"
-    """Fields of a JSON object that `from_json` takes, for an error of data without labels."""
     without_labels: Callable[[E], E] | None = None
     """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
     symbols_are_labels: bool = True

@@ -48,7 +48,7 @@ from elmokit.tasks.run_folder import (
     write_record,
 )
 from elmokit.tasks.task import E, P, Task, recipe_config
-from elmokit.tasks.weights import check_elmo, check_shapes, frozen_layers, new_model, read_elmo
+from elmokit.tasks.weights import check_elmo, frozen_layers, new_model, read_elmo, read_weights
 from elmokit.tasks.word_table import (
     VECTORS_FILE,
     WORDS_FILE,
@@ -183,7 +183,7 @@ def resume_task(
         check_elmo(record, elmo, run_dir)
         if (run_dir / CHECKPOINT_FILE).exists():
             with nothing_changed():
-                check_shapes(run_dir / CHECKPOINT_FILE, task, record, words, elmo, prefix=MODEL_PREFIX)
+                read_weights(run_dir / CHECKPOINT_FILE, task, record, words, elmo, prefix=MODEL_PREFIX)
         loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
         loop.load()
         if record != before:

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.files.safetensors import read_layout
 from elmokit.formats.read import read_bilm
 from elmokit.layers.devices import find_device, on_meta_device, seeded
 from elmokit.model.bilm import BiLM
 from elmokit.model.vector_source import VectorSource
+from elmokit.runs.optimizer_state import check_tensors, tensors_under
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import FormatError
 from elmokit.tasks.config import ElmoInput
@@ -81,7 +81,7 @@ def new_model(
     return model.to(find_device(device))
 
 
-def check_shapes(
+def read_weights(
     path: Path,
     task: Task[Any, Any],
     record: TaskRecord,
@@ -89,39 +89,18 @@ def check_shapes(
     elmo: VectorSource | BiLM | None,
     *,
     prefix: str = "",
-) -> None:
-    """Compare the file's header with the model that the record describes, which is built without memory.
+) -> dict[str, Tensor]:
+    """Read the weights in a file, compared with the model that the record describes, which is built without memory.
 
     prefix: of the names of the model's tensors in the file; without one, the file has no other tensors.
-    Raises FormatError, which names the file and the tensor, for a model that cannot be built, and for tensors that the
-    file lacks, has in addition, or has in another shape.
+    Raises FormatError for a model that cannot be built, and as `check_tensors` does.
     """
-    entries = read_layout(path).tensors.items()
-    found = {name.removeprefix(prefix): entry.shape for name, entry in entries if name.startswith(prefix)}
+    weights = tensors_under(prefix, read_tensors(path).tensors)
     try:
         with on_meta_device():
             inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
             model = task.build(record.config.model, inputs, record.symbols)
     except (ValueError, RuntimeError, OverflowError) as error:  # torch has a largest number of numbers
         raise FormatError(path.with_name("config.json"), f"describes no model: {error}") from None
-    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    for name in (*expected, *found):
-        if name not in found:
-            raise FormatError(path, "is missing; config.json describes a model with it", part=f"tensor {name}")
-        if name not in expected:
-            raise FormatError(path, "is not part of the model that config.json describes", part=f"tensor {name}")
-        if found[name] != expected[name]:
-            reason = f"has shape {found[name]}; the model that config.json describes has {expected[name]}"
-            raise FormatError(path, reason, part=f"tensor {name}")
-
-
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read the weights in a file; `check_shapes` has compared them with the model.
-
-    Raises FormatError for numbers that are not finite.
-    """
-    weights = read_tensors(path).tensors
-    for name, tensor in weights.items():
-        if not bool(torch.isfinite(tensor).all()):
-            raise FormatError(path, "has numbers that are not finite", part=f"tensor {name}")
+    check_tensors(path, weights, model.state_dict())
     return weights

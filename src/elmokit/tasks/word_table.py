@@ -98,14 +98,9 @@ def load_word_table(folder: Path) -> WordTable:
         raise FormatError(words.where, "has a word more than once")
     layout = read_layout(folder / VECTORS_FILE, dtypes=["F32"])
     shape = layout.tensors["vectors"].shape if list(layout.tensors) == ["vectors"] else None
-    if shape is None or len(shape) != 2:
-        raise FormatError(folder / VECTORS_FILE, f"has shape {shape}; expected (words, width)", part="tensor vectors")
-    if shape[0] != num_words:
-        raise FormatError(
-            folder / VECTORS_FILE,
-            f"has {shape[0]:,} vectors, but {WORDS_FILE} {num_words:,} words; they are from different runs",
-            part="tensor vectors",
-        )
+    if shape is None or len(shape) != 2 or shape[0] != num_words:
+        reason = f"has shape {shape}; expected ({num_words}, width) for the words of {WORDS_FILE}"
+        raise FormatError(folder / VECTORS_FILE, reason, part="tensor vectors")
     vectors = read_arrays(folder / VECTORS_FILE, layout)["vectors"]
     if not np.isfinite(vectors).all():
         raise FormatError(folder / VECTORS_FILE, "has numbers that are not finite", part="tensor vectors")

@@ -1,6 +1,5 @@
 import pytest
 
-from elmokit.text.corpora.cells import UnlabelledError
 from elmokit.text.corpora.tables import table_rows
 
 COLUMNS = [("text", "document"), ("label",)]
@@ -71,10 +70,3 @@ def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
 def test_refuses(lines: list[str], message: str):
     with pytest.raises(ValueError, match=message):
         read(*lines)
-
-
-@pytest.mark.parametrize(("header", "is_unlabelled"), [("text", True), ("label", False), ("It rains.", False)])
-def test_a_table_without_labels_is_told_from_what_is_no_table(header: str, is_unlabelled: bool):
-    with pytest.raises(ValueError, match="has no column") as refused:
-        read(header, "a")
-    assert isinstance(refused.value, UnlabelledError) == is_unlabelled

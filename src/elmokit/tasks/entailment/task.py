@@ -137,7 +137,6 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     to_text=to_text,
     result=result,
     text_has_tabs=True,
-    unlabelled_fields="premise and hypothesis",
     label=attrgetter("label"),
     keep_together=_premise,
 )

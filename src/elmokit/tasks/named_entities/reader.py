@@ -12,7 +12,6 @@ from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
 from elmokit.system.python import warn_caller
 from elmokit.text.alignment import token_offsets
-from elmokit.text.corpora.cells import UnlabelledError
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
 from elmokit.text.tokenizer import tokenize
 
@@ -124,8 +123,7 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence) -> list[Span]:
     try:
         return spans_from_tags(tags)
     except ValueError as error:
-        advice = "; write the names that the numbers stand for" if all(map(str.isdigit, tags)) else ""
-        raise ValueError(f"{sentence.where}, {error}{advice}") from None
+        raise ValueError(f"{sentence.where}, {error}") from None
 
 
 def _check_labels(sentence: ColumnSentence, columns: dict[str, int]) -> None:
@@ -147,7 +145,7 @@ def _check_labels(sentence: ColumnSentence, columns: dict[str, int]) -> None:
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
     row = first_token(" ".join(sentence.rows[0]))
     if sentence.num_columns < 2:
-        raise UnlabelledError(
+        raise ValueError(
             f"{sentence.line(0)}: {row} has one column; expected a token and its tag, parted by a tab or spaces"
         )
     if sentence.num_columns != first.num_columns:

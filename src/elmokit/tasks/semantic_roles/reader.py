@@ -10,7 +10,7 @@ from elmokit.files.lines import lines_and_first
 from elmokit.metrics.roles import tags_from_props
 from elmokit.system.messages import first_token
 from elmokit.text.corpora import conll2012
-from elmokit.text.corpora.cells import UnlabelledError, plain_token
+from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
 
 _NONE = "-"
@@ -58,8 +58,8 @@ def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
     predicate or `-`, and a column of brackets per predicate), with any columns between. Tokens become plain
     (`plain_token`).
     Raises ValueError, with the file and the lines, for rows of different lengths, brackets that do not pair, two V in
-    a column, two columns with the same V, more or fewer columns than predicates, a first column of CoNLL-2005 that
-    numbers the words, and a file without sentences.
+    a column, more or fewer columns than predicates, a first column of CoNLL-2005 that numbers the words, and a file
+    without sentences.
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
@@ -97,8 +97,7 @@ def _props(sentence: ColumnSentence) -> tuple[list[tuple[int, str]], list[list[s
     columns = [sentence.column(index) for index in range(sentence.num_columns)]
     last = next((index for index in reversed(range(1, len(columns))) if any("*" not in c for c in columns[index])), 0)
     if last == 0:
-        kind = UnlabelledError if sentence.num_columns == 1 else ValueError
-        raise kind(f"{sentence.line(0)}: {first_token(' '.join(sentence.rows[0]))} has no column of predicates")
+        raise ValueError(f"{sentence.line(0)}: {first_token(' '.join(sentence.rows[0]))} has no column of predicates")
     lemmas = [(row, cell) for row, cell in enumerate(columns[last]) if cell != _NONE]
     props = columns[last + 1 :]
     if len(lemmas) != len(props):
@@ -128,11 +127,5 @@ def _role_sentence(
         starts = [position for position, tag in enumerate(tags) if tag == "B-V"]
         if len(starts) > 1:
             raise ValueError(f"{where}: V begins at tokens {', '.join(map(str, starts))}; expected one predicate")
-        predicate = starts[0] if starts else None
-        if predicate is not None and predicate in [before.predicate for before in predicates]:
-            raise ValueError(
-                f"{sentence.line(predicate)}: {first_token(tokens[predicate])} is V of predicate {number} and of "
-                "another one"
-            )
-        predicates.append(PredicateInSentence(tokens, predicate, tags, lemma, document=document))
+        predicates.append(PredicateInSentence(tokens, starts[0] if starts else None, tags, lemma, document=document))
     return RoleSentence(tokens, predicates)

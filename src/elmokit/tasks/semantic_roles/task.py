@@ -225,7 +225,6 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    unlabelled_fields="tokens and predicate",
     without_labels=without_labels,
     keep_together=document_of,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),

@@ -122,7 +122,6 @@ TASK: Task[LabelledText, LabelPrediction] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    unlabelled_fields="text",
     label=attrgetter("label"),
     keep_together=_sentence,
 )

@@ -20,10 +20,6 @@ TREEBANK_MARKS = {
 """Marks as the Penn Treebank writes them, and as they are."""
 
 
-class UnlabelledError(ValueError):
-    """Data have everything except the column of their labels. To be predicted, they are given as JSON lines."""
-
-
 def whole_number(text: str) -> int | None:
     """The number that one to nine digits write; None for any other text.
 

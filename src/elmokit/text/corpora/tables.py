@@ -14,7 +14,6 @@ from itertools import chain, islice
 from pathlib import Path
 
 from elmokit.system.messages import first_token, printable
-from elmokit.text.corpora.cells import UnlabelledError
 
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _QUOTED = re.compile(r'"(?=\S)(?=.*,|.*"".)(?:[^"]|"")*"')
@@ -30,9 +29,8 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     For each column, `columns` lists its possible names in the header; upper case does not matter. The header decides
     the separator: a tab, or else the comma, semicolon or bar next to a requested column; the only column of a file
     named `.csv` may have quotes around its cells. Blank lines are skipped.
-    Raises ValueError, naming `name` and the line, for a header that lacks one of the columns (UnlabelledError if that
-    is only the last one, of the labels) or has it twice, for a row with a different number of cells than the header,
-    and for cells that are not CSV where quotes mean something.
+    Raises ValueError, naming `name` and the line, for a header that lacks one of the columns or has it twice, for a row
+    with a different number of cells than the header, and for cells that are not CSV where quotes mean something.
     """
     rest = iter(lines)
     numbered = enumerate(rest, start=1)
@@ -130,9 +128,8 @@ def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: st
     for names in columns:
         found = [spelt.index(name) for name in names if name in spelt]
         if not found:
-            kind = UnlabelledError if positions and len(positions) == len(columns) - 1 else ValueError
             wanted = " or ".join(dict.fromkeys(names))
-            raise kind(f"{where}: the header has no column {wanted}: {first_token(chr(9).join(header))}")
+            raise ValueError(f"{where}: the header has no column {wanted}: {first_token(chr(9).join(header))}")
         alike = header if found[0] < len(header) else spelt[len(header) :]
         if alike.count(spelt[found[0]]) > 1:
             raise ValueError(f"{where}: the header has two columns {spelt[found[0]]}; expected one, rename the other")
