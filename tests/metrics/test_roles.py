@@ -87,12 +87,13 @@ def test_props_become_tags_and_back():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("* (A0* (A1* *) *)", r"token 2: '\(A1\*' opens an argument within A0, open since token 1; .* do not overlap"),
-        ("* (A0(A1* *))", r"token 1: '\(A0\(A1\*' is not a cell of roles; .* do not nest"),
-        ("* (A0", r"token 1: '\(A0' is not a cell"),
-        ("* (*)", r"token 1: '\(\*\)' is not a cell"),
-        ("* *)", r"token 1: '\*\)' closes an argument, but none is open"),
-        ("(A0* *A1)", r"token 1: '\*A1\)' closes A0, open since token 0"),
+        *(
+            (column, rf"token {token}: '.*' is not a cell of roles here; expected .* neither nest nor overlap")
+            for column, token in (
+                ("* (A0* (A1* *) *)", 2),
+                *((column, 1) for column in ("* (A0(A1* *))", "* (A0", "* (*)", "* *)", "(A0* *A1)")),
+            )
+        ),
         ("* (A0* *", "token 1: A0 opens here and is never closed"),
     ],
 )

@@ -78,7 +78,7 @@ def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):
     [
         (text_of(["-"], ["(3", "-"]), "data, line 4: '\\(3' is not closed before the end .*\\(line 5\\)"),
         (text_of(["(3"], ["3)"]), "data, line 2: '\\(3' is not closed before the end"),
-        (text_of(["-", "3)"]), "data, line 3: '3\\)' closes 3, which is not open"),
+        (text_of(["-", "3)"]), "data, line 3: '3\\)' is not a coreference cell here"),
         (text_of(["(3)|"]), "data, line 2: '\\(3\\)\\|' is not a coreference cell"),
         (text_of(["(a)"]), "data, line 2: '\\(a\\)' is not a coreference cell"),
     ],

@@ -94,7 +94,6 @@ def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
         ("a B-X O\n\nb B-Y B-X\n", "data, line 3: 'B-X' is in column 3, and others .* in column 2"),  # GermEval
         ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b' ..."),
         ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
-        ("EU 7\nis 0\n", "lines 1-2, token 0: the tag '7' is unknown; .*; write the names that the numbers stand"),
         ("EU,B-ORG\n", "data, line 1: 'EU,B-ORG' has one column; expected a token and its tag, parted by a tab"),
         ("# sent_id = 1\n1\tEU\tB-ORG\n2\tis\tO\n", "data, line 2: the first column numbers the words; expected"),
         *((text, "data has no sentence") for text in ("", "## klue-ner\n \tO\n")),

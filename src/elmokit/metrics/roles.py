@@ -84,31 +84,20 @@ def tags_from_props(column: Sequence[str]) -> list[str]:
     match.
     """
     spans: list[Span] = []
-    opened: tuple[str, int] | None = None
+    label, first = "", 0  # of the argument that is open
     for position, cell in enumerate(column):
         match = _CELL.fullmatch(cell)
-        if match is None:
-            raise ValueError(
-                f"token {position}: {first_token(cell)} is not a cell of roles; expected '*', '(A0*', '*)' or '(A0*)' "
-                "(the arguments of a predicate do not nest)"
-            )
-        if match["opened"] is not None:
-            if opened is not None:
-                raise ValueError(
-                    f"token {position}: {first_token(cell)} opens an argument within {opened[0]:.40}, open "
-                    f"since token {opened[1]}; the arguments of a predicate do not overlap"
-                )
-            opened = (match["opened"], position)
+        if match is None or (label and match["opened"]):
+            raise _not_a_cell(position, cell)
+        if match["opened"]:
+            label, first = match["opened"], position
         if match["closed"] is not None:
-            if opened is None:
-                raise ValueError(f"token {position}: {first_token(cell)} closes an argument, but none is open")
-            label, first = opened
-            if match["closed"] not in ("", label):  # CoNLL-2004 also names the role at its end
-                raise ValueError(f"token {position}: {first_token(cell)} closes {label:.40}, open since token {first}")
+            if not label or match["closed"] not in ("", label):  # CoNLL-2004 also names the role at its end
+                raise _not_a_cell(position, cell)
             spans.append(Span(label, first, position))
-            opened = None
-    if opened is not None:
-        raise ValueError(f"token {opened[1]}: {opened[0]} opens here and is never closed")
+            label = ""
+    if label:
+        raise ValueError(f"token {first}: {label} opens here and is never closed")
     return tags_from_spans(spans, num_tokens=len(column), scheme="BIO")
 
 
@@ -119,3 +108,10 @@ def props_from_tags(tags: Sequence[str]) -> list[str]:
         column[span.first] = f"({span.label}{column[span.first]}"
         column[span.last] += ")"
     return column
+
+
+def _not_a_cell(position: int, cell: str) -> ValueError:
+    return ValueError(
+        f"token {position}: {first_token(cell)} is not a cell of roles here; expected '*', '(A0*', '*)' or '(A0*)', "
+        "since the arguments of a predicate neither nest nor overlap"
+    )

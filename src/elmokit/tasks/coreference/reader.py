@@ -81,19 +81,14 @@ def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:
     for row, cell in enumerate(sentence.column(conll2012.COREFERENCE)):
         for part in cell.split("|") if cell != _NONE else []:
             bracket = _BRACKET.fullmatch(part)
-            if bracket is None or not (bracket["opens"] or bracket["closes"]):
-                raise ValueError(
-                    f"{sentence.line(row)}: {first_token(cell)} is not a coreference cell; expected '-', or '(3', '3)' "
-                    "or '(3)', several of them separated by |"
-                )
-            if bracket["opens"]:
+            if bracket and bracket["opens"]:
                 opened[bracket["entity"]].append(row)
+            elif not bracket or not bracket["closes"] or not opened[bracket["entity"]]:
+                raise ValueError(
+                    f"{sentence.line(row)}: {first_token(cell)} is not a coreference cell here; expected '-', or '(3', "
+                    "'(3)' or, where 3 is open, '3)', several of them separated by |"
+                )
             if bracket["closes"]:
-                if not opened[bracket["entity"]]:
-                    raise ValueError(
-                        f"{sentence.line(row)}: {first_token(cell)} closes {bracket['entity']}, which is not open in "
-                        "this sentence"
-                    )
                 yield bracket["entity"], opened[bracket["entity"]].pop(), row
     for entity, rows in opened.items():
         if rows:

@@ -22,7 +22,6 @@ _COLUMNS = (
     ("gold_label", "label", "entailment_judgment", "entailment_label"),
 )
 _UNDECIDED = "-"
-_IF_NUMBER = "; write the names (in Hugging Face's SNLI, 0, 1 and 2 are these in this order, and -1 is none)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,8 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     for where, (premise, hypothesis, label) in records(lines, name=name):
         label = label.strip().lower()
         if label not in (*LABELS, _UNDECIDED):
-            advice = _IF_NUMBER if label.lstrip("-").isdecimal() else ""
             raise ValueError(
                 f"{where}: the label is {first_token(label)}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none"
-                f"{advice}"
             )
         yield SentencePair(
             premise=_tokens(premise, where=f"{where}, premise"),
@@ -80,10 +77,7 @@ def _json_list(lines: Iterable[str], *, name: str) -> Iterator[tuple[str, list[s
 
 
 def _cells(record: Fields) -> list[str]:
-    names = [next((name for name in names if name in record), names[0]) for names in _COLUMNS]
-    if isinstance(number := record.value(names[-1]), int):
-        return [*map(record.text, names[:-1]), str(number)]
-    return [record.text(name) for name in names]
+    return [record.text(next((name for name in names if name in record), names[0])) for names in _COLUMNS]
 
 
 def _tokens(text: str, *, where: str) -> list[str]:

@@ -15,7 +15,7 @@ from elmokit.system.messages import first_token
 from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.reader import Passage, Question, identity_of, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES, QuestionAnsweringConfig
-from elmokit.tasks.task import Prediction, Reading, Task, shortened
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ _FILES = (
     ("train-subset.json", "dev-v1.1.json", 4),
     ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json", 20),
 )
-MOST_MISPLACED = 0.1
-"""Share of a file's answers that may not be at their offsets: single ones are mistakes, as six of ARCD are; many show
-that the offsets are counted in another way."""
 _SPLIT_FILES = ("train.json", "dev.json", "test.json")  # the same format, as split by a user
 _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
 
@@ -43,9 +40,6 @@ def find(folder: Path) -> Splits:
     The test sets of SQuAD and KorQuAD are not public. So the development set serves as test set, and the first articles
     of the training set as development set: `train-v1.1.json#4:` is that file from its fifth article on (see `read`).
     """
-    train, dev, test = (folder / name for name in _SPLIT_FILES)
-    if train.is_file() and dev.is_file():
-        return Splits((train,), (dev,), (test,) if test.is_file() else ())
     for train_name, test_name, held_out in _FILES:
         if (folder / train_name).is_file() and (folder / test_name).is_file():
             return Splits(
@@ -53,25 +47,18 @@ def find(folder: Path) -> Splits:
                 (folder / f"{train_name}#:{held_out}",),
                 (folder / test_name,),
             )
-    known = "; ".join(", ".join(names) for names in (*(files[:2] for files in _FILES), _SPLIT_FILES))
-    raise ValueError(
-        f"{folder} has no data set of question answering; expected one of these sets of files: {known} (to train on "
-        "files: --train FILE, or data=Splits(train=...))"
-    )
+    names = (_SPLIT_FILES, *((train_name, "", test_name) for train_name, test_name, _ in _FILES))
+    return find_splits(folder, names, task_name="question answering")
 
 
 def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
     """Read a file, or some of its articles: `FILE#FIRST:END`, counted from 0, END exclusive, both optional.
 
     For training, passages are cut to the config's `max_train_tokens`, and questions without an answer in what is left,
-    whose answer no token covers, or whose answer is not at its offset, are skipped. Raises ValueError if that is so for
-    more than MOST_MISPLACED of the answers.
+    whose answer no token covers, or whose answer is not at its offset, are skipped.
     """
     reading = Reading[Question]([])
-    num_answers = num_misplaced = 0
     for question in _questions(path):
-        num_answers += len(question.answers)
-        num_misplaced += sum(answer.is_misplaced for answer in question.answers)
         if not training:
             reading.examples.append(question)
         elif all(answer.is_misplaced for answer in question.answers):
@@ -82,11 +69,6 @@ def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading
             reading.skipped[f"questions with an answer beyond the first {config.max_train_tokens} tokens"] += 1
         else:
             reading.examples.append(shorter)
-    if num_misplaced > MOST_MISPLACED * num_answers:
-        raise ValueError(
-            f"{path}: {num_misplaced:,} of {num_answers:,} answers are not in the context at their answer_start; is it "
-            "counted in characters (Unicode code points), in the same text?"
-        )
     return reading
 
 

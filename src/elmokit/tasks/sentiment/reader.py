@@ -20,8 +20,8 @@ _CLASSES: dict[int, tuple[str | None, ...]] = {
     5: FIVE_CLASSES,
     2: ("negative", "negative", None, "positive", "positive"),
 }
-# An opening bracket with its label, a closing one, or a word; a word may hold a no-break space.
-_PIECE = re.compile(r"\((?P<label>[^ \t()]*)|(?P<close>\))|(?P<word>[^ \t()]+)")
+# A word in its brackets, an opening bracket with its label, or a closing one; a word may hold a no-break space.
+_PIECE = re.compile(r"[ \t]*(?:\((?P<label>[0-4])(?:[ \t]+(?P<word>[^ \t()]+)[ \t]*\))?|\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def read_texts(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
     In a table, the text is in the column text, document, sentence or review, the label in the column label or
     sentiment. `tokenize` makes the tokens; a text may have none, as some of NSMC.
 
-    Raises ValueError, with the file and the line, for brackets that do not pair or hold no word, other labels, text
-    outside the brackets, rows that are shorter or longer than the header, an empty label, and a file without texts.
+    Raises ValueError, with the file and the line, for what is not one tree, rows that are shorter or longer than the
+    header, an empty label, and a file without texts.
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
@@ -67,44 +67,29 @@ def read_texts(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
                 yield LabelledText(tokens, labels[label], sentence=sentence)
 
 
-# kinds of neighbours that put a word and something else into the same brackets
-_NOT_IN_A_TREE = {("word", "word"), ("word", "label"), ("close", "word")}
-
-
 def _nodes(line: str, *, line_name: str) -> list[tuple[int, list[str]]]:
     """Label and tokens of each node; the root comes first."""
     nodes: list[tuple[int, list[str]]] = []
     tokens: list[str] = []
-    opened: list[tuple[int, int, int]] = []  # label, number of tokens before the bracket, its position in the line
-    before = ""
+    opened: list[tuple[int, int]] = []  # label, number of tokens before the bracket
+    end = 0
     for piece in _PIECE.finditer(line):
-        where = f"{line_name}, character {piece.start() + 1}"
-        if (before, piece.lastgroup) in _NOT_IN_A_TREE:
-            raise ValueError(f"{where}: {first_token(line[piece.start() :])}; expected a word in brackets of its own")
-        before = piece.lastgroup
-        if piece["label"] is not None:
-            if nodes and not opened:
-                raise ValueError(
-                    f"{where}: {first_token(line[piece.start() :])} follows the tree; expected one tree per line"
-                )
-            opened.append((_label(piece["label"], where=where), len(tokens), piece.start()))
-        elif not opened:
-            raise ValueError(f"{where}: {first_token(line[piece.start() :])} is outside the brackets")
-        elif piece["word"] is not None:
+        if piece.start() != end or (nodes and not opened):
+            break
+        if piece["word"]:
             tokens.append(plain_token(piece["word"]))
-        else:
-            label, first, start = opened.pop()
-            if first == len(tokens):
-                raise ValueError(f"{where}: {first_token(line[start : piece.end()])} has no word")
+            nodes.append((int(piece["label"]), tokens[-1:]))
+        elif piece["label"]:
+            opened.append((int(piece["label"]), len(tokens)))
+        elif opened and opened[-1][1] < len(tokens):
+            label, first = opened.pop()
             nodes.append((label, tokens[first:]))
-    if opened:
+        else:
+            break
+        end = piece.end()
+    if opened or end < len(line.rstrip(" \t")):
         raise ValueError(
-            f"{line_name}, character {opened[-1][2] + 1}: {first_token(line[opened[-1][2] :])} is never closed"
+            f"{line_name}, character {end + 1}: {first_token(line[end:])} does not continue a tree; expected one tree "
+            "per line: in brackets, a label, 0 (very negative) to 4 (very positive), and a word or trees"
         )
     return nodes[::-1]
-
-
-def _label(text: str, *, where: str) -> int:
-    if text not in ("0", "1", "2", "3", "4"):
-        raise ValueError(f"{where}: the label is {first_token(text)}; expected 0 (very negative) to 4 (very positive)")
-    return int(text)
