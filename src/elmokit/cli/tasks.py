@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.verb import Parser, add_device, continues_with, given, open_output, text_output
 
 if TYPE_CHECKING:
-    from elmokit.tasks.config import Splits, TaskConfig
+    from elmokit.tasks.config import Splits
 
 
 def _add_train(parser: Parser) -> None:
@@ -23,7 +22,7 @@ def _add_train(parser: Parser) -> None:
     parser.option(
         "--recipe NAME",
         "cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), cpu-ko "
-        "(Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst) (default: cpu, but not for data in Hangul)",
+        "(Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst) (default: cpu)",
     )
     parser.option(
         "--elmo POSITION",
@@ -84,16 +83,16 @@ def _resume(arguments: argparse.Namespace) -> Path:
 
 
 def _train_anew(arguments: argparse.Namespace) -> Path:
-    settings = _settings(arguments)
-    config = _chosen_config(arguments, settings)
+    from elmokit.tasks.all_tasks import task_recipe
+
+    config = task_recipe(arguments.task, arguments.recipe or "cpu", _settings(arguments))
     splits = _splits(arguments, arguments.task)
     assert splits is not None  # checked by _check_train
 
     from elmokit.tasks.train import train
 
-    settings = settings if config is None else []
     test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "run_dir", "device")
-    return train(arguments.task, splits, config=config, settings=settings, test=test, cache=cache, **how)
+    return train(arguments.task, splits, config=config, test=test, cache=cache, **how)
 
 
 def _cache(arguments: argparse.Namespace) -> Path | None:
@@ -110,14 +109,6 @@ def _settings(arguments: argparse.Namespace) -> list[str]:
         "training.seed": arguments.seed,
     }
     return [f"{name}={value}" for name, value in own.items() if value is not None] + arguments.set
-
-
-def _chosen_config(arguments: argparse.Namespace, settings: Sequence[str]) -> TaskConfig | None:
-    """The recipe that was named, with the settings; None without one, but wrong settings are refused now."""
-    from elmokit.tasks.all_tasks import task_recipe
-
-    config = task_recipe(arguments.task, arguments.recipe or "cpu", settings)
-    return config if arguments.recipe else None
 
 
 def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:

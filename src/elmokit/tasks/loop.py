@@ -37,7 +37,6 @@ class TaskTraining(Generic[E, P]):
         *,
         train: Sequence[E],
         dev: Sequence[E],
-        dev_name: str = "the development set",
         run_dir: Path,
     ) -> None:
         self.task = task
@@ -45,7 +44,6 @@ class TaskTraining(Generic[E, P]):
         self.model = model
         self.train = train
         self.dev = dev
-        self.dev_name = dev_name
         self.run_dir = run_dir
         self.progress = TaskProgress()
         self.optimizer = _new_optimizer(self.model, config)
@@ -157,7 +155,7 @@ class TaskTraining(Generic[E, P]):
         }
         append_json_line(self.run_dir / METRICS_NAME, record)
         best = f"best {now.best_score:.2f} of epoch {now.best_epoch}"
-        score = f"{self.task.metric} {scores[self.task.metric]:.2f} on {self.dev_name}"
+        score = f"{self.task.metric} {scores[self.task.metric]:.2f} on {len(self.dev):,} development examples"
         print(
             f"epoch {now.epoch}: loss {loss:.4f}, {score} ({best}), {now.seconds:,.0f} s", file=sys.stderr, flush=True
         )

@@ -77,15 +77,14 @@ def read_files(
     return together
 
 
-def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> tuple[list[E], str]:
-    """The examples of the development set that are scored while training, and what messages call them."""
+def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> Sequence[E]:
+    """The examples of the development set that are scored while training."""
     limit = config.max_dev_examples
     if not 0 < limit < len(examples):
-        return list(examples), "the development set"
-    if not config.spread_dev:
-        return list(examples[:limit]), f"the first {limit:,} of the development set"
-    spread = [examples[index * len(examples) // limit] for index in range(limit)]
-    return spread, f"{limit:,} of the development set"
+        return examples
+    if config.spread_dev:
+        return [examples[index * len(examples) // limit] for index in range(limit)]
+    return examples[:limit]
 
 
 def report_known_examples(task: Task[E, P], data: TaskExamples[E]) -> None:
@@ -99,14 +98,6 @@ def report_known_examples(task: Task[E, P], data: TaskExamples[E]) -> None:
                 "of new text",
                 file=sys.stderr,
             )
-
-
-def report_unscored_labels(task: Task[E, P], data: TaskExamples[E], config: TrainingConfig) -> None:
-    """Report on stderr the labels of which the examples that are scored while training have none."""
-    in_use, name = dev_in_use(data.dev, config)
-    if task.label and (missing := {*map(task.label, [*data.train, *data.dev])} - {*map(task.label, in_use)}):
-        labels = join_names(sorted(map(str, missing)))
-        print(f"labels without an example in {name}, whose score chooses the best epoch: {labels}", file=sys.stderr)
 
 
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:

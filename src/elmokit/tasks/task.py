@@ -88,8 +88,6 @@ class Task(Generic[E, P]):
     """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
     symbols_are_labels: bool = True
     """Whether nothing can be right in data with none of the symbols; false for genres."""
-    label: Callable[[E], str | None] | None = None
-    """The label of an example; None for a task whose examples have several."""
     keep_together: Callable[[E], Hashable] | None = None
     """What an example shares with others that must not be apart in training and development sets, such as its document;
     None if that is the sentences themselves."""

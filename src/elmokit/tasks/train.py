@@ -21,14 +21,12 @@ from elmokit.tasks.config import Splits, TaskConfig, with_settings
 from elmokit.tasks.final_scores import finish
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.reading import (
-    GIVE_DEV,
     TaskExamples,
     dev_in_use,
     digest,
     read_data,
     report_foreign_labels,
     report_known_examples,
-    report_unscored_labels,
     sentences_of,
     with_development_set,
 )
@@ -57,12 +55,10 @@ from elmokit.tasks.word_table import (
     new_word_table,
     save_word_table,
 )
-from elmokit.text.scripts import script_counts
 from elmokit.vectors.file_vector_source import FileVectorSource
 
 EXAMPLES_FOR_SCALES = 500
 """Spread evenly over the training set, enough to estimate a mean."""
-EXAMPLES_FOR_SCRIPT = 200
 NO_TEST_FILE = "the data have no test file to score"
 RESUMABLE = ("max_epochs", "patience", "min_steps")
 """Settings that may change when a run is resumed."""
@@ -82,7 +78,7 @@ def train(
     """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
 
     data: a `Splits` without a development file sets a tenth of the training files apart (see `dev_share`).
-    config: all settings; None is the recipe `cpu`, which refuses training data that is mostly in Hangul.
+    config: all settings; None is the recipe `cpu`.
     settings: changes of that recipe, written as `field=value`.
     test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
         Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
@@ -98,20 +94,13 @@ def train(
         splits = find_data(task, data)
         if test and not splits.test:
             raise ValueError(f"{NO_TEST_FILE}; name one, or leave out --test, or test=True")
-        chosen = with_development_set(_chosen(task, config, settings), splits)
-        examples = read_data(task, splits, chosen)
-        if config is None:
-            _refuse_hangul(task, examples.train)
-        config = chosen
+        config = with_development_set(_chosen(task, config, settings), splits)
+        examples = read_data(task, splits, config)
         symbols = task.symbols(examples.train)
         if task.symbols_are_labels and len(symbols) == 1:
-            others_apart = config.training.dev_share and set(task.symbols(examples.dev)) != set(symbols)
-            apart = f"; others are set apart as the development set, so {GIVE_DEV}" if others_apart else ""
-            label = first_token(symbols[0])
-            raise ValueError(f"all training examples have the label {label}; expected at least two{apart}")
+            raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
         report_foreign_labels(task, examples.dev, symbols, name="the development set")
         report_known_examples(task, examples)
-        report_unscored_labels(task, examples, config.training)
         if test:
             _report_foreign_test_labels(task, examples, symbols)
         training, others = sentences_of(task, examples)
@@ -205,14 +194,6 @@ def _chosen(task: Task[E, P], config: TaskConfig | None, settings: Sequence[str]
     return config
 
 
-def _refuse_hangul(task: Task[E, P], examples: Sequence[E]) -> None:
-    some = examples[:EXAMPLES_FOR_SCRIPT]
-    scripts = script_counts(token for example in some for sentence in task.sentences(example) for token in sentence)
-    if 2 * scripts["HANGUL"] > scripts.total():
-        recipe = "--recipe cpu-ko" if "cpu-ko" in task.recipes else "--recipe cpu, with --model mini-ko"
-        raise ValueError(f"the training data is mostly in Hangul; choose {recipe}, or config=task_recipe(...)")
-
-
 def _report_foreign_test_labels(task: Task[E, P], examples: TaskExamples[E], known: Sequence[str]) -> None:
     for name, part in examples.test.items():
         report_foreign_labels(task, part, known, name=f"the test file {printable(name)}")
@@ -245,5 +226,5 @@ def _new_loop(
     sentences = [sentence for example in spread for sentence in task.sentences(example) if sentence]
     model.inputs.measure_scales(sentences)
     config = record.config.training
-    dev, name = dev_in_use(examples.dev, config)
-    return TaskTraining(task, config, model, train=examples.train, dev=dev, dev_name=name, run_dir=run_dir)
+    dev = dev_in_use(examples.dev, config)
+    return TaskTraining(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)

@@ -137,6 +137,5 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     to_text=to_text,
     result=result,
     text_has_tabs=True,
-    label=attrgetter("label"),
     keep_together=_premise,
 )

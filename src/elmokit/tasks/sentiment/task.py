@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +121,5 @@ TASK: Task[LabelledText, LabelPrediction] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    label=attrgetter("label"),
     keep_together=_sentence,
 )
