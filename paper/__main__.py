@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elmokit.cli.main import main as run_verb
-from elmokit.cli.verb import Verb, continues_by
+from elmokit.cli.verb import Verb
 from elmokit.report.pages import check_folder
 from elmokit.system.python import default_cache
 from paper.comparators.all_comparators import VERBS as COMPARATOR_VERBS
@@ -21,7 +21,7 @@ from paper.train import Training, check_data, missing_runs, plan_runs, train_for
 
 RUNS = Path("runs") / "reproduce"
 """Folder of the runs of tasks, which tables share."""
-CONTINUES = continues_by("; the same command continues")
+CONTINUES = "; the same command continues"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from typing import TextIO
 
 from elmokit.cli import analysis, corpus, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
-from elmokit.cli.verb import MAX_SHOWN, Parser, Verb, continues_by
+from elmokit.cli.verb import MAX_SHOWN, Parser, Verb
 from elmokit.system.messages import printable
 from elmokit.version import __version__
 
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: 
             _discard_output()
             return BROKEN_PIPE
         except KeyboardInterrupt:
-            print(f"\nelmokit: interrupted{arguments.when_interrupted(arguments)}", file=sys.stderr)
+            print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
             return INTERRUPTED
         except (ValueError, OSError, RuntimeError, MemoryError) as error:
             if getattr(arguments, "debug", False) or not _is_refusal(error):
@@ -68,7 +68,7 @@ def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> Parser:
     for name, add_arguments, run in known:
         summary = (run.__doc__ or "").strip()
         verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
-        verb.set_defaults(verb=name, run=run, when_interrupted=continues_by(""))
+        verb.set_defaults(verb=name, run=run, when_interrupted="")
         add_arguments(verb)
     return parser
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_device, add_model, continues_with, given
+from elmokit.cli.verb import Parser, add_device, add_model, given
+
+_CONTINUES = "; elmokit pretrain --resume DIR continues the run"
 
 
 def _add_pretrain(parser: Parser) -> None:
@@ -35,7 +37,7 @@ def _add_pretrain(parser: Parser) -> None:
     parser.option("--resume DIR", "continue the run in this folder", type=Path)
     parser.option("--from-start", "with --resume: train again from the first step if no checkpoint can be read")
     add_device(parser)
-    parser.set_defaults(when_interrupted=continues_with("pretrain"))
+    parser.set_defaults(when_interrupted=_CONTINUES)
 
 
 def _pretrain(arguments: argparse.Namespace) -> None:
@@ -79,7 +81,7 @@ def _add_finetune(parser: Parser) -> None:
         "--vocabulary FILE", "vocabulary of the domain, for a new softmax (default: the model's own)", type=Path
     )
     parser.option("--set FIELD=VALUE", "override settings of the training", nargs="+", action="extend", default=[])
-    parser.set_defaults(when_interrupted=continues_with("pretrain"))
+    parser.set_defaults(when_interrupted=_CONTINUES)
 
 
 def _finetune(arguments: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_device, continues_with, given, open_output, text_output
+from elmokit.cli.verb import Parser, add_device, given, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.tasks.config import Splits
@@ -41,7 +41,7 @@ def _add_train(parser: Parser) -> None:
     parser.option("--cache DIR", "folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)", type=Path)
     parser.option("--no-cache", "compute the activations again and do not keep them")
     add_device(parser)
-    parser.set_defaults(when_interrupted=continues_with("train"))
+    parser.set_defaults(when_interrupted="; elmokit train --resume DIR continues the run")
 
 
 def _add_data(parser: Parser) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_model, continues_by, given
+from elmokit.cli.verb import Parser, add_model, given
 from elmokit.system.messages import plural
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
@@ -83,7 +83,7 @@ def _add_embed(parser: Parser) -> None:
         "*.npy then",
         dest="system",
     )
-    parser.set_defaults(when_interrupted=continues_by("; run the same command with --resume to continue"))
+    parser.set_defaults(when_interrupted="; run the same command with --resume to continue")
 
 
 def _embed(arguments: argparse.Namespace) -> None:
@@ -107,7 +107,7 @@ def _embed(arguments: argparse.Namespace) -> None:
 
 def _embed_types(arguments: argparse.Namespace) -> str:
     _refuse(arguments, "--fasta", "--with", "--resume", beside="--types")
-    arguments.when_interrupted = continues_by("")
+    arguments.when_interrupted = ""
     elmo = _open_elmo(arguments)
 
     from elmokit.vectors.jobs.types import embed_types
@@ -130,7 +130,7 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     from elmokit.integrations.embed_with import embed_with
 
-    arguments.when_interrupted = continues_by("")  # there is no --resume with --with
+    arguments.when_interrupted = ""  # there is no --resume with --with
     options = ("--model", "--weights", "--device", "--layers", "--batch-size", "--precision", "--resume")
     _refuse(arguments, *options, "--split-sentences", beside="--with, which writes all layers of the system")
     system, colon, model = arguments.system.partition(":")

@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
 Verb = tuple[str, Callable[[Parser], None], Callable[[argparse.Namespace], "int | None"]]
 """Its name, what adds its arguments, and what runs it: the docstring is its help, the result the exit code (None: 0).
 
-The functions import the library when they run.
+The functions import the library when they run. What is said after `interrupted` is the parser's `when_interrupted`.
 """
 MAX_SHOWN = 2000  # characters of a message
 _OTHER_ENDINGS = (".csv", ".gz", ".xz", ".bz2", ".zip", ".xlsx")
@@ -99,22 +99,3 @@ def open_output(path: Path | None, otherwise: T) -> Generator[IO[str] | T]:
         return
     with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         yield file
-
-
-def continues_by(advice: str) -> Callable[[argparse.Namespace], str]:
-    """A verb's `when_interrupted`, what is said after `interrupted`, if it does not depend on the arguments."""
-    return lambda arguments: advice
-
-
-def continues_with(verb: str) -> Callable[[argparse.Namespace], str]:
-    """The `when_interrupted` of verbs that train a run, which a verb resumes once the run is there."""
-
-    def advice(arguments: argparse.Namespace) -> str:
-        from shlex import quote
-
-        resumed = getattr(arguments, "resume", None)  # which finetune has not
-        run_dir: Path = (resumed or arguments.run_dir).expanduser()
-        is_run = (run_dir / "config.json").is_file()
-        return f"; elmokit {verb} --resume {quote(str(run_dir))} continues" if is_run else ""
-
-    return advice
