@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from elmokit.files.json_fields import Fields
-from elmokit.metrics.answers import score_answers
+from elmokit.metrics.answers import answer_f1
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.metrics.roles import score_roles
 from elmokit.metrics.score import Score, percentage
@@ -116,8 +116,7 @@ def _labels(example: Any, prediction: Any) -> Counts:
 
 
 def _answers(example: Any, prediction: Any) -> Counts:
-    result = score_answers(gold=[[answer.text for answer in example.answers]], predicted=[prediction.text])
-    return (result.f1_sum, 1.0)
+    return (max(answer_f1(prediction.text, answer.text) for answer in example.answers), 1.0)
 
 
 def _clusters(example: Any, prediction: Any) -> Counts:

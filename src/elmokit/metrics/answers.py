@@ -16,21 +16,10 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 @dataclass(frozen=True)
 class AnswerScore:
-    """Exact match and F1 of answers, in percent."""
+    """Exact match and mean F1 of the questions, in percent."""
 
-    num_questions: int = 0
-    num_exact: int = 0
-    f1_sum: float = 0.0
-    """Sum of F1 over the questions, each F1 between 0 and 1."""
-
-    @property
-    def exact_match(self) -> float:
-        return percentage(self.num_exact, self.num_questions)
-
-    @property
-    def f1(self) -> float:
-        """Mean F1 of the questions, in percent."""
-        return percentage(self.f1_sum, self.num_questions)
+    exact_match: float
+    f1: float
 
 
 def score_answers(*, gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> AnswerScore:
@@ -39,7 +28,7 @@ def score_answers(*, gold: Sequence[Sequence[str]], predicted: Sequence[str]) ->
     for answers, guess in zip(gold, predicted, strict=True):
         num_exact += normalise_answer(guess) in map(normalise_answer, answers)
         f1_sum += max(answer_f1(guess, answer) for answer in answers)
-    return AnswerScore(len(gold), num_exact, f1_sum)
+    return AnswerScore(percentage(num_exact, len(gold)), percentage(f1_sum, len(gold)))
 
 
 def answer_f1(predicted: str, gold: str) -> float:
