@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elmokit.tasks.all_tasks import TASKS
@@ -49,8 +49,9 @@ def learnt_mixes(evidence: Evidence, tasks: Iterable[str] = TASKS, arms: Sequenc
 def presets(paths: Sequence[Path]) -> list[TaskMix]:
     """The mixes as the explorer offers them: those of the figure, and the Korean ones of `mini-ko`."""
     mixes: list[TaskMix] = []
+    english = read_evidence(make_setup(Path(), model=MODEL), paths)
     for model, tasks, arms in ((MODEL, TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
-        evidence = read_evidence(make_setup(Path(), model=model), paths)
+        evidence = replace(english, setup=make_setup(Path(), model=model))
         for one in (mix for task in tasks for mix in learnt_mixes(evidence, [task], arms)):
             run = one.arm.runs[0]
             mix = TaskMix(

@@ -47,15 +47,6 @@ def test_many_runs_in_one_file_are_read_back(folder: Path, tmp_path: Path):
         write_runs([*runs, runs[0]], tmp_path / "new.jsonl")
 
 
-def test_a_file_is_read_once_until_it_changes(folder: Path, tmp_path: Path):
-    runs, file = read_runs([folder]), tmp_path / "runs.jsonl"
-    write_runs(runs, file)
-    (first, _), (again, _) = read_runs([file]), read_runs([file])
-    assert again is first
-    write_runs(runs[1:], file)
-    assert [run.name for run in read_runs([file])] == ["b"]
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -109,20 +108,12 @@ def _run_in_folder(folder: Path, log: Path) -> LoggedRun:
 
 def _runs_in_file(path: Path) -> list[LoggedRun]:
     """The runs of a runs.jsonl, or the run of a metrics.jsonl; the first line shows which it is."""
-    state = path.stat()
-    runs = _runs_in_unchanged_file(path, state.st_ino, state.st_mtime_ns, state.st_size)
-    return [_run_in_folder(path.parent, path)] if runs is None else list(runs)
-
-
-@lru_cache(maxsize=64)
-def _runs_in_unchanged_file(path: Path, *_state: int) -> tuple[LoggedRun, ...] | None:
-    """The runs of a runs.jsonl, read once for all tables of a page; None if it is a metrics.jsonl."""
     logged = read_log(path)
     if not logged.records or "metrics" not in logged.records[0]:
-        return None
+        return [_run_in_folder(path.parent, path)]
     if logged.has_torn_line:
         raise ValueError(f"{path}: the last line is incomplete; write the file again")
-    return tuple(_run_in_line(path, number, record) for number, record in enumerate(logged.records, start=1))
+    return [_run_in_line(path, number, record) for number, record in enumerate(logged.records, start=1)]
 
 
 def _run_in_line(path: Path, number: int, record: Record) -> LoggedRun:
