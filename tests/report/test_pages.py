@@ -15,7 +15,7 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import RunRecord, write_record
 from elmokit.report import pages
-from elmokit.report.pages import shown_runs, write_report
+from elmokit.report.pages import write_report
 from elmokit.report.run_history import RunHistory, read_history
 from elmokit.runs.logged_runs import read_runs
 from paper.plan import NO_ELMO
@@ -233,14 +233,13 @@ def test_what_cannot_be_shown_is_left_out_and_named_and_does_not_hide_the_others
     assert "warning: left out: " in warned and "young has logged 1 training lines, and a curve needs 2" in warned
     assert f"left out: no run {tmp_path / 'none'}" in warned
     assert "long" in (text := (page / "training.md").read_text()) and "| young" not in text
+    with pytest.raises(FileNotFoundError, match="no run"):  # nothing is left to show
+        write_report([tmp_path / "none", young], page)
     for folder in (young, runs):
         (folder / "README.md").write_text("# not JSON")
-    assert shown_runs([runs])[0] == [long]
-    with pytest.raises(FileNotFoundError, match="no run"):  # nothing is left to show
-        shown_runs([tmp_path / "none", young])
     (young / "metrics.jsonl").write_text("no JSON\n{}\n")
-    shown, left_out = shown_runs([runs])
-    assert shown == [long] and "metrics.jsonl, line 1" in left_out[0]
+    with pytest.warns(UserWarning, match=r"left out: .*young/metrics\.jsonl, line 1"):
+        assert "| long |" in page_of(runs, folder=page)
 
 
 def test_names_of_runs_are_as_they_are_in_the_figure(tmp_path: Path):

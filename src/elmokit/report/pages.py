@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from elmokit.files.atomic import atomic_write, temporary_folder
-from elmokit.report.run_history import read_history
+from elmokit.report.run_history import RunHistory, read_history
 from elmokit.report.tasks_page import tasks_page
-from elmokit.report.training_curve import check_is_long_enough, training_curve
+from elmokit.report.training_curve import long_enough, training_curve
 from elmokit.report.training_page import NO_PICTURE, training_page
 from elmokit.runs.logged_runs import RUNS_NAME, LoggedRun, is_run_folder, read_runs
-from elmokit.tasks.task_runs import is_task_run, read_task_run
+from elmokit.tasks.task_runs import TaskRun, is_task_run, read_task_run
 
 CURVE_NAME = "training-curve.svg"
 TRAINING_NAME = "training.md"
@@ -32,53 +32,44 @@ def write_report(paths: Sequence[Path], folder: Path) -> list[Path]:
     """
     check_folder(folder)
     command = shlex.join(["elmokit", "report", *map(str, paths), "-o", str(folder)])
-    paths, left_out = shown_runs(paths)
-    for reason in left_out:
-        warnings.warn(reason, stacklevel=2)
-    runs = read_runs(paths)
-    others = [run for run in runs if not is_task_run(run)]
-    files = _training_files(others, command) if others else {}
-    if tasks := [read_task_run(run) for run in runs if is_task_run(run)]:
+    histories, tasks = _read(paths)
+    files = _training_files(histories, command) if histories else {}
+    if tasks:
         files[TASKS_NAME] = tasks_page(tasks, command=command).encode()
     return write_pages(files, folder)
 
 
-def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """The paths that can be shown, and a sentence about each of the others.
-
-    A folder of runs of which some cannot be shown becomes the others. Raises the error of the first path if nothing is
-    left.
-    """
-    shown: list[Path] = []
+def _read(paths: Sequence[Path]) -> tuple[dict[str, RunHistory], list[TaskRun]]:
+    """The histories of pretraining, by where their runs are, and the runs of tasks; others are left out."""
+    runs: list[LoggedRun] = []
+    histories: dict[str, RunHistory] = {}
+    tasks: list[TaskRun] = []
     problems: list[ValueError | FileNotFoundError] = []
-    for path in paths:
-        parts = [path]
-        if _problem(path) is not None and path.is_dir() and not is_run_folder(path):
-            runs = [child for child in sorted(path.iterdir()) if child.name == RUNS_NAME or is_run_folder(child)]
-            parts = runs or [path]  # notes and figures are not looked into
-        for part in parts:
-            problem = _problem(part)
-            if problem is None:
-                shown.append(part)
+    for part in (part for path in paths for part in _parts(path)):
+        try:
+            runs += read_runs([part])
+        except (ValueError, FileNotFoundError) as problem:
+            problems.append(problem)
+    for run in runs:
+        try:
+            if is_task_run(run):
+                tasks.append(read_task_run(run))
             else:
-                problems.append(problem)
-    if problems and not shown:
+                histories[run.where] = long_enough(read_history(run))
+        except ValueError as problem:
+            problems.append(problem)
+    if problems and not (histories or tasks):
         raise problems[0]
-    return shown, [f"left out: {problem}" for problem in problems]
+    for problem in problems:
+        warnings.warn(f"left out: {problem}", stacklevel=3)
+    return histories, tasks
 
 
-def _problem(path: Path) -> ValueError | FileNotFoundError | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the report itself warns of incomplete lines
-            for run in read_runs([path]):
-                if is_task_run(run):
-                    read_task_run(run)
-                else:
-                    check_is_long_enough(read_history(run))
-    except (ValueError, FileNotFoundError) as problem:
-        return problem
-    return None
+def _parts(path: Path) -> list[Path]:
+    """The runs in a folder of runs one by one, without notes and figures next to them; any other path as it is."""
+    if not path.is_dir() or is_run_folder(path) or (path / RUNS_NAME).is_file():
+        return [path]
+    return [child for child in sorted(path.iterdir()) if is_run_folder(child)] or [path]
 
 
 def check_folder(folder: Path) -> None:
@@ -91,10 +82,10 @@ def check_folder(folder: Path) -> None:
         pass
 
 
-def _training_files(runs: Sequence[LoggedRun], command: str) -> dict[str, bytes]:
-    histories = [read_history(run) for run in runs]
+def _training_files(by_place: Mapping[str, RunHistory], command: str) -> dict[str, bytes]:
+    histories = list(by_place.values())
     if len({history.name for history in histories}) < len(histories):
-        histories = [replace(history, name=run.where) for run, history in zip(runs, histories, strict=True)]
+        histories = [replace(history, name=where) for where, history in by_place.items()]
     picture = None if find_spec("matplotlib") is None else CURVE_NAME
     if picture is None:
         warnings.warn(NO_PICTURE, stacklevel=3)
