@@ -2,11 +2,10 @@
 
 from itertools import product
 
-import pytest
 import torch
 from torch import Tensor
 
-from elmokit.layers.tasks.crf import CRF, bio_transitions, bioul_transitions, viterbi
+from elmokit.layers.tasks.crf import CRF, bio_transitions, bioul_transitions
 
 LENGTHS = [4, 1, 3]
 MASK = torch.arange(4) < torch.tensor(LENGTHS)[:, None]
@@ -72,15 +71,3 @@ def test_bio_and_bioul_allow_what_the_papers_say():
         *("O O", "O B", "O U", "O |", "L O", "L B", "L U", "L |", "U O", "U B", "U U", "U |"),
         *("L-Y O", "L-Y B", "L-Y U", "L-Y |", "B I", "B L", "I I", "I L", "| O", "| B", "| U", "| |"),
     }
-
-
-def test_refuses_what_cannot_be_decoded():
-    scores, mask = torch.zeros(2, 2, 2), torch.tensor([[True, True], [True, False]])
-    with pytest.raises(ValueError, match=r"sentence 1 \(1 tokens\) has no allowed sequence"):
-        viterbi(scores, mask, allowed=bioul_transitions(["B-X", "L-X"]))
-    scores[0, 1, 0] = torch.nan
-    with pytest.raises(ValueError, match=r"sentence 0 \(2 tokens\) has no allowed sequence"):
-        viterbi(scores, mask)
-    for label, build in (("U-X", bio_transitions), ("E-X", bioul_transitions), ("", bio_transitions)):
-        with pytest.raises(ValueError, match=f"the label '{label}' is unknown"):
-            build(["O", label])

@@ -160,12 +160,7 @@ class HeadAttention(nn.Module):
 
 
 def _pairs(left: Tensor, right: Tensor, left_mask: Tensor, right_mask: Tensor) -> Bool[Tensor, "B T U"]:
-    """True where both sides have a token. Raises ValueError when the two batches or their masks do not match."""
+    """True where both sides have a token. Raises ValueError for a mask that does not match its side."""
     sentence_lengths(left_mask, values=left)
     sentence_lengths(right_mask, values=right)
-    if (len(left), left.shape[2]) != (len(right), right.shape[2]):
-        raise ValueError(
-            f"attention between batches of shapes {tuple(left.shape)} and {tuple(right.shape)}; "
-            "expected the same number of sentences and features"
-        )
     return left_mask[:, :, None] & right_mask[:, None]

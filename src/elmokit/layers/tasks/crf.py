@@ -65,7 +65,7 @@ def viterbi(
 ) -> list[list[int]]:
     """For each sentence, the label sequence with the largest sum of scores and transitions (zero if not given).
 
-    Only sequences of allowed pairs are considered. Raises ValueError if a sentence has none with a finite score.
+    Only sequences of allowed pairs are considered; there must be one of each length.
     """
     lengths = sentence_lengths(mask, values=scores)
     num_labels = scores.shape[2]
@@ -82,15 +82,7 @@ def viterbi(
         reached, previous = (best[:, :, None] + transitions[:-1, :-1]).max(dim=1)
         best = torch.where(alive, reached + scores[:, step], best)
         pointers.append(torch.where(alive, previous, stay))
-    total, last = (best + transitions[:-1, -1]).max(dim=1)
-    stuck = ~total.isfinite() & (lengths > 0)
-    if stuck.any():
-        sentence = int(stuck.nonzero()[0])
-        raise ValueError(
-            f"sentence {sentence} ({int(lengths[sentence])} tokens) has no allowed sequence of labels with a finite "
-            "score; look for NaN or infinity in its scores, and for labels that cannot start or end it"
-        )
-    path = [last]
+    path = [(best + transitions[:-1, -1]).max(dim=1).indices]
     for previous in reversed(pointers):
         path.append(previous.gather(1, path[-1][:, None]).squeeze(1))
     rows = cast("list[list[int]]", torch.stack(path[::-1], dim=1).tolist())
@@ -98,37 +90,27 @@ def viterbi(
 
 
 def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
-    """Label pairs that BIO allows: `I-X` only after `B-X` or `I-X`. Raises ValueError for a label not in BIO."""
+    """Label pairs that BIO allows: `I-X` only after `B-X` or `I-X`."""
 
     def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
         return after[0] != "I" or (before[0] in "BI" and before[1] == after[1])
 
-    return _allowed(labels, "BI", follows)
+    return _allowed(labels, follows)
 
 
 def bioul_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
-    """Label pairs that BIOUL allows: `I-X` and `L-X` after `B-X` or `I-X` and nowhere else, and nothing else there.
-
-    Raises ValueError for a label not in BIOUL.
-    """
+    """Label pairs that BIOUL allows: `I-X` and `L-X` after `B-X` or `I-X` and nowhere else, and nothing else there."""
 
     def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
         if before[0] in "BI":
             return after[0] in "IL" and before[1] == after[1]
         return after[0] not in "IL"
 
-    return _allowed(labels, "BIUL", follows)
+    return _allowed(labels, follows)
 
 
-def _allowed(
-    labels: Sequence[str], prefixes: str, follows: Callable[[tuple[str, str], tuple[str, str]], bool]
-) -> Bool[Tensor, "M M"]:
-    parts: list[tuple[str, str]] = []
-    for label in labels:
-        prefix, _, kind = label.partition("-")
-        if label != "O" and (len(prefix) != 1 or prefix not in prefixes):
-            raise ValueError(f"the label {label!r} is unknown; expected 'O', or a kind after {', '.join(prefixes)}")
-        parts.append((prefix, kind))
+def _allowed(labels: Sequence[str], follows: Callable[[tuple[str, str], tuple[str, str]], bool]) -> Bool[Tensor, "M M"]:
+    parts = [(label[:1], label[2:]) for label in labels]
     parts.append(("O", ""))  # the boundary: a label that may follow or precede O may also start or end a sentence
     return torch.tensor([[follows(before, after) for after in parts] for before in parts])
 
