@@ -40,7 +40,7 @@ def examine() -> list[Finding]:
     """All findings, in the order of the report."""
     findings = [*_versions()]
     if all(finding.healthy for finding in findings):  # what follows imports them
-        findings += [*_torch(), *_processor(), *_models()]
+        findings += [*_torch(), *_models()]
     return findings
 
 
@@ -67,25 +67,10 @@ def _torch() -> Iterator[Finding]:
     else:
         yield Finding("GPU", "none that torch can use; models run on the CPU")
     yield Finding("threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores, {_environment('OMP_NUM_THREADS')}")
-    policy = _environment("OMP_WAIT_POLICY")
-    if os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive":
-        yield Finding("threads", policy)
-    else:
-        yield Finding(
-            "threads", f"{policy}; on a shared machine set it to passive: spinning threads slow each other", None
-        )
-
-
-def _processor() -> Iterator[Finding]:
-    import torch
-
-    flags = _processor_flags()
-    found = [name for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "bf16") if name in flags]
-    yield Finding("processor", f"{torch.backends.cpu.get_cpu_capability()}; {' '.join(found) or 'no known flags'}")
-    if any("bf16" in name for name in found):
-        yield Finding("bfloat16", "multiplied by the processor: pretraining is about twice as fast in it")
-    else:
-        yield Finding("bfloat16", "not multiplied by this processor: pretraining stays in float32", healthy=None)
+    is_passive = os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive"
+    advice = "" if is_passive else "; on a shared machine set it to passive: spinning threads slow each other"
+    yield Finding("threads", f"{_environment('OMP_WAIT_POLICY')}{advice}", True if is_passive else None)
+    yield Finding("processor", torch.backends.cpu.get_cpu_capability())
 
 
 def _models() -> Iterator[Finding]:
@@ -105,15 +90,6 @@ def _read(folder: Path) -> str:
     elmo = Elmo.from_pretrained(folder, device="cpu")
     width = elmo.encode("1 2", layers="top").shape[1]
     return f"{elmo.config.num_parameters:,} parameters, {elmo.num_layers} layers of width {width}"
-
-
-def _processor_flags() -> set[str]:
-    """As Linux names them; empty elsewhere."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return set()
-    return {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split()}
 
 
 def _environment(name: str) -> str:
