@@ -68,11 +68,17 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
 
 def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]:
     first: ColumnSentence | None = None
-    columns: dict[str, int] = {}
+    kinds, others = set[str](), set[str]()  # of labels, in the last column and in the others
     for sentence in sentences:
         first = first or sentence
         _check_columns(sentence, first)
-        _check_labels(sentence, columns)
+        kinds |= _kinds(sentence.column(-1))
+        others |= _kinds(cell for row in sentence.rows for cell in row[1:-1])
+        if both := kinds & others:
+            raise ValueError(
+                f"{sentence.where}: labels of {first_token(min(both))} are in the last column and in another one; "
+                "expected one column of tags: remove the others, as by cut -f 1,2"
+            )
         written = sentence.column(-1)
         tags = tags_from_spans(_spans(written, sentence), num_tokens=len(sentence.rows), scheme="BIOUL")
         document = f"{sentence.name} {sentence.document}" if sentence.document else ""
@@ -126,20 +132,9 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence) -> list[Span]:
         raise ValueError(f"{sentence.where}, {error}") from None
 
 
-def _check_labels(sentence: ColumnSentence, columns: dict[str, int]) -> None:
-    """Refuse labels of the last column in another one; `columns` has the first column of each label so far.
-
-    Chunks have other labels than names, and a lemma such as B-52 is none of these.
-    """
-    last = sentence.num_columns
-    for row, cells in enumerate(sentence.rows):
-        for column, tag in enumerate(cells[1:], start=2):
-            other = columns.setdefault(tag[2:], column) if tag[:2] in ("B-", "I-") else column
-            if other != column and last in (column, other):
-                raise ValueError(
-                    f"{sentence.line(row)}: {first_token(tag)} is in column {column}, and others of its kind are in "
-                    f"column {other}; expected one column of these tags: remove the others, as by cut -f 1,2"
-                )
+def _kinds(tags: Iterable[str]) -> set[str]:
+    """Chunks have other labels than names, and a lemma such as B-52 is none of these."""
+    return {tag[2:] for tag in tags if tag[:2] in ("B-", "I-")}
 
 
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
