@@ -96,6 +96,8 @@ EXAMPLE = CoreferenceDocument("GUM_news_x", 2, SENTENCES, ["Bob"] * 5 + ["-"] * 
 def test_writes_columns_that_its_reader_reads(write):
     path = write("\n".join([to_text(EXAMPLE, CLUSTERS)] * 2))
     assert TASK.read(path, CoreferenceConfig(), True).examples == [EXAMPLE, EXAMPLE]
+    spaced = to_text(replace(EXAMPLE, name="a\nb", speakers=["Bob\tLee"] * 9), CLUSTERS)
+    assert spaced.startswith("#begin document (a b); part") and spaced.count("\tBob Lee\t") == 9
 
 
 def test_scores_as_conll2012():

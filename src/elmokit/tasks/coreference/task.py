@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
@@ -33,7 +33,6 @@ _FILES = (
 )
 _NOBODY = "-"
 _TEXT = "text"
-_ENDS_A_CELL = frozenset("\t\n\r")  # in the columns that `to_text` writes
 
 
 def read(path: Path, config: CoreferenceConfig, training: bool) -> Reading[CoreferenceDocument]:
@@ -92,19 +91,12 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
         members["sentences"] = [members.pop("tokens")]
     values = Fields("the document", members)
     name = values.text("name") if "name" in values else _TEXT
-    if _ENDS_A_CELL.intersection(name):
-        raise values.error("name", f"is {first_token(name)}; expected a name without tabs and line ends")
     if "sentences" not in values:
         if "speakers" in values:
             raise values.error("speakers", "needs sentences, one for each speaker; a text is split by us")
         return replace(from_text(values.text("text")), name=name)
-    sentences = values.items("sentences")
-    tokens = [_texts(sentence, what="a sentence", kind="words") for sentence in sentences]
-    if not all(tokens) or not tokens:
-        raise ValueError(f"sentences is {first_token(str(sentences))}; expected a list of lists of words, none empty")
-    speakers = [_NOBODY] * len(tokens)
-    if "speakers" in members:
-        speakers = _texts(members["speakers"], what="speakers", kind="names")
+    tokens = [Fields("the document", {"sentence": one}).tokens("sentence") for one in values.items("sentences")]
+    speakers = values.texts("speakers") if "speakers" in values else [_NOBODY] * len(tokens)
     if len(speakers) != len(tokens):
         raise ValueError(
             f"there are {len(speakers)} speakers but {len(tokens)} sentences; expected one speaker per sentence"
@@ -117,13 +109,15 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
 
 
 def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
-    """The columns of CoNLL-2012, which its scorer reads; unknown columns are empty (`-`)."""
+    """The columns of CoNLL-2012, which its scorer reads; unknown columns are empty (`-`). White space is one space."""
+    name = " ".join(example.name.split())
     cells = iter(_coreference_cells(prediction, num_tokens=len(example.speakers)))
     speakers = iter(example.speakers)
-    lines = [f"#begin document ({example.name}); part {example.part:03d}\n"]
+    lines = [f"#begin document ({name}); part {example.part:03d}\n"]
     for sentence in example.sentences:
         for number, token in enumerate(sentence):
-            columns = [example.name, str(example.part), str(number), token, "-", "-", "-", "-", "-", next(speakers)]
+            speaker = " ".join(next(speakers).split())
+            columns = [name, str(example.part), str(number), token, "-", "-", "-", "-", "-", speaker]
             lines.append("\t".join([*columns, "*", next(cells)]) + "\n")
         lines.append("\n")
     return "".join([*lines, "#end document"])
@@ -133,14 +127,6 @@ def result(example: CoreferenceDocument, prediction: Clusters) -> ResolvedDocume
     located = example.located or LocatedTokens.of(list(chain.from_iterable(example.sentences)), None)
     clusters = [[located.span(first, last) for first, last in cluster] for cluster in prediction]
     return ResolvedDocument(example.name, located.text, example.sentences, clusters)
-
-
-def _texts(value: object, *, what: str, kind: str) -> list[str]:
-    values = cast("list[object]", value) if isinstance(value, list) else None
-    texts = [text for text in values or [] if isinstance(text, str) and text and not _ENDS_A_CELL.intersection(text)]
-    if values is None or len(texts) < len(values):
-        raise ValueError(f"{what} is {value!s:.80}; expected a list of {kind} without tabs and line ends")
-    return texts
 
 
 def _coreference_cells(clusters: Clusters, *, num_tokens: int) -> list[str]:
