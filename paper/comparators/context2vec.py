@@ -144,7 +144,7 @@ def read_context2vec(run_dir: Path) -> Context2vec:
     dims = {name: settings.integer(name, least=1, most=MAX_DIM) for name in ("word_dim", "lstm_dim", "dim")}
     vocabulary = Vocabulary.read(run_dir / VOCABULARY_FILE)
     path = run_dir / MODEL_FILE
-    tensors = read_tensors(path).tensors
+    tensors = read_tensors(path)
     with torch.device("meta"):
         encoder = ContextEncoder(vocabulary, **dims)
     check_tensors(path, tensors, encoder.state_dict())

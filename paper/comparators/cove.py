@@ -59,7 +59,7 @@ def read_encoder(path: Path) -> nn.LSTM:
         file = read_torch_file(path)
         tensors = {name: torch.from_numpy(file.read(name)) for name in file.tensors}
     else:
-        tensors = read_tensors(path).tensors
+        tensors = read_tensors(path)
     name = "weight_ih_l0"
     if name not in tensors or tensors[name].ndim != 2 or len(tensors[name]) % 4 or 0 in tensors[name].shape:
         raise FormatError(path, f"has no {name} of shape (4H, D); expected the tensors of CoVe's encoder")

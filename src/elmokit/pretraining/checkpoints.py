@@ -169,9 +169,9 @@ def read_checkpoint(path: Path, *, config: PretrainingConfig) -> Checkpoint:
     Raises FormatError, which names the file and what is wrong with it, FileNotFoundError for a file that is missing,
     and OSError for what cannot be read.
     """
-    weights = read_tensors(path / WEIGHTS_NAME).tensors
+    weights = read_tensors(path / WEIGHTS_NAME)
     progress = _read_progress(path / PROGRESS_FILE, config)
-    return Checkpoint(path, weights, read_tensors(path / TENSORS_FILE).tensors, progress)
+    return Checkpoint(path, weights, read_tensors(path / TENSORS_FILE), progress)
 
 
 def fill(

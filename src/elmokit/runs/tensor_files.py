@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,15 +24,6 @@ if TYPE_CHECKING:
 CHECKSUM = "checksum"
 
 
-@dataclass(frozen=True)
-class TensorFile:
-    """What a file holds: its tensors, on the CPU, and the metadata of its header."""
-
-    tensors: dict[str, Tensor]
-    metadata: dict[str, str]
-    """Without the checksum."""
-
-
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
     """Write tensors of any device, contiguous or not, whole or not at all.
 
@@ -44,8 +34,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mappin
     write_arrays(path, arrays, metadata=about | {CHECKSUM: _checksum(arrays, about)})
 
 
-def read_tensors(path: Path) -> TensorFile:
-    """All tensors of a file, in memory of their own, at most as much as the file has bytes.
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """All tensors of a file, on the CPU, in memory of their own, at most as much as the file has bytes.
 
     Raises FileNotFoundError, and FormatError, a ValueError that names the file, if it is damaged.
     """
@@ -55,7 +45,7 @@ def read_tensors(path: Path) -> TensorFile:
     checksum = about.pop(CHECKSUM, None)
     if checksum is not None and checksum != _checksum(arrays, about):
         raise FormatError(path, "does not have the checksum that was written with it: it is damaged")
-    return TensorFile({name: torch.from_numpy(array) for name, array in arrays.items()}, about)
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def _checksum(arrays: Mapping[str, Shaped[np.ndarray, "..."]], metadata: Mapping[str, str]) -> str:

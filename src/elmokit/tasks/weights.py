@@ -95,7 +95,7 @@ def read_weights(
     prefix: of the names of the model's tensors in the file; without one, the file has no other tensors.
     Raises FormatError for a model that cannot be built, and as `check_tensors` does.
     """
-    weights = tensors_under(prefix, read_tensors(path).tensors)
+    weights = tensors_under(prefix, read_tensors(path))
     try:
         with on_meta_device():
             inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
