@@ -64,36 +64,6 @@ def test_what_the_encoding_of_the_output_does_not_have_is_escaped(
     assert expected in printed.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "closed", "code", "error"),
-    [
-        ("inspect MODEL", "stdout", 0, ""),
-        ("inspect none", "stdout", 2, "elmokit: error: no model 'none'"),
-        ("inspect MODEL", "stderr", 0, ""),
-        ("inspect none", "stderr", 2, ""),
-        ("vocabulary - -o OUT", "stdin", 2, "elmokit: error: there is no sentence in standard input"),
-    ],
-)
-def test_closed_streams_are_empty_or_lead_nowhere(
-    arguments: str,
-    closed: str,
-    code: int,
-    error: str,
-    tiny_bilms: tuple[Path, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-):
-    words = arguments.replace("OUT", str(tmp_path / "out.txt")).replace("MODEL", str(tiny_bilms[0])).split()
-    monkeypatch.setattr(sys, "argv", ["elmokit", *words])
-    monkeypatch.setattr(sys, closed, None)
-    assert command() == code
-    getattr(sys, closed).close()
-    shown = capsys.readouterr()
-    assert shown.err.startswith(error) and shown.err.count("\n") == bool(error)
-    assert bool(shown.out) == (arguments == "inspect MODEL" and closed == "stderr")
-
-
 def test_standard_output_that_cannot_be_written_is_named(
     tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ):

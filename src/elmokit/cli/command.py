@@ -12,7 +12,6 @@ from elmokit.cli.exit_codes import INTERRUPTED, REFUSED
 
 def command() -> int:
     """Run the verb of the command line, and return the exit code."""
-    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
         is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"  # then names that are not are printed byte by byte
         sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
@@ -28,13 +27,3 @@ def command() -> int:
     except KeyboardInterrupt:
         print("elmokit: interrupted", file=sys.stderr)
         return INTERRUPTED
-
-
-def _open_closed_streams() -> None:
-    """Standard streams that the shell has closed (`>&-`) are empty, or lead nowhere; Python has None in their place."""
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull)  # noqa: SIM115 (until the process ends)
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
