@@ -109,12 +109,6 @@ def test_refuses(write, text: str, message: str):
         read(write(text))
 
 
-def test_a_file_without_blank_lines_is_warned_of(write):
-    with pytest.warns(UserWarning, match="is one sentence of 1,002 tokens; a blank line ends a sentence"):
-        read(write("EU B-ORG\nrejects O\n" * 501))
-    read(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n"))
-
-
 JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])
 GUESS = ["U-PER", "U-PER", "O", "O", "U-LOC"]
 

@@ -10,7 +10,6 @@ from itertools import chain
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
-from elmokit.system.python import warn_caller
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
 from elmokit.text.tokenizer import tokenize
@@ -35,10 +34,6 @@ class TaggedSentence:
     """File and number of its document; empty if the file does not separate documents."""
 
 
-LONGEST_SENTENCE = 1000
-"""Tokens of the only sentence of a file; with more, blank lines are missing rather."""
-
-
 def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSentence]:
     """Read the first column as token and the last one as its tag, in any scheme; yield tags in BIOUL.
 
@@ -48,7 +43,7 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
     that a name keeps its particle (a second entity within a token is lost).
     Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
     not one, another column has the same labels (nested entities, or predictions), the first column numbers the words,
-    or there is no sentence. Warns if all is one very long sentence.
+    or there is no sentence.
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
@@ -56,14 +51,11 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
         sentences = _of_characters(_tagged_characters(lines, name=name))
     else:
         sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)))
-    sentence, num_sentences = None, 0
+    sentence = None
     for sentence in sentences:
-        num_sentences += 1
         yield sentence
     if sentence is None:
         raise ValueError(f"{name} has no sentence; expected a token and its tag on each line")
-    if num_sentences == 1 and len(sentence.tokens) > LONGEST_SENTENCE:
-        warn_caller(f"{name} is one sentence of {len(sentence.tokens):,} tokens; a blank line ends a sentence")
 
 
 def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]:

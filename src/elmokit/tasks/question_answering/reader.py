@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,9 +13,6 @@ from elmokit.system.messages import first_token, plural
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import tokenize
-
-_FLAT = re.compile(r'\s*\{\s*"(?:id|title|context|question|answers)"\s*:')
-"""How a line begins that is a question by itself, whether it is whole or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +80,7 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     seen: set[str] = set()
     some, first = lines_and_first(path, max_line_bytes=MAX_WHOLE_BYTES)
     lines = whole(some, path)
-    is_flat = _FLAT.match(first) or _is_question(first)
-    parsed = {"data": _nested(lines, name)} if is_flat else parse_json_object("\n".join(lines), where=name)
+    parsed = {"data": _nested(lines, name)} if _is_question(first) else parse_json_object("\n".join(lines), where=name)
     content = Fields(name, parsed)
     found = list(enumerate(content.list_of_fields("data")))
     for number, article in found[articles]:
