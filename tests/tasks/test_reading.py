@@ -119,7 +119,7 @@ def test_too_few_documents_and_those_without_which_nothing_is_left_are_refused(t
     path = tmp_path / "train.conll"
     sentence = "w{0}\t-\t(A0*)\nran\trun\t(V*)\n"
     path.write_text("".join(sentence.format(n) + "x\t-\t*\n" * (n < 9) + "\n" for n in range(10)))
-    with pytest.raises(ValueError, match=r"all examples to train on are in the documents, .*: --dev FILE, or data="):
+    with pytest.raises(ValueError, match=r"too few documents, or sentences, .*: --dev FILE, or data="):
         read(find_task("semantic-roles"), [path], "dev_share=0.1", "max_train_tokens=2")
 
 

@@ -263,7 +263,7 @@ def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_ta
     with pytest.raises(ValueError, match=message):
         load_task(strangers, task=toy, device="cpu")
     if values == {"hidden_dim": 20_000}:  # a run that is resumed is compared with its checkpoint
-        with pytest.raises(ValueError, match=message.replace("model", "checkpoint", 1) + ".*Nothing was changed"):
+        with pytest.raises(ValueError, match=message.replace("model", "checkpoint", 1)):
             resume_task(strangers, task=toy, device="cpu")
 
 

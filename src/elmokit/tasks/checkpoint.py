@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -116,16 +115,16 @@ def load_checkpoint(
     path = run_dir / CHECKPOINT_FILE
     if not path.exists():
         if _last_logged_epoch(run_dir / METRICS_NAME) > 1:  # an epoch is logged before its checkpoint
-            raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch")
+            raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch; put back a copy")
         return None
     progress = read_progress(path)
-    tensors = read_tensors(path).tensors
+    tensors = read_tensors(path)
     others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
     weights = tensors_under(MODEL_PREFIX, tensors)
     check_tensors(path, weights, model.state_dict())
     check_tensors(path, others, _named(average) | expected_optimizer_tensors(optimizer, others))
     if progress.best_epoch:
-        check_tensors(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE).tensors, model.state_dict())
+        check_tensors(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE), model.state_dict())
     model.load_state_dict(weights)
     load_optimizer(optimizer, others)
     for name, value in _named(average).items():
@@ -138,17 +137,6 @@ def read_progress(path: Path) -> TaskProgress:
     metadata = Fields(path, read_layout(path).metadata)
     fields = Fields(path, parse_json_object(metadata.text("progress"), where=path), prefix="progress.")
     return fields.as_dataclass(TaskProgress, complete=True, bounds={"best_score": (-math.inf, math.inf)})
-
-
-@contextmanager
-def nothing_changed() -> Generator[None]:
-    """Errors of files that a run is to be continued from say that nothing was changed, and what can be done."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise ValueError(
-            f"{error}. Nothing was changed; put back a copy of the file, or train in a new folder"
-        ) from error
 
 
 def _named(average: Sequence[Tensor]) -> dict[str, Tensor]:

@@ -42,7 +42,7 @@ def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
     tested: dict[str, Any] = of_these[-1]["test"] if of_these else {}
     if examples.test or not _results(metrics):
         model = loop.model
-        model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE).tensors)
+        model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
         result = _result(loop, examples, tested)
         keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
@@ -50,12 +50,6 @@ def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
         scores = _results(metrics)[-1]["test"][name].items()
         shown = ", ".join(f"{score} {number:.2f}" for score, number in scores)
         print(f"{name}, with the weights that are best on the development set: {shown}", file=sys.stderr, flush=True)
-    if before and not (examples.test or tested):
-        print(
-            f"the test scores of the log were those of other weights (epoch {before[-1].get('best_epoch')}); --test, "
-            "or test=True, scores these",
-            file=sys.stderr,
-        )
 
 
 def _results(metrics: Path) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.tensor_files import write_tensors
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.batching import predict_all, training_batches
-from elmokit.tasks.checkpoint import TaskProgress, clocks, load_checkpoint, nothing_changed, write_checkpoint
+from elmokit.tasks.checkpoint import TaskProgress, clocks, load_checkpoint, write_checkpoint
 from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P, Task
@@ -52,12 +52,8 @@ class TaskTraining(Generic[E, P]):
         self.average = MovingAverage(self.parameters, config)
 
     def load(self) -> None:
-        """Continue after the last finished epoch, if there is one.
-
-        Raises ValueError, and changes nothing, when the checkpoint or the weights of the best epoch cannot be read.
-        """
-        with nothing_changed():
-            progress = load_checkpoint(self.run_dir, self.model, self.optimizer, self.average.values)
+        """Continue after the last finished epoch, if there is one. Raises what `load_checkpoint` does."""
+        progress = load_checkpoint(self.run_dir, self.model, self.optimizer, self.average.values)
         self.progress = progress or self.progress
 
     def run(self) -> TaskProgress:

@@ -8,7 +8,7 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -24,7 +24,6 @@ DEV_SHARE = 0.1
 """Share of the training files that is the development set where there is none, and the config does not say."""
 MOST_KNOWN = 0.5
 """Share of held-out examples that may stand in the training set without a line on stderr."""
-GIVE_DEV = "give a development file: --dev FILE, or data=Splits(train=..., dev=...)"
 
 Sentences = list[tuple[str, ...]]
 
@@ -112,16 +111,11 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
         drawn = random.Random("dev")  # not by the seed of the training, so that all seeds are scored on the same set
         chosen = [drawn.randint(before + 1, last) for before, last in pairwise([-1, *chosen])]
     apart = {groups[index] for index in chosen}
-    if not 0 < len(apart) < len(groups):
+    train_examples = [example for example in train.examples if group(example) not in apart]
+    if not apart or not train_examples:
         raise ValueError(
             f"there are too few documents, or sentences, to set apart {share:.0%} of them as the development set: "
-            f"{len(groups)}; {GIVE_DEV}"
-        )
-    train_examples = [example for example in train.examples if group(example) not in apart]
-    if not train_examples:
-        raise ValueError(
-            "all examples to train on are in the documents, or sentences, that are set apart as the development set; "
-            f"{GIVE_DEV}"
+            f"{len(groups)}; give a development file: --dev FILE, or data=Splits(train=..., dev=...)"
         )
     dev_examples = [example for example in dev.examples if group(example) in apart]
     return Reading(train_examples, train.skipped), Reading(dev_examples)
@@ -131,14 +125,17 @@ def _own_sentences(task: Task[E, P], example: E) -> Hashable:
     return tuple(map(tuple, task.sentences(example)))
 
 
-def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterable[str], *, name: str) -> None:
-    """Report on stderr, which calls the examples `name`, labels that the model does not know, or no labels."""
-    found, learnt = {*label_names(task.symbols(examples))}, {*label_names(known)}
-    foreign = found - learnt
-    if task.symbols_are_labels and learnt and (foreign or not found):
-        right = "these cannot be right" if found & learnt else "none in common, so nothing can be right"
-        labels = f"the labels {join_names(sorted(foreign))}" if foreign else "no labels"
-        print(f"{name} has {labels}, and the model knows {join_names(sorted(learnt))}: {right}", file=sys.stderr)
+def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], known: Iterable[str]) -> None:
+    """Report on stderr the parts, by their names, that have labels which the model does not know, or no labels."""
+    learnt = {*label_names(known)}
+    for name, examples in parts.items():
+        found = {*label_names(task.symbols(examples))}
+        foreign = found - learnt
+        if task.symbols_are_labels and learnt and (foreign or not found):
+            right = "these cannot be right" if found & learnt else "none in common, so nothing can be right"
+            labels = f"the labels {join_names(sorted(foreign))}" if foreign else "no labels"
+            model = f"the model knows {join_names(sorted(learnt))}"
+            print(f"{printable(name)} has {labels}, and {model}: {right}", file=sys.stderr)
 
 
 def label_names(symbols: Iterable[str]) -> list[str]:

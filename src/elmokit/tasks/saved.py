@@ -14,7 +14,6 @@ from elmokit.files.json_fields import parse_json_object
 from elmokit.files.lines import STDIN, is_terminal, read_lines, shown_name, with_head
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
-from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
@@ -111,7 +110,7 @@ class TrainedTask:
         A file that has no label of the training set is reported on stderr: nothing in it can be right.
         """
         examples = self._read_data(path)
-        report_foreign_labels(self.task, examples, self.record.symbols, name=printable(str(path)))
+        report_foreign_labels(self.task, {str(path): examples}, self.record.symbols)
         with progress_bar(unit="example", total=len(examples), keep=False) as bar:
             predictions = self.model_predictions(examples, when_done=bar.update)
         return dict(self.task.score(examples, predictions))

@@ -14,9 +14,9 @@ from elmokit.layers.devices import find_device
 from elmokit.model.bilm import BiLM
 from elmokit.model.vector_source import VectorSource
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.system.messages import first_token, printable
+from elmokit.system.messages import first_token
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
+from elmokit.tasks.checkpoint import MODEL_PREFIX
 from elmokit.tasks.config import Splits, TaskConfig, with_settings
 from elmokit.tasks.final_scores import finish
 from elmokit.tasks.loop import TaskTraining
@@ -99,10 +99,8 @@ def train(
         symbols = task.symbols(examples.train)
         if task.symbols_are_labels and len(symbols) == 1:
             raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
-        report_foreign_labels(task, examples.dev, symbols, name="the development set")
+        report_foreign_labels(task, {"the development set": examples.dev} | (examples.test if test else {}), symbols)
         report_known_examples(task, examples)
-        if test:
-            _report_foreign_test_labels(task, examples, symbols)
         training, others = sentences_of(task, examples)
         if (elmo_input := config.inputs.elmo) is not None:
             elmo_input = replace(elmo_input, model=absolute_model(elmo_input.model))
@@ -148,8 +146,8 @@ def resume_task(
     settings: only `max_epochs=N`, `patience=N` and `min_steps=N`.
     data, elmo_model: where the files and the biLM are now, if they have moved; others are refused.
     test: score the test files at the end, even if the run had ended before.
-    Raises FileNotFoundError when the folder is not a run; ValueError when its checkpoint, or the weights of its best
-    epoch, cannot be read: nothing is changed then; InUseError, an OSError, when another process has the run.
+    Raises FileNotFoundError when the folder is not a run; ValueError or OSError when its checkpoint, or the weights of
+    its best epoch, cannot be read: nothing is changed then; InUseError, an OSError, when another process has the run.
     """
     device = find_device(device)
     run_dir = Path(run_dir).expanduser()
@@ -164,15 +162,14 @@ def resume_task(
             examples = read_data(task, record.splits, record.config)
             check_is_unchanged(task, record, examples)
         if test:
-            _report_foreign_test_labels(task, examples, record.symbols)
+            report_foreign_labels(task, examples.test, record.symbols)
         with nullcontext() if elmo_model is not None else named_by(run_dir, if_moved=IF_MODEL_MOVED):
             elmo = read_elmo(record.config.inputs.elmo, cache=None if cache is None else Path(cache), device=device)
         examples = examples if test else replace(examples, test={})
         words = load_word_table(run_dir) if record.config.inputs.word_dim else None
         check_elmo(record, elmo, run_dir)
         if (run_dir / CHECKPOINT_FILE).exists():
-            with nothing_changed():
-                read_weights(run_dir / CHECKPOINT_FILE, task, record, words, elmo, prefix=MODEL_PREFIX)
+            read_weights(run_dir / CHECKPOINT_FILE, task, record, words, elmo, prefix=MODEL_PREFIX)
         loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
         loop.load()
         if record != before:
@@ -192,11 +189,6 @@ def _chosen(task: Task[E, P], config: TaskConfig | None, settings: Sequence[str]
             f"{task.model_config.__name__} (`task_recipe({task.name!r})` makes one)"
         )
     return config
-
-
-def _report_foreign_test_labels(task: Task[E, P], examples: TaskExamples[E], known: Sequence[str]) -> None:
-    for name, part in examples.test.items():
-        report_foreign_labels(task, part, known, name=f"the test file {printable(name)}")
 
 
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
