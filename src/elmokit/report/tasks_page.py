@@ -94,8 +94,8 @@ def _arm(run: TaskRun) -> str:
     if elmo is None:
         return NO_ELMO
     usual = find_task(run.record.task).recipes["cpu"]().inputs.elmo
-    own = {name: value for name, value in run.elmo_settings.items() if name not in ("model", "fingerprint", "position")}
-    unusual = [f"{name} {value}" for name, value in own.items() if usual is None or getattr(usual, name) != value]
+    own = [(name, value) for name, value in vars(elmo).items() if name not in ("model", "position")]
+    unusual = [f"{name} {value}" for name, value in own if usual is None or getattr(usual, name) != value]
     return ", ".join([f"{run.model} at {elmo.position}", *unusual])
 
 

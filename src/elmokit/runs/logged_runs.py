@@ -22,7 +22,7 @@ RUNS_NAME = "runs.jsonl"
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """Config and log of a run. Do not modify: results computed from it are cached."""
+    """Config and log of a run."""
 
     name: str
     """Name of the run's folder."""
@@ -38,9 +38,6 @@ class LoggedRun:
     """The complete lines of the log; empty if the run has not logged anything yet."""
     has_torn_line: bool
     """Whether part of another line follows."""
-
-    def __hash__(self) -> int:
-        return hash(self.where)
 
 
 def read_runs(paths: Sequence[Path]) -> list[LoggedRun]:

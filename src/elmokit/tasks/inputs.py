@@ -58,8 +58,6 @@ class TokenInputs(nn.Module):
         self.characters: _CharacterCNN | None = None
         self.elmo: ElmoEmbedding | None = None
         self.input_dim = self.output_dim = 0
-        if (words is None) != (config.word_dim == 0) or (elmo is None) != (config.elmo is None):
-            raise ValueError("words and elmo must be given if, and only if, the config has them")
         if words is not None:
             self.words = WordEmbedding(words, lower_case=config.lower_case)
             self.input_dim += self.words.dim

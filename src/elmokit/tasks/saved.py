@@ -49,7 +49,7 @@ class TrainedTask:
 
         Texts are split by `elmokit.tokenize`. The result is the task's own frozen dataclass, for instance a
         `TaggedText` with `text`, `tokens`, `tags` and `entities`; its `to_dict()` is what `elmokit predict` writes as
-        JSON. Raises ValueError if the task needs more than what is given, and TypeError for anything else.
+        JSON. Raises ValueError if the task needs more than what is given.
         """
         return self.predict_all([value])[0]
 
@@ -153,13 +153,6 @@ class TrainedTask:
             return self.task.from_json(cast("Mapping[str, Any]", value))
         if isinstance(value, Sequence):
             return self.task.from_json({"tokens": list(cast("Sequence[str]", value))})
-        try:
-            self.task.sentences(value)
-        except (AttributeError, TypeError):
-            raise TypeError(
-                f"{type(value).__name__} is not something to predict; expected a text, a list of tokens, the fields of "
-                f"a JSON object or an example of {self.task.name}"
-            ) from None
         return value
 
     def _data_to_predict(self, path: str | Path, blocks: TextBlocks[Any, Any] | None) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -127,21 +127,12 @@ class TaskRun:
         del config["training"]["seed"], config["inputs"]["elmo"]
         return {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
 
-    @cached_property
-    def elmo_settings(self) -> Mapping[str, Any]:
-        """ELMo's settings by name, the model without its path, and its fingerprint; empty without ELMo."""
-        elmo = asdict(self.record.config)["inputs"]["elmo"]
-        if elmo is None:
-            return {}
-        return {**elmo, "model": Path(elmo["model"]).name, "fingerprint": self.record.fingerprint}
-
 
 def is_task_run(run: LoggedRun) -> bool:
     """Whether `elmokit train` wrote the run."""
     return run.config is not None and run.config.get("format") == TASK_FORMAT
 
 
-@lru_cache(maxsize=4096)
 def read_task_run(run: LoggedRun) -> TaskRun:
     """Read a logged run. Raises ValueError, naming the file, if it is not of a task, or its result lacks the metric."""
     if run.config is None:

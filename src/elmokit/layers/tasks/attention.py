@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 
-def masked_softmax(scores: Tensor, mask: Tensor, *, dim: int = -1) -> Tensor:
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """Softmax over the positions where the mask is True, zero elsewhere; all zeros if the mask is True nowhere."""
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=dim) * mask
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1) * mask
 
 
 def soft_align(

@@ -29,6 +29,10 @@ class Spans:
     first: Int[Tensor, " S"]
     last: Int[Tensor, " S"]
 
+    def bounds(self) -> list[tuple[int, int]]:
+        """First and last token of each span, as numbers of Python."""
+        return list(zip(cast("list[int]", self.first.tolist()), cast("list[int]", self.last.tolist()), strict=True))
+
 
 def enumerate_spans(mask: Bool[Tensor, "B T"], *, max_width: int) -> Spans:
     """All spans of at most `max_width` tokens within a sentence, ordered by first and then by last token."""
@@ -46,7 +50,7 @@ def prune_spans(spans: Spans, scores: Float[Tensor, " S"], *, max_spans: int) ->
 
     Two spans cross if they share tokens and neither contains the other. Among equal scores the first span wins.
     """
-    bounds = list(zip(cast("list[int]", spans.first.tolist()), cast("list[int]", spans.last.tolist()), strict=True))
+    bounds = spans.bounds()
     last_from: dict[int, int] = {}  # first token of a kept span -> last token of the longest kept span from there
     first_to: dict[int, int] = {}
     kept: list[int] = []

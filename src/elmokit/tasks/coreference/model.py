@@ -173,7 +173,7 @@ def _correct_antecedents(
 ) -> Bool[Tensor, "K M"]:
     """True at the earlier spans of a span's own cluster; at column 0 if there is no such span."""
     cluster_of = {mention: number for number, cluster in enumerate(clusters) for mention in cluster}
-    numbers = torch.tensor([cluster_of.get(bounds, -1) for bounds in _bounds(spans)], dtype=torch.long)
+    numbers = torch.tensor([cluster_of.get(bounds, -1) for bounds in spans.bounds()], dtype=torch.long)
     exists = _antecedent_exists(len(numbers), max_antecedents=max_antecedents)
     later, column = exists.nonzero(as_tuple=True)
     same = (numbers[later] == numbers[later - column - 1]) & (numbers[later] >= 0)
@@ -183,17 +183,13 @@ def _correct_antecedents(
 
 def _clusters(spans: Spans, scores: Float[Tensor, "K M"]) -> list[list[tuple[int, int]]]:
     """Each span joins the cluster of its best antecedent, if it has one."""
-    bounds = _bounds(spans)
+    bounds = spans.bounds()
     cluster_of: list[list[tuple[int, int]]] = []
     for index, column in enumerate(cast("list[int]", scores.argmax(dim=1).tolist())):
         cluster_of.append(cluster_of[index - column] if column else [])
         cluster_of[index].append(bounds[index])
     starts = [cluster for index, cluster in enumerate(cluster_of) if cluster[0] == bounds[index]]
     return [cluster for cluster in starts if len(cluster) > 1]
-
-
-def _bounds(spans: Spans) -> list[tuple[int, int]]:
-    return list(zip(cast("list[int]", spans.first.tolist()), cast("list[int]", spans.last.tolist()), strict=True))
 
 
 def _speakers(document: CoreferenceDocument, spans: Spans) -> Int[Tensor, " K"]:

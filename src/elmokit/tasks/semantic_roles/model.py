@@ -11,11 +11,10 @@ from torch.nn import functional
 
 from elmokit.layers.tasks.crf import bio_transitions, viterbi
 from elmokit.layers.tasks.recurrent import AlternatingHighwayLSTM, VariationalDropout
-from elmokit.system.messages import first_token
 from elmokit.tasks.task_model import Labels, TaskModel
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.semantic_roles.reader import PredicateInSentence
@@ -46,10 +45,7 @@ class SemanticRoleParser(TaskModel):
         self.register_buffer("allowed", bio_transitions(self.labels.names), persistent=False)
 
     def forward(self, examples: Sequence[PredicateInSentence]) -> Float[Tensor, ""]:
-        """Negative log likelihood of the tags, summed over tokens and averaged over the batch (as in He et al.).
-
-        Raises ValueError for an example without a predicate.
-        """
+        """Negative log likelihood of the tags, summed over tokens and averaged over the batch (as in He et al.)."""
         scores, mask = self._scores(examples)
         gold = self.labels.ids_of_tags(examples).to(mask.device)
         return functional.nll_loss(scores[mask], gold[mask], reduction="sum") / len(examples)
@@ -67,19 +63,8 @@ class SemanticRoleParser(TaskModel):
 
     def _scores(self, examples: Sequence[PredicateInSentence]) -> tuple[Float[Tensor, "B T K"], Bool[Tensor, "B T"]]:
         vectors = self.inputs([example.tokens for example in examples])
-        flags = self.flags(_is_predicate(examples, vectors.mask))
+        predicates = torch.tensor([example.predicate for example in examples], device=vectors.mask.device)
+        flags = self.flags(functional.one_hot(predicates, vectors.mask.shape[1]))
         hidden = self.encoder(torch.cat([self.input_dropout(vectors.inputs), flags], dim=2), vectors.mask)
         hidden = self.output_dropout(torch.cat([hidden, vectors.outputs], dim=2))
         return self.dense(hidden).log_softmax(dim=2), vectors.mask
-
-
-def _is_predicate(examples: Sequence[PredicateInSentence], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    flags = torch.zeros(mask.shape, dtype=torch.long)
-    for row, example in enumerate(examples):
-        if example.predicate is None or not 0 <= example.predicate < len(example.tokens):
-            raise ValueError(
-                f"{first_token(' '.join(example.tokens))}: the predicate is token {example.predicate}; expected "
-                f"0 to {len(example.tokens) - 1}"
-            )
-        flags[row, example.predicate] = 1
-    return flags.to(mask.device)
