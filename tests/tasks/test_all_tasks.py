@@ -25,19 +25,13 @@ def test_a_name_of_no_task_is_refused_with_the_names():
     ("short", "train", "dev", "test"),
     [
         ("ner", "eng.train", "eng.testa", "eng.testb"),
-        ("ner", "klue-ner-v1.1_train.tsv", "klue-ner-v1.1_dev.tsv", "klue-ner-v1.1_test.tsv"),
-        ("ner", "wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"),
         ("nli", "snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
-        ("nli", "multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
-        ("nli", "klue-nli-v1.1_train.json", "klue-nli-v1.1_dev.json", "klue-nli-v1.1_test.json"),
         ("sst", "train.txt", "dev.txt", "test.txt"),
-        ("sst", "train.tsv", "dev.tsv", "test.tsv"),
         ("sst", "ratings_train.txt", None, "ratings_test.txt"),
         ("srl", "train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"),
         ("coref", "train.gold_conll", "dev.gold_conll", "test.gold_conll"),
         ("qa", "train.json", "dev.json", "test.json"),
         ("qa", "KorQuAD_v1.0_train.json#20:", "KorQuAD_v1.0_train.json#:20", "KorQuAD_v1.0_dev.json"),
-        ("qa", "train-v1.1.json#4:", "train-v1.1.json#:4", "dev-v1.1.json"),
     ],
 )
 def test_finds_data_sets_by_their_files(tmp_path: Path, short: str, train: str, dev: str | None, test: str):

@@ -92,7 +92,6 @@ def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
     ("text", "message"),
     [
         ("a B-X O\n\nb B-Y B-X\n", "data, lines 3-3: labels of 'X' are in the last column and in another"),  # GermEval
-        ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b' ..."),
         ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
         ("EU,B-ORG\n", "data, line 1: 'EU,B-ORG' has one column; expected a token and its tag, parted by a tab"),
         ("# sent_id = 1\n1\tEU\tB-ORG\n2\tis\tO\n", "data, line 2: the first column numbers the words; expected"),

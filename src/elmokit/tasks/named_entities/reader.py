@@ -41,9 +41,9 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
     of `-DOCSTART-` ends a sentence and is not a token. `tags_from_spans` documents the schemes.
     KLUE-NER has one character per line: its text is tokenised, and a token gets the first entity that touches it, so
     that a name keeps its particle (a second entity within a token is lost).
-    Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
-    not one, another column has the same labels (nested entities, or predictions), the first column numbers the words,
-    or there is no sentence.
+    Raises ValueError, with the file and the line, if the rows of a sentence differ in their number of columns, a cell
+    is empty, a tag is not one, another column has the same labels (nested entities, or predictions), the first column
+    numbers the words, or there is no sentence.
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
@@ -59,11 +59,12 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
 
 
 def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]:
-    first: ColumnSentence | None = None
     kinds, others = set[str](), set[str]()  # of labels, in the last column and in the others
     for sentence in sentences:
-        first = first or sentence
-        _check_columns(sentence, first)
+        if sentence.num_columns < 2:
+            row = first_token(" ".join(sentence.rows[0]))
+            expected = "expected a token and its tag, parted by a tab or spaces"
+            raise ValueError(f"{sentence.line(0)}: {row} has one column; {expected}")
         kinds |= _kinds(sentence.column(-1))
         others |= _kinds(cell for row in sentence.rows for cell in row[1:-1])
         if both := kinds & others:
@@ -127,15 +128,3 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence) -> list[Span]:
 def _kinds(tags: Iterable[str]) -> set[str]:
     """Chunks have other labels than names, and a lemma such as B-52 is none of these."""
     return {tag[2:] for tag in tags if tag[:2] in ("B-", "I-")}
-
-
-def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
-    row = first_token(" ".join(sentence.rows[0]))
-    if sentence.num_columns < 2:
-        raise ValueError(
-            f"{sentence.line(0)}: {row} has one column; expected a token and its tag, parted by a tab or spaces"
-        )
-    if sentence.num_columns != first.num_columns:
-        raise ValueError(
-            f"{sentence.line(0)}: {sentence.num_columns} columns, but {first.num_columns} at {first.line(0)}: {row}"
-        )
