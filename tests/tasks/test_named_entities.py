@@ -92,6 +92,7 @@ def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
     ("text", "message"),
     [
         ("a B-X O\n\nb B-Y B-X\n", "data, lines 3-3: labels of 'X' are in the last column and in another"),  # GermEval
+        ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b' ..."),
         ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
         ("EU,B-ORG\n", "data, line 1: 'EU,B-ORG' has one column; expected a token and its tag, parted by a tab"),
         ("# sent_id = 1\n1\tEU\tB-ORG\n2\tis\tO\n", "data, line 2: the first column numbers the words; expected"),
@@ -106,6 +107,12 @@ def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
 def test_refuses(write, text: str, message: str):
     with pytest.raises(ValueError, match=message):
         read(write(text))
+
+
+def test_a_file_without_blank_lines_is_warned_of(write):
+    with pytest.warns(UserWarning, match="is one sentence of 1,002 tokens; a blank line ends a sentence"):
+        read(write("EU B-ORG\nrejects O\n" * 501))
+    read(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n"))
 
 
 JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])

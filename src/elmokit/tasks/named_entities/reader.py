@@ -10,6 +10,7 @@ from itertools import chain
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
+from elmokit.system.python import warn_caller
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
 from elmokit.text.tokenizer import tokenize
@@ -34,6 +35,10 @@ class TaggedSentence:
     """File and number of its document; empty if the file does not separate documents."""
 
 
+LONGEST_SENTENCE = 1000
+"""Tokens of the only sentence of a file; with more, blank lines are missing rather."""
+
+
 def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSentence]:
     """Read the first column as token and the last one as its tag, in any scheme; yield tags in BIOUL.
 
@@ -41,9 +46,9 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
     of `-DOCSTART-` ends a sentence and is not a token. `tags_from_spans` documents the schemes.
     KLUE-NER has one character per line: its text is tokenised, and a token gets the first entity that touches it, so
     that a name keeps its particle (a second entity within a token is lost).
-    Raises ValueError, with the file and the line, if the rows of a sentence differ in their number of columns, a cell
-    is empty, a tag is not one, another column has the same labels (nested entities, or predictions), the first column
-    numbers the words, or there is no sentence.
+    Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
+    not one, another column has the same labels (nested entities, or predictions), the first column numbers the words,
+    or there is no sentence. Warns if all is one very long sentence.
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
@@ -51,20 +56,22 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
         sentences = _of_characters(_tagged_characters(lines, name=name))
     else:
         sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)))
-    sentence = None
+    sentence, num_sentences = None, 0
     for sentence in sentences:
+        num_sentences += 1
         yield sentence
     if sentence is None:
         raise ValueError(f"{name} has no sentence; expected a token and its tag on each line")
+    if num_sentences == 1 and len(sentence.tokens) > LONGEST_SENTENCE:
+        warn_caller(f"{name} is one sentence of {len(sentence.tokens):,} tokens; a blank line ends a sentence")
 
 
 def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]:
+    first: ColumnSentence | None = None
     kinds, others = set[str](), set[str]()  # of labels, in the last column and in the others
     for sentence in sentences:
-        if sentence.num_columns < 2:
-            row = first_token(" ".join(sentence.rows[0]))
-            expected = "expected a token and its tag, parted by a tab or spaces"
-            raise ValueError(f"{sentence.line(0)}: {row} has one column; {expected}")
+        first = first or sentence
+        _check_columns(sentence, first)
         kinds |= _kinds(sentence.column(-1))
         others |= _kinds(cell for row in sentence.rows for cell in row[1:-1])
         if both := kinds & others:
@@ -128,3 +135,15 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence) -> list[Span]:
 def _kinds(tags: Iterable[str]) -> set[str]:
     """Chunks have other labels than names, and a lemma such as B-52 is none of these."""
     return {tag[2:] for tag in tags if tag[:2] in ("B-", "I-")}
+
+
+def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
+    row = first_token(" ".join(sentence.rows[0]))
+    if sentence.num_columns < 2:
+        raise ValueError(
+            f"{sentence.line(0)}: {row} has one column; expected a token and its tag, parted by a tab or spaces"
+        )
+    if sentence.num_columns != first.num_columns:
+        raise ValueError(
+            f"{sentence.line(0)}: {sentence.num_columns} columns, but {first.num_columns} at {first.line(0)}: {row}"
+        )
