@@ -33,7 +33,7 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
 def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("system", choices=TRAININGS, help="see docs/comparators.md")
-    files = "shards of tokenised text; for cove TRAIN.en TRAIN.de [TEST.en TEST.de]"
+    files = "shards of tokenised text; for cove TRAIN.en TRAIN.de"
     add("files", nargs="+", type=Path, metavar="FILE", help=files)
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder of the model that is written")
     add("--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="settings of the training")

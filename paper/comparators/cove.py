@@ -1,8 +1,9 @@
 """CoVe: the layers of a translator's biLSTM encoder over fixed word vectors (McCann et al., 2017), read and trained.
 
 The tensors have the names and shapes of a plain two-layer `torch.nn.LSTM`, as in the published file. There are no
-boundary tokens, and no state is carried from one sentence to the next. A training leaves a folder with the encoder and
-its BLEU.
+boundary tokens, and no state is carried from one sentence to the next. It is trained with an attentional decoder: an
+LSTM of two layers that reads the target word before and its own last attentional state, with global attention over the
+encoder's top layer.
 """
 
 from __future__ import annotations
@@ -34,15 +35,12 @@ from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.training import check_config, comparator_run, frequent_words, shuffled_groups, train_epochs
-from paper.comparators.translation import Translator, bleu, new_encoder
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Int
 
 ENCODER_FILE = "encoder.safetensors"
 _IGNORED = -100  # cross_entropy's mark of a position without a target
-_Pair = tuple[list[str], list[str]]
-"""A sentence and its translation."""
 SENTENCES_PER_BATCH = 64
 
 
@@ -69,6 +67,11 @@ def read_encoder(path: Path) -> nn.LSTM:
     check_tensors(path, tensors, encoder.state_dict())
     encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
     return encoder.eval().requires_grad_(False)
+
+
+def new_encoder(*, input_dim: int, hidden_dim: int, dropout_rate: float = 0.0) -> nn.LSTM:
+    """The encoder: word vectors (B,T,D) -> (B,T,2H)."""
+    return nn.LSTM(input_dim, hidden_dim, 2, batch_first=True, bidirectional=True, dropout=dropout_rate)
 
 
 def open_cove(model: str, word_vectors: Path | None) -> SystemLayers:
@@ -143,44 +146,60 @@ class CoveConfig:
         check_config(self, positive=counts, rates=("dropout_rate",))
 
 
-@dataclass(frozen=True)
-class _Texts:
-    """Sentences and their translations, as tensors."""
+class Translator(nn.Module):
+    """Source word vectors and target token ids -> logits of the next target token.
 
-    pairs: list[_Pair]
-    words: WordVectorSource
-    vocabulary: Vocabulary
+    The batch has sentences of one length on the source side, so nothing is padded there.
+    """
 
-    @property
-    def sources(self) -> list[list[str]]:
-        return [source for source, _ in self.pairs]
+    def __init__(self, encoder: nn.LSTM, vocabulary: Vocabulary, *, target_dim: int, dropout_rate: float) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.begin_id, self.end_id = vocabulary.begin_id, vocabulary.end_id
+        dim = 2 * encoder.hidden_size
+        self.embedding = nn.Embedding(len(vocabulary), target_dim)
+        self.decoder = nn.LSTM(target_dim + dim, dim, 2, batch_first=True, dropout=dropout_rate)
+        self.query = nn.Linear(dim, dim)
+        self.combine = nn.Linear(2 * dim, dim)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.output = nn.Linear(dim, len(vocabulary))
 
-    def source(self, numbers: Sequence[int]) -> Float[Tensor, "B T D"]:
-        """Word vectors of sentences of one length."""
-        return self.words([self.pairs[number][0] for number in numbers])[0]
+    def forward(self, source: Float[Tensor, "B T D"], target: Int[Tensor, "B U"]) -> Float[Tensor, "B U V"]:
+        """Logits of the token after each of `target`, which starts with the begin of the sentence."""
+        memory, state = self._start(self.dropout(source))
+        embedded = self.dropout(self.embedding(target)).unbind(1)
+        steps: list[Tensor] = []
+        for token in embedded:
+            state = self._step(token, memory, state)
+            steps.append(state[0])
+        return self.output(self.dropout(torch.stack(steps, dim=1)))
 
-    def target(self, numbers: Sequence[int]) -> Int[Tensor, "B U"]:
-        """Token ids between the sentences' begin and end, then `_IGNORED`."""
-        targets = ([BEGIN_SENTENCE, *self.pairs[number][1], END_SENTENCE] for number in numbers)
-        rows = [torch.from_numpy(self.vocabulary.ids(target)) for target in targets]
-        return pad_sequence(rows, batch_first=True, padding_value=_IGNORED)
+    def _start(self, source: Float[Tensor, "B T D"]) -> tuple[Float[Tensor, "B T H"], tuple[Tensor, ...]]:
+        """The encoder's output, and the decoder's state: attentional state, then hidden states and cells of its layers.
 
-    def loss(self, model: Translator, numbers: Sequence[int]) -> tuple[Float[Tensor, ""], int]:
-        """The mean loss of sentences of one length, and the number of their target tokens."""
-        target = self.target(numbers)
-        logits = model(self.source(numbers), target[:, :-1].clamp(min=0)).flatten(0, 1)
-        loss = functional.cross_entropy(logits, target[:, 1:].flatten(), ignore_index=_IGNORED)
-        return loss, int((target[:, 1:] != _IGNORED).sum())
+        Each layer starts from the last states of both directions of the encoder's layer.
+        """
+        memory, of_encoder = self.encoder(source)
+        hidden, cell = (torch.cat([states[0::2], states[1::2]], dim=2) for states in of_encoder)
+        return memory, (torch.zeros_like(hidden[0]), hidden, cell)
+
+    def _step(
+        self, token: Float[Tensor, "B E"], memory: Float[Tensor, "B T H"], state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...]:
+        last, *of_layers = state
+        output, (hidden, cell) = self.decoder(torch.cat([token, last], dim=1)[:, None], of_layers)
+        weights = torch.softmax(torch.einsum("bth,bh->bt", memory, self.query(output[:, 0])), dim=1)
+        context = torch.einsum("bt,bth->bh", weights, memory)
+        return torch.tanh(self.combine(torch.cat([context, output[:, 0]], dim=1))), hidden, cell
 
 
 def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
     """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
 
-    files: the source and the target text, one sentence per line, which is tokenised; then, if there are four, the pair
-        of texts on which BLEU is measured (the tokens of `tokenize`, greedy search).
+    files: the source and the target text, one sentence per line, which is tokenised.
     settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
-    Returns the last epoch's loss (nats per target token) and BLEU. Raises ValueError for wrong settings and texts of
-    different lengths, OSError for files that cannot be read or written, and DivergenceError, a ValueError.
+    Returns the last epoch's loss (nats per target token). Raises ValueError for wrong settings and texts of different
+    lengths, OSError for files that cannot be read or written, and DivergenceError, a ValueError.
     """
     config = change_settings({"training": CoveConfig()}, settings)["training"]
     if not config.word_vectors:
@@ -188,17 +207,13 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
             "the encoder reads word vectors: give their file with --set word_vectors=FILE, or "
             "settings=['word_vectors=FILE']"
         )
-    if len(files) not in (2, 4):
-        raise ValueError(f"{len(files)} files were given; expected SOURCE TARGET, or SOURCE TARGET and a test pair")
-    pairs = [pair for pair in _read_pairs(*files[:2]) if all(0 < len(text) <= config.max_tokens for text in pair)]
-    if not pairs:
-        raise ValueError(f"no pair has 1 to {config.max_tokens} tokens on both sides (max_tokens)")
-    test_pairs = _read_pairs(*files[2:]) if files[2:] else []
+    if len(files) != 2:
+        raise ValueError(f"{len(files)} files were given; expected SOURCE TARGET")
+    sources, targets = _read_pairs(*files, max_tokens=config.max_tokens)
     words = WordVectorSource(config.word_vectors)
-    words.add(source for source, _ in (*pairs, *test_pairs))
-    counts = Counter(token for _, target in pairs for token in target)
+    words.add(sources)
+    counts = Counter(token for target in targets for token in target)
     vocabulary = Vocabulary([*SPECIALS, *sorted(frequent_words(counts, config))])
-    training, test = (_Texts(each, words, vocabulary) for each in (pairs, test_pairs))
     run = comparator_run(output, "cove", config, files=files, written=[ENCODER_FILE])
     with run as log, seeded(config.seed):
         model = Translator(
@@ -207,29 +222,33 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
             target_dim=config.target_dim,
             dropout_rate=config.dropout_rate,
         )
-        batches = partial(shuffled_groups, training.sources, most=config.batch_size)
+
+        def loss_of(numbers: Sequence[int]) -> tuple[Float[Tensor, ""], int]:
+            """Of sentences with sources of one length."""
+            marked = ([BEGIN_SENTENCE, *targets[number], END_SENTENCE] for number in numbers)
+            rows = [torch.from_numpy(vocabulary.ids(target)) for target in marked]
+            target = pad_sequence(rows, batch_first=True, padding_value=_IGNORED)
+            logits = model(words([sources[number] for number in numbers])[0], target[:, :-1].clamp(min=0))
+            wanted = target[:, 1:].flatten()
+            loss = functional.cross_entropy(logits.flatten(0, 1), wanted, ignore_index=_IGNORED)
+            return loss, int((wanted != _IGNORED).sum())
+
+        batches = partial(shuffled_groups, sources, most=config.batch_size)
         measured: dict[str, float] = {}
-        for epoch, measured["loss"] in enumerate(train_epochs(model, config, batches, partial(training.loss, model))):
-            if test_pairs:
-                measured["bleu"] = _bleu(model.eval(), test, config)
+        for epoch, measured["loss"] in enumerate(train_epochs(model, config, batches, loss_of)):
             log(epoch=epoch, **measured)
         write_tensors(output / ENCODER_FILE, model.encoder.state_dict())
     return measured
 
 
-def _read_pairs(source: Path, target: Path) -> list[_Pair]:
+def _read_pairs(source: Path, target: Path, *, max_tokens: int) -> Sequence[Sequence[list[str]]]:
+    """The sentences of both texts, without the pairs that are too long or have an empty side."""
     texts = [[tokenize(line) for line in read_lines(path)] for path in (source, target)]
     if len(texts[0]) != len(texts[1]) or not texts[0]:
         raise ValueError(
             f"{source} has {len(texts[0]):,} lines and {target} {len(texts[1]):,}; expected a translation of each line"
         )
-    return list(zip(*texts, strict=True))
-
-
-def _bleu(model: Translator, texts: _Texts, config: CoveConfig) -> float:
-    hypotheses: list[list[str]] = [[] for _ in texts.pairs]
-    for numbers in of_equal_length(texts.sources, most=config.batch_size):
-        translations = model.translate(texts.source(numbers), max_tokens=2 * config.max_tokens)
-        for number, ids in zip(numbers, translations, strict=True):
-            hypotheses[number] = [texts.vocabulary.tokens[token_id] for token_id in ids]
-    return bleu(hypotheses, [target for _, target in texts.pairs])
+    pairs = [pair for pair in zip(*texts, strict=True) if all(0 < len(text) <= max_tokens for text in pair)]
+    if not pairs:
+        raise ValueError(f"no pair has 1 to {max_tokens} tokens on both sides (max_tokens)")
+    return list(zip(*pairs, strict=True))
