@@ -6,15 +6,41 @@ python experiments/explorer_presets.py
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from elmokit.files.atomic import atomic_write
-from elmokit.web.explore.presets import LEARNT_MIXES
-from paper.figure2 import presets
+from elmokit.tasks.all_tasks import TASKS
+from elmokit.web.explore.presets import LEARNT_MIXES, TaskMix
+from paper.ablations import KOREAN_TABLE
+from paper.figure2 import ARMS, learnt_mixes
+from paper.plan import ELMO, MODEL
+from paper.runs import make_setup, read_evidence
 
 EXPERIMENTS = Path(__file__).parent
+
+
+def presets(paths: Sequence[Path]) -> list[TaskMix]:
+    """The mixes of figure 2, and the Korean ones of `mini-ko`."""
+    mixes: list[TaskMix] = []
+    for model, tasks, arms in ((MODEL, TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
+        evidence = read_evidence(make_setup(Path(), model=model), paths)
+        for one in (mix for task in tasks for mix in learnt_mixes(evidence, [task], arms)):
+            run = one.arm.runs[0]
+            mix = TaskMix(
+                model=model,
+                fingerprint=run.record.fingerprint or "",
+                task=run.record.task,
+                data=run.data,
+                place=one.place,
+                num_runs=len(one.arm.runs),
+                weights=tuple(round(weight, 4) for weight in one.weights),
+                gamma=round(one.gamma, 4),
+            )
+            mixes.append(mix)
+    return mixes
 
 
 def main() -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 from elmokit.tasks.all_tasks import TASKS
-from elmokit.web.explore.presets import TaskMix
-from paper.ablations import KOREAN_TABLE
-from paper.plan import CONVERGED, DATASETS, ELMO, MODEL, Arm, PlannedRun, Setup
+from paper.plan import CONVERGED, DATASETS, Arm, PlannedRun, Setup
 from paper.printed import FIGURE_2
 from paper.reproduction import OurTable, Reproduction
-from paper.runs import ArmRuns, Evidence, make_setup, measured_on, read_evidence
+from paper.runs import ArmRuns, Evidence, measured_on
 
 PLACES = ("input", "output")
 ARMS = (Arm("converged", recipe=CONVERGED), Arm("both", ("elmo=both",)))
@@ -46,28 +43,6 @@ def learnt_mixes(evidence: Evidence, tasks: Iterable[str] = TASKS, arms: Sequenc
     return [one for one in found if one is not None]
 
 
-def presets(paths: Sequence[Path]) -> list[TaskMix]:
-    """The mixes as the explorer offers them: those of the figure, and the Korean ones of `mini-ko`."""
-    mixes: list[TaskMix] = []
-    english = read_evidence(make_setup(Path(), model=MODEL), paths)
-    for model, tasks, arms in ((MODEL, TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
-        evidence = replace(english, setup=make_setup(Path(), model=model))
-        for one in (mix for task in tasks for mix in learnt_mixes(evidence, [task], arms)):
-            run = one.arm.runs[0]
-            mix = TaskMix(
-                model=model,
-                fingerprint=run.record.fingerprint or "",
-                task=run.record.task,
-                data=run.data,
-                place=one.place,
-                num_runs=len(one.arm.runs),
-                weights=tuple(round(weight, 4) for weight in one.weights),
-                gamma=round(one.gamma, 4),
-            )
-            mixes.append(mix)
-    return mixes
-
-
 def details(evidence: Evidence) -> list[OurTable]:
     """The weights as a table, which the figure shows in shades."""
     found = learnt_mixes(evidence)
@@ -93,5 +68,4 @@ def _learnt(evidence: Evidence, task: str, place: str, arms: Sequence[Arm]) -> L
     return None
 
 
-READS = "runs of `elmokit train` with a mix that is learnt as in a recipe"
-REPRODUCTION = Reproduction("figure2", FIGURE_2, None, details, plan=plan, reads=READS)
+REPRODUCTION = Reproduction("figure2", FIGURE_2, None, details, plan=plan)

@@ -1,6 +1,7 @@
 import http.client
 import json
 import re
+import runpy
 import struct
 import sys
 import threading
@@ -26,7 +27,6 @@ from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.presets import LEARNT_MIXES, presets, read_learnt_mixes
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
-from paper.figure2 import presets as presets_of_runs
 from toy_bilm import random_bilm
 from toy_language_model import write_toy
 from toy_umap import first_two_columns
@@ -117,6 +117,7 @@ def test_presets_are_the_mixes_learnt_for_a_model(site: Path, model: Path, monke
 def test_presets_are_those_of_the_runs_that_are_kept():
     """`python experiments/explorer_presets.py` writes them."""
     kept = (files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8")
+    presets_of_runs = runpy.run_path(str(EXPERIMENTS / "explorer_presets.py"))["presets"]
     assert presets_of_runs(sorted(EXPERIMENTS.glob("*/runs.jsonl"))) == read_learnt_mixes(kept)
 
 
