@@ -118,7 +118,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     )
     _add_setup(parser)
     add("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
-    add("--dry-run", action="store_true", help="list the training runs with an estimate of their time, and stop")
+    add("--dry-run", action="store_true", help="list the training runs that are not finished, and stop")
     parser.set_defaults(when_interrupted=CONTINUES)
 
 
@@ -140,10 +140,7 @@ def _train(arguments: argparse.Namespace) -> None:
         return
     runs = plan_runs(training)
     missing = missing_runs(runs, training)
-    for run in missing:
-        print(f"{run.seconds / 60:7.1f} min  {run.name}")
-    hours = sum(run.seconds for run in missing) / 3600
-    print(f"{len(missing)} of {len(runs)} runs are not finished: about {hours:.1f} hours of a core of an EPYC")
+    print(*(run.name for run in missing), f"{len(missing)} of {len(runs)} runs are not finished", sep="\n")
     check_data(missing)
 
 

@@ -31,16 +31,11 @@ EARLIER = {
 }
 """Weights that the package had, most named for their perplexity on held-out text -> the commit of this repository that
 has them, and their fingerprint: experiments/2026-11-20-mini-en, 2026-11-22-mini-en and -4, 2026-11-26-h100."""
-BASELINE_SHARE = 0.5
-"""CPU seconds of a run without ELMo, as a share of those of a run with it: 0.33 (SNLI), 0.41 (SST-5) and 0.65 (SQuAD)
-in the runs of `Dataset.seconds`."""
-CONVERGED_EPOCHS = 20
-"""Epochs of a run that ends when it gets no better: the mean of 18 in experiments/2026-11-22-reproduce, 15 to 24."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """The data set of a task, and what training on it costs."""
+    """The data set of a task."""
 
     task: str
     row: str
@@ -49,11 +44,6 @@ class Dataset:
     """Its folder in the folder of all data."""
     test_set: str
     """Name of its test file."""
-    num_train: int
-    """Training examples, for the estimate of time."""
-    seconds: float
-    """CPU seconds of the recipe `cpu` with ELMo per epoch and thousand training examples, with evaluation: the means
-    of experiments/2026-11-22-reproduce on one core of an EPYC, with and without AVX-512."""
     about: str = ""
     """How the data differ from the paper's."""
     recipe: str = ""
@@ -64,38 +54,37 @@ class Dataset:
 
 DATASETS = {
     "named-entities": Dataset(
-        *("named-entities", "NER", "tasks/conll2003", "eng.testb", 14_041, 1.7),
+        *("named-entities", "NER", "tasks/conll2003", "eng.testb"),
         about="CoNLL-2003, as in the paper. The paper's word vectors are Senna's.",
     ),
     "sentiment": Dataset(
-        *("sentiment", "SST-5", "tasks/sst", "test.txt", 8_544, 3.0),
+        *("sentiment", "SST-5", "tasks/sst", "test.txt"),
         about="The Stanford Sentiment Treebank, as in the paper, which trains on its phrases too.",
     ),
     "semantic-roles": Dataset(
-        *("semantic-roles", "SRL", "tasks/srl_ewt_propbank", "test.verbs.gold_conll", 22_949, 1.8),
+        *("semantic-roles", "SRL", "tasks/srl_ewt_propbank", "test.verbs.gold_conll"),
         about="PropBank on the English Web Treebank, verbs without auxiliaries, in place of OntoNotes, which is not "
         "free. Text and roles differ, so the scores are not those of CoNLL-2012.",
     ),
     "entailment": Dataset(
-        *("entailment", "SNLI", "tasks/snli", "snli_1.0_test.jsonl", 19_999, 1.9),
+        *("entailment", "SNLI", "tasks/snli", "snli_1.0_test.jsonl"),
         about="SNLI, with its own development and test set. The whole training set has 549,367 pairs.",
     ),
     "coreference": Dataset(
-        *("coreference", "Coref", "tasks/coref_ontogum", "test.gold_conll", 177, 220.0),
+        *("coreference", "Coref", "tasks/coref_ontogum", "test.gold_conll"),
         about="OntoGUM, which annotates GUM as OntoNotes is annotated, in place of OntoNotes itself, which is not "
         "free. The documents are others and fewer, so the scores are not those of CoNLL-2012.",
     ),
     "question-answering": Dataset(
-        *("question-answering", "SQuAD", "tasks/squad_v1.1", "dev-v1.1.json", 10_000, 16.6),
+        *("question-answering", "SQuAD", "tasks/squad_v1.1", "dev-v1.1.json"),
         about="SQuAD 1.1. Its test set is not public: the paper's numbers are of the test set, ours of the public "
         "development set, and articles of the training file are set apart to develop on. The whole training set has "
-        "87,599 questions.",
+        "87,599 questions. experiments/2026-11-22-reproduce/squad_articles.jsonl has the gain on each article of the test "
+        "set, and how much of it the biLM has read.",
     ),
-    "named-entities-ko": Dataset(
-        *("named-entities", "KLUE-NER", "ko/tasks/ner_klue", "test.conll", 3_463, 1.5), recipe="cpu-ko"
-    ),
+    "named-entities-ko": Dataset("named-entities", "KLUE-NER", "ko/tasks/ner_klue", "test.conll", recipe="cpu-ko"),
     "sentiment-ko": Dataset(
-        *("sentiment", "NSMC", "ko/tasks/nsmc", "test.tsv", 140_000, 1.9),
+        *("sentiment", "NSMC", "ko/tasks/nsmc", "test.tsv"),
         recipe="cpu-ko",
         settings=("max_train_examples=0", "max_dev_examples=0", "max_epochs=4", "patience=1"),
     ),
@@ -188,8 +177,6 @@ class PlannedRun:
     """First digits of the fingerprint of the config's biLM; empty if it has none, or another one takes its place."""
     scores_tests: bool
     """Whether the test files are scored."""
-    seconds: float
-    """Estimate of the CPU seconds on one core of an EPYC."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +219,6 @@ class Setup:
                 model=model,
                 fingerprint=self.fingerprint if own_model else "",
                 scores_tests=tests,
-                seconds=_seconds(found, config),
             )
             for seed in self.seeds
         ]
@@ -257,14 +243,13 @@ class Setup:
         return ["elmo", self.fingerprint if model is None else model.name, *changed]
 
 
-def cheapest_first(runs: Iterable[PlannedRun]) -> list[PlannedRun]:
-    """Each run once, all tasks' first seeds before the second ones, and within a seed the shortest first."""
+def distinct_runs(runs: Iterable[PlannedRun]) -> list[PlannedRun]:
+    """Each run once, with its test scores if one of its tables wants them; the first seeds of all before the second."""
     distinct: dict[str, PlannedRun] = {}
     for run in runs:
-        known = distinct.get(run.name)
-        tests = run.scores_tests or (known is not None and known.scores_tests)
-        distinct[run.name] = replace(run, scores_tests=tests)
-    return sorted(distinct.values(), key=lambda run: (run.config.training.seed, run.seconds, run.name))
+        if run.name not in distinct or run.scores_tests:
+            distinct[run.name] = run
+    return sorted(distinct.values(), key=lambda run: run.config.training.seed)
 
 
 def flat_settings(config: TaskConfig) -> dict[str, Any]:
@@ -274,14 +259,3 @@ def flat_settings(config: TaskConfig) -> dict[str, Any]:
     if elmo is not None:
         parts["inputs.elmo"] = elmo
     return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
-
-
-def _seconds(dataset: Dataset, config: TaskConfig) -> float:
-    training = config.training
-    num_train = dataset.num_train * training.train_share
-    num_epochs = training.max_epochs
-    if training.patience < num_epochs:
-        num_epochs = min(CONVERGED_EPOCHS, num_epochs)
-        num_train = max(num_train, training.min_epoch_steps * training.batch_size)
-    seconds = dataset.seconds * num_train / 1000 * num_epochs
-    return seconds if config.inputs.elmo is not None else BASELINE_SHARE * seconds

@@ -13,12 +13,10 @@ from paper.differences import Difference, over_items, over_seeds
 from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SIX_TASKS, Arm, PlannedRun, Setup
 from paper.printed import ENSEMBLES, TABLE_1
 from paper.reproduction import Cell, OurRow, OurTable, Reproduction
-from paper.results import read_interval, read_results
+from paper.results import read_interval
 from paper.runs import Evidence, Tested, gain_text, gains_by_seed, tested_pair
 
 NAME = "table1"
-ARTICLES = "squad-articles"
-"""Name of the results of experiments/2026-11-22-reproduce/articles.py."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
 
 
 def details(evidence: Evidence) -> list[OurTable]:
-    """Intervals of the gains, SQuAD's articles, ensembles, controls without pretraining, and other systems' vectors."""
+    """Intervals of the gains, ensembles, controls without pretraining, and other systems' vectors."""
     found = tested(evidence)
     records = item_records(evidence.results)
     data = {DATASETS[one.task].row: (DATASETS[one.task].about,) for one in found}
@@ -118,7 +116,6 @@ def details(evidence: Evidence) -> list[OurTable]:
     return [
         OurTable("Data", "What stands for the paper's data.", ("data",), data),
         _intervals(found, records),
-        _articles(evidence),
         _ensembles(found, records),
         replace(CONTROLS.differences_table(evidence), title="Controls"),
         replace(CONTROLS_AT_OUTPUT.differences_table(evidence), title="Controls, ELMo at the output"),
@@ -152,24 +149,6 @@ def difference_on_test(one: Tested, records: Mapping[RunNames, Fields]) -> Diffe
     return gain
 
 
-def _articles(evidence: Evidence) -> OurTable:
-    """A row for each group of SQuAD's articles, of its newest record."""
-    rows: dict[str, tuple[Cell, ...]] = {}
-    for fields in read_results(evidence.results, ARTICLES):
-        none, elmo = (f"{fields.number(arm):.2f}" for arm in ("baseline", "elmo"))
-        share = f"{fields.number('percent_read'):.2f} %"
-        cells = (f"{fields.integer('questions'):,}", share, none, elmo, str(read_interval(fields)))
-        rows[f"{fields.integer('articles')} articles, {fields.text('model')}"] = cells
-    about = (
-        "F1 on the test set, apart for the few articles whose passages share most with the text that the biLM has "
-        "read, and for all others. Shared: of the runs of eight words, how many are in that text too, mean over the "
-        "articles. The gain has its 95 % interval over test items. Measured by "
-        "experiments/2026-11-22-reproduce/articles.py."
-    )
-    columns = ("questions", "shared", "no ELMo", "+ ELMo", "gain")
-    return OurTable("SQuAD's articles that the biLM's text touches", about, columns, rows)
-
-
 def _ensembles(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> OurTable:
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in found:
@@ -183,5 +162,4 @@ def _ensembles(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> O
     return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo"), rows)
 
 
-READS = "runs of `elmokit train`, with ELMo and without it"
-REPRODUCTION = Reproduction(NAME, TABLE_1, our_rows, details, plan=plan, reads=READS)
+REPRODUCTION = Reproduction(NAME, TABLE_1, our_rows, details, plan=plan)

@@ -21,7 +21,7 @@ from elmokit.tasks.train import resume_task, train
 from paper.bootstrap import measure_test_items
 from paper.data_folders import WHERE_DATA_ARE
 from paper.models import HELD_OUT, make_model, weights_of
-from paper.plan import EARLIER, PlannedRun, Setup, cheapest_first
+from paper.plan import EARLIER, PlannedRun, Setup, distinct_runs
 from paper.reproduction import Reproduction
 from paper.runs import check_settings, read_evidence
 from paper.table1 import tested
@@ -53,13 +53,13 @@ class Training:
 
 
 def plan_runs(training: Training) -> list[PlannedRun]:
-    """The runs that the tables and figures need, each once, the cheapest first.
+    """The runs that the tables and figures need, each once.
 
     Runs with another system's vectors are not trained here. Raises ValueError for tables without runs, and for a task
     of which they need none.
     """
     planned = [run for table, setup in training.plans if table.plan is not None for run in table.plan(setup)]
-    runs = cheapest_first(run for run in planned if run.model is None or run.model.is_made_here)
+    runs = distinct_runs(run for run in planned if run.model is None or run.model.is_made_here)
     needed = dict.fromkeys(run.task for run in runs)
     names = ", ".join(table.name for table, _ in training.plans)
     if not needed:
