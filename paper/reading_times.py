@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ from elmokit.elmo.surprisal import SurprisalModel
 from elmokit.files.lines import read_lines
 from elmokit.formats.names import DEFAULT_MODEL, model_name, with_fingerprint
 from elmokit.text.alignment import token_offsets
-from elmokit.text.corpora.cells import whole_number
 from elmokit.text.tokenizer import split_sentences, tokenize
 from paper.data_folders import data_folder
 from paper.printed import READING_TIMES
@@ -66,17 +64,13 @@ class ScoredWord:
 def read_words(folder: Path) -> list[ReadWord]:
     """Words of Natural Stories in order: `all_stories.tok` with the reading times of `processed_wordinfo.tsv`.
 
-    Words without a reading time are left out. Raises FileNotFoundError for a missing file and ValueError, naming file
-    and line, for a line that is not what it should be.
+    Words without a reading time are left out. Raises FileNotFoundError for a missing file.
     """
-    path = folder / "processed_wordinfo.tsv"
-    times = {
-        (story, zone): _milliseconds(cells[4], where=f"{path}, line {number}")
-        for number, (cells, story, zone) in enumerate(_rows(path, num_columns=8), start=2)
-    }
-    words = _rows(folder / "all_stories.tok", num_columns=3)
+    times, words = (_rows(folder / name) for name in ("processed_wordinfo.tsv", "all_stories.tok"))
     return [
-        ReadWord(cells[0], story, zone, times[story, zone]) for cells, story, zone in words if (story, zone) in times
+        ReadWord(cells[0], *place, milliseconds=float(times[place][4]))
+        for place, cells in words.items()
+        if place in times
     ]
 
 
@@ -120,11 +114,6 @@ def added_likelihood(scored: Sequence[ScoredWord], directions: Sequence[str]) ->
     return _log_likelihoods(np.hstack([control, surprisals]), times, stories) - plain
 
 
-def standard_error(sample: Float[np.ndarray, " N"]) -> float:
-    """That of the mean of a sample."""
-    return float(sample.std(ddof=1) / math.sqrt(len(sample)))
-
-
 def _control(scored: ScoredWord) -> tuple[float, float, float]:
     length = float(len(scored.word.text))
     return length, scored.log_rank, length * scored.log_rank
@@ -144,24 +133,10 @@ def _log_likelihoods(
     return found
 
 
-def _rows(path: Path, *, num_columns: int) -> Iterator[tuple[list[str], int, int]]:
-    """Cells, story and zone of each line after the header: the second cell is the zone, the third the story."""
-    for number, line in enumerate(read_lines(path), start=1):
-        if number == 1:
-            continue
-        cells = line.split("\t")
-        zone, story = map(whole_number, cells[1:3]) if len(cells) == num_columns else (None, None)
-        if zone is None or story is None:
-            raise ValueError(f"{path}, line {number}: expected {num_columns} columns: a word, its zone, its story, ...")
-        yield cells, story, zone
-
-
-def _milliseconds(text: str, *, where: str) -> float:
-    """A reading time. Raises ValueError for anything other than a positive number."""
-    with suppress(ValueError):
-        if 0 < (value := float(text)) < math.inf:
-            return value
-    raise ValueError(f"{where}: {text!r} is not a reading time; expected milliseconds")
+def _rows(path: Path) -> dict[tuple[int, int], list[str]]:
+    """The cells of each line after the header by story and zone, the third cell and the second."""
+    _, *rows = (line.split("\t") for line in read_lines(path))
+    return {(int(cells[2]), int(cells[1])): cells for cells in rows}
 
 
 def _sentences(story: Sequence[ReadWord]) -> Iterator[list[ReadWord]]:
@@ -190,7 +165,8 @@ def compute(request: Request) -> list[Path]:
         scored = score_words(elmo.surprisal_model(), words)
         ways = {name: ways for name, ways in RATES.items() if set(ways) <= scored[0].bits.keys()}
         added = {name: added_likelihood(scored, directions) for name, directions in ways.items()}
-        values = {name: [float(each.mean()), standard_error(each)] for name, each in added.items()}
+        errors = {name: each.std(ddof=1) / math.sqrt(len(each)) for name, each in added.items()}
+        values = {name: [float(each.mean()), float(errors[name])] for name, each in added.items()}
         known = {"model": model_name(elmo.name or "biLM"), "fingerprint": elmo.fingerprint()}
         record = {**known, "num_words": len(added["forward"]), "added": values}
         append_result(request.results_dir, NAME, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from elmokit.analysis.polysemes import read_polysemes
@@ -9,7 +10,7 @@ from elmokit.analysis.polysemy import nearest_hits, occurrence_vectors
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import GLOVE, glove_file
 from paper.printed import TABLE_4
-from paper.probes.neighbours import Neighbour, nearest_contexts, nearest_words, neighbour_shares
+from paper.probes.neighbours import nearest_contexts, nearest_words, neighbour_shares
 from paper.probes.sense_corpora import SenseCorpus
 from paper.probes.targets import mixes, sentence_vectors
 from paper.reproduction import OurRow, Reproduction, Request
@@ -66,9 +67,9 @@ def _measure(system: System, corpus: SenseCorpus) -> Measured:
         rows[row][POLYSEMES] = 100 * float(nearest_hits(mix(of_list), occurrences).mean())
     nearest = nearest_contexts(system.layers, list(QUERIES.values()), corpus.sentences)
     contexts = {
-        f"{query}, {row}": shown_context(corpus, found)
+        f"{query}, {row}": shown_context(corpus.sentences[number], index)
         for row, of_queries in nearest.items()
-        for query, found in zip(QUERIES, of_queries, strict=True)
+        for query, (number, index) in zip(QUERIES, of_queries, strict=True)
     }
     gains = {
         gain_name(first, second): share_gain(shares[first][1].tolist(), shares[second][1].tolist())
@@ -78,12 +79,11 @@ def _measure(system: System, corpus: SenseCorpus) -> Measured:
     return Measured(rows, gains=gains, texts=contexts)
 
 
-def shown_context(corpus: SenseCorpus, found: Neighbour) -> str:
+def shown_context(tokens: Sequence[str], index: int) -> str:
     """The token with a few words around it, in brackets."""
-    tokens = corpus.sentences[found.sentence]
-    before = tokens[max(0, found.index - WORDS_AROUND) : found.index]
-    after = tokens[found.index + 1 : found.index + 1 + WORDS_AROUND]
-    return " ".join([*before, f"[{tokens[found.index]}]", *after])
+    before = tokens[max(0, index - WORDS_AROUND) : index]
+    after = tokens[index + 1 : index + 1 + WORDS_AROUND]
+    return " ".join([*before, f"[{tokens[index]}]", *after])
 
 
 def our_rows(evidence: Evidence) -> list[OurRow]:

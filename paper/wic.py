@@ -19,7 +19,6 @@ from elmokit.metrics.statistics import Statistic
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.messages import FormatError, printable
 from elmokit.text.alignment import token_offsets
-from elmokit.text.corpora.cells import whole_number
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import data_folder
@@ -86,23 +85,12 @@ class Pair:
 
 
 def read_wic(data: Path, gold: Path) -> list[Pair]:
-    """Pairs of `NAME.data.txt` and `NAME.gold.txt` (T or F). Raises ValueError, naming the line, for anything else."""
-    answers = list(read_lines(gold))
+    """Pairs of `NAME.data.txt` (word, part of speech, indices such as 3-4, both sentences) and `NAME.gold.txt`."""
     pairs: list[Pair] = []
-    for number, line in enumerate(read_lines(data), start=1):
-        where = f"{data}, line {number}"
-        cells = line.split("\t")
-        if len(cells) != 5 or number > len(answers) or answers[number - 1] not in ("T", "F"):
-            raise FormatError(
-                where, f"is {printable(line)!r}; expected word, part of speech, 3-4, two sentences, and T or F"
-            )
-        sentences = split_tokens(cells[3]), split_tokens(cells[4])
-        first, second = (whole_number(index) for index in cells[2].partition("-")[::2])
-        if first is None or second is None or first >= len(sentences[0]) or second >= len(sentences[1]):
-            raise FormatError(where, f"has {printable(cells[2])!r}; expected the indices of two tokens, such as 3-4")
-        pairs.append(Pair(sentences, (first, second), answers[number - 1] == "T"))
-    if len(answers) != len(pairs):
-        raise FormatError(gold, f"has {len(answers):,} answers, and {data} has {len(pairs):,} pairs; expected as many")
+    for line, answer in zip(read_lines(data), read_lines(gold), strict=True):
+        _, _, indices, *texts = line.split("\t")
+        first, second = map(int, indices.split("-"))
+        pairs.append(Pair((split_tokens(texts[0]), split_tokens(texts[1])), (first, second), answer == "T"))
     return pairs
 
 

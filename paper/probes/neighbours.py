@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,24 +27,15 @@ if TYPE_CHECKING:
     Shares = Float64[np.ndarray, " _"]
 
 DECIMALS = 6
+"""Of a cosine: float32 vectors are not more exact, and equally near ones would differ."""
 QUERIES_PER_BLOCK = 1024
 CHANCE = "chance"
 
 
-@dataclass(frozen=True, order=True)
-class Neighbour:
-    """A token of the corpus, and its cosine with the query; in order of falling cosine, then of the corpus."""
-
-    distance: float
-    """The negated cosine, rounded to `DECIMALS`: as float32 vectors are not more exact, equal ones would differ."""
-    sentence: int
-    index: int
-
-
 def nearest_contexts(
     layers: VectorSource, queries: Sequence[tuple[Sequence[str], int]], corpus: Sequence[Sequence[str]]
-) -> dict[str, list[Neighbour]]:
-    """For each layer and mix (`targets.mixes`), the nearest token of the corpus to each query, a sentence and an index.
+) -> dict[str, list[tuple[int, int]]]:
+    """For each layer and mix (`targets.mixes`), the nearest token of the corpus to each query; both as sentence, index.
 
     Of equally near ones, such as the occurrences of one word in layer 0, it is the first. The vectors of the corpus are
     never in memory at once.
@@ -54,7 +44,7 @@ def nearest_contexts(
     own = [Target(place, index, index + 1) for place, (_, index) in enumerate(queries)]
     asked = target_vectors(layers, [tokens for tokens, _ in queries], own)
     wanted = {row: unit_vectors(mix(asked)) for row, mix in rows.items()}
-    found = {row: [Neighbour(math.inf, 0, 0)] * len(queries) for row in rows}
+    found = {row: [(math.inf, 0, 0)] * len(queries) for row in rows}  # distance, sentence, index
     targets = [Target(place, at, at + 1) for place, tokens in enumerate(corpus) for at in range(len(tokens))]
     for indices, vectors in target_batches(layers, corpus, targets):
         for row, mix in rows.items():
@@ -62,9 +52,9 @@ def nearest_contexts(
             for query, cosines in enumerate(nearness):
                 at = int(np.lexsort((indices, -cosines))[0])
                 target = targets[indices[at]]
-                nearest = Neighbour(float(-cosines[at]), target.sentence, target.start)
+                nearest = (float(-cosines[at]), target.sentence, target.start)
                 found[row][query] = min(found[row][query], nearest)
-    return found
+    return {row: [(sentence, index) for _, sentence, index in of_row] for row, of_row in found.items()}
 
 
 def nearest_words(word_vectors: Path, word: str, *, number: int = 10, among: int = 100_000) -> list[str]:

@@ -5,7 +5,7 @@ Sentences have a tag for each token, in a column file (WORD TAB TAG) or in CoNLL
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -95,25 +95,15 @@ def _hits(classifier: nn.Linear, vectors: Float[Tensor, "N E"], gold: Int[Tensor
 
 
 def read_tagged(path: Path) -> list[TaggedSentence]:
-    """Sentences of a file with two columns, token and tag. Tokens get plain brackets and quotes (`plain_token`).
-
-    Raises ValueError, naming the line, for a different number of columns.
-    """
-    return list(_sentences(path, list(read_lines(path)), num_columns=2, token=0, tag=1))
+    """Sentences of a file with two columns, token and tag. Tokens get plain brackets and quotes (`plain_token`)."""
+    return [_tagged(sentence.rows, 0, 1) for sentence in column_sentences(read_lines(path), name=str(path))]
 
 
 def read_conllu(path: Path, *, column: int) -> list[TaggedSentence]:
-    """Words and the tags of a column (`UPOS`, `XPOS`) of a CoNLL-U file; ranges and empty nodes are not words.
-
-    Raises ValueError, naming the line, for a different number of columns.
-    """
-    lines = ["" if line.startswith("#") else line for line in read_lines(path)]  # a token's begins with its number
-    return list(_sentences(path, lines, num_columns=10, token=FORM, tag=column))
+    """Words and the tags of a column (`UPOS`, `XPOS`) of a CoNLL-U file; ranges and empty nodes are not words."""
+    sentences = column_sentences(read_lines(path), name=str(path))
+    return [_tagged([row for row in each.rows if row[0].isdigit()], FORM, column) for each in sentences]
 
 
-def _sentences(path: Path, lines: list[str], *, num_columns: int, token: int, tag: int) -> Iterator[TaggedSentence]:
-    for sentence in column_sentences(lines, name=str(path)):
-        if sentence.num_columns != num_columns:
-            raise ValueError(f"{sentence.where}: {sentence.num_columns} columns; expected {num_columns}")
-        words = [row for row in sentence.rows if num_columns == 2 or row[0].isdigit()]
-        yield TaggedSentence([plain_token(row[token]) for row in words], [row[tag] for row in words])
+def _tagged(rows: Sequence[Sequence[str]], token: int, tag: int) -> TaggedSentence:
+    return TaggedSentence([plain_token(row[token]) for row in rows], [row[tag] for row in rows])

@@ -5,36 +5,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paper.wic import Pair, best_threshold, read_kobest_wic, read_wic
+from paper.wic import best_threshold, read_kobest_wic, read_wic
 
 ROWS = "bank\tN\t1-1\tthe bank loans\ta bank loans\nbank\tN\t0-1\tbank flooded\tmy bank loans\n"
 HEADER = "ID\tSENTENCE1\tSENTENCE2\tANSWER\n"
 
 
-def wic(folder: Path, data: str = ROWS, gold: str = "T\nF\n") -> list[Pair]:
-    (folder / "x.data.txt").write_text(data)
-    (folder / "x.gold.txt").write_text(gold)
-    return read_wic(folder / "x.data.txt", folder / "x.gold.txt")
-
-
 def test_pairs_have_their_tokens_and_answer(tmp_path: Path):
-    first, second = wic(tmp_path)
+    (tmp_path / "x.data.txt").write_text(ROWS)
+    (tmp_path / "x.gold.txt").write_text("T\nF\n")
+    first, second = read_wic(tmp_path / "x.data.txt", tmp_path / "x.gold.txt")
     assert first.tokens == (["the", "bank", "loans"], ["a", "bank", "loans"]) and first.is_same
     assert second.indices == (0, 1) and not second.is_same
-
-
-@pytest.mark.parametrize(
-    ("data", "gold", "message"),
-    [
-        ("bank\tN\t1-1\tonly one\n", "T\n", "line 1.*expected word"),
-        (ROWS, "T\n", "line 2.*T or F"),
-        (ROWS, "T\nF\nT\n", "has 3 answers, and .* has 2 pairs"),
-        (ROWS.replace("1-1", "1"), "T\nF\n", "line 1.*has '1'; expected the indices of two tokens"),
-    ],
-)
-def test_a_strange_line_is_refused(tmp_path: Path, data: str, gold: str, message: str):
-    with pytest.raises(ValueError, match=message):
-        wic(tmp_path, data, gold)
 
 
 def test_korean_words_are_the_tokens_in_which_the_brackets_begin(tmp_path: Path):
