@@ -89,10 +89,7 @@ class Ablation:
         return OurTable("Differences", about, (first, *(f"{better} over {worse}" for better, worse in pairs)), rows)
 
     def reproduction(self) -> Reproduction:
-        reads = "runs of `elmokit train` of its arms"
-        return Reproduction(
-            self.name, self.paper, self.rows, self.details, plan=self.plan, model=self.model, reads=reads
-        )
+        return Reproduction(self.name, self.paper, self.rows, self.details, plan=self.plan, model=self.model)
 
     @property
     def _where(self) -> str:

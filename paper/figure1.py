@@ -135,5 +135,4 @@ def details(evidence: Evidence) -> list[OurTable]:
     ]
 
 
-READS = "runs of `elmokit train` on shares of the training set"
-REPRODUCTION = Reproduction("figure1", FIGURE_1, None, details, plan=plan, reads=READS)
+REPRODUCTION = Reproduction("figure1", FIGURE_1, None, details, plan=plan)

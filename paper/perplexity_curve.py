@@ -133,5 +133,4 @@ def mean_gain(curves: Sequence[GainCurve], model: str) -> Interval | None:
     return paired_t(means) if means else None
 
 
-READS = "runs of `elmokit train` with earlier weights of the biLM"
-REPRODUCTION = Reproduction("perplexity", PERPLEXITY, None, details, plan=plan, reads=READS)
+REPRODUCTION = Reproduction("perplexity", PERPLEXITY, None, details, plan=plan)

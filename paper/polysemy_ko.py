@@ -72,7 +72,7 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
     """One row for each layer, mix and baseline of each system, and one that says of how many occurrences."""
     results = read_system_results(evidence.results, NAME)
     counts = [
-        OurRow(COUNTS, "data", tuple(_count(name, data) for name in POLYSEMY_KO.columns))
+        OurRow(COUNTS, "data", tuple(re.findall(r"\d+(?:,\d{3})*", data)))
         for data in dict.fromkeys(result.data for result in results)
     ]
     return counts + [
@@ -80,12 +80,6 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
         for result in results
         for row, numbers in result.measured.rows.items()
     ]
-
-
-def _count(name: str, data: str) -> str | None:
-    """The count that `compute` has written for a test, with its comma: `homonyms: 1,295, list: 184`."""
-    found = re.search(rf"(?:^|, ){re.escape(name)}: (\d{{1,3}}(?:,\d{{3}})*)", data)
-    return found[1] if found else None
 
 
 def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:

@@ -33,11 +33,6 @@ class PaperTable:
     topic: str = ""
     """What it shows, in a few words, for headings; empty where the name says it."""
 
-    def __post_init__(self) -> None:
-        for name, cells in self.rows.items():
-            if len(cells) != len(self.columns):
-                raise ValueError(f"{self.name}, {name}: {len(cells)} cells in {len(self.columns)} columns")
-
     @property
     def heading(self) -> str:
         """Its name and its topic: `Table 2: how the layers are weighted`."""

@@ -105,12 +105,12 @@ class Reproduction:
     """The runs of tasks that it is measured from; None if it needs none."""
     model: str = MODEL
     """The biLM of these runs, if the user names no other."""
-    reads: str = ""
-    """What it is made from, in words; empty for the results of `compute`."""
 
     @property
     def source(self) -> str:
-        return self.reads or f"results of `python -m paper {self.name}`"
+        """What it is made from, in words."""
+        what = f"results of `python -m paper {self.name}`"
+        return what if self.plan is None else f"runs of `python -m paper train {self.name}`"
 
 
 def find_reproduction(name: str) -> Reproduction:

@@ -34,7 +34,7 @@ def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:
         have no records. Raises ValueError for a file that is not lines of JSON objects.
     """
     found: list[Fields] = []
-    for file in dict.fromkeys(file for path in paths for file in result_files(path)):
+    for file in dict.fromkeys(file for path in paths for file in _result_files(path)):
         for number, record in enumerate(read_log(file).records, start=1):
             if record.get(FIELD) == reproduction:
                 found.append(Fields(f"{file}, line {number}", record))
@@ -47,7 +47,7 @@ def read_interval(fields: Fields, name: str = "interval") -> Interval:
     return Interval(*(within.number(each, least=-math.inf) for each in ("estimate", "low", "high")))
 
 
-def result_files(path: Path) -> list[Path]:
+def _result_files(path: Path) -> list[Path]:
     """The files of records at a path: itself, or a folder's own `results.jsonl` and those of the folders in it."""
     if path.is_dir():
         return [file for file in (path / RESULTS_NAME, *sorted(path.glob(f"*/{RESULTS_NAME}"))) if file.is_file()]

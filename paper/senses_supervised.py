@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elmokit.integrations.embed_with import open_static
@@ -11,7 +11,7 @@ from elmokit.metrics.statistics import Statistic
 from paper.comparators.ims import TrainedIMS, train_ims
 from paper.comparators.sense_tagger import SenseTagger, train_sense_tagger
 from paper.data_folders import glove_file
-from paper.printed import TABLE_5, PaperTable
+from paper.printed import TABLE_5
 from paper.probes.sense_corpora import SenseSentence
 from paper.reproduction import OurRow, Request
 from paper.systems import Measured, SystemResult, SystemTable, measure_systems
@@ -83,13 +83,13 @@ def _row(result: SystemResult, row: str) -> OurRow:
 
 TABLE = SystemTable(
     name=NAME,
-    paper=PaperTable(
+    paper=replace(
+        TABLE_5,
         name="Table 5, supervised systems",
-        section=TABLE_5.section,
+        topic="",
         source="As cited by Peters et al. (2018)",
-        about=TABLE_5.about,
-        columns=TABLE_5.columns,
         rows={row: TABLE_5.rows[row] for row in _ROWS.values()},
+        notes=(),
     ),
     compute=compute,
     row=_row,

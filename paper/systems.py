@@ -75,9 +75,8 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
         control = CachedActivations(random_elmo(config), folder=default_cache())
         return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", control)
     if model and kind in COMPARATORS:
-        needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
         name = Path(model).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")
-        return System(f"{kind}, {name}", open_comparator(kind, model, word_vectors=needed))
+        return System(f"{kind}, {name}", open_comparator(kind, model, word_vectors=word_vectors))
     if given not in bundled_models() and Path(given).suffix in VECTOR_ENDINGS:
         return System(Path(given).stem, FileVectorSource(given))
     layers = CachedActivations(Elmo.from_pretrained(given), folder=default_cache())

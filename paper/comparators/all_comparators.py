@@ -21,12 +21,13 @@ TRAININGS = {"cove": train_cove, "context2vec": train_context2vec}
 
 
 def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> VectorSource:
-    """Open the model of a system. Raises ValueError for an unknown name, and what the system's `open` raises."""
+    """Open the model of a system; most read no word vectors besides it, and ignore them.
+
+    Raises ValueError for an unknown name and for word vectors that are missing, and what the system's `open` raises.
+    """
     comparator = find_system(COMPARATORS, name, model)
     if comparator.reads_word_vectors and word_vectors is None:
         raise ValueError(f"{name} reads word vectors: give their file with --word-vectors FILE")
-    if word_vectors is not None and not comparator.reads_word_vectors:
-        raise ValueError(f"{name} reads no word vectors besides {model}; leave out --word-vectors")
     return comparator.open(model, word_vectors)
 
 
