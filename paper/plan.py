@@ -79,8 +79,8 @@ DATASETS = {
         *("question-answering", "SQuAD", "tasks/squad_v1.1", "dev-v1.1.json"),
         about="SQuAD 1.1. Its test set is not public: the paper's numbers are of the test set, ours of the public "
         "development set, and articles of the training file are set apart to develop on. The whole training set has "
-        "87,599 questions. experiments/2026-11-22-reproduce/squad_articles.jsonl has the gain on each article of the test "
-        "set, and how much of it the biLM has read.",
+        "87,599 questions. experiments/2026-11-22-reproduce/squad_articles.jsonl has the gain on each article of the "
+        "test set, and how much of it the biLM has read.",
     ),
     "named-entities-ko": Dataset("named-entities", "KLUE-NER", "ko/tasks/ner_klue", "test.conll", recipe="cpu-ko"),
     "sentiment-ko": Dataset(

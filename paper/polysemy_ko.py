@@ -5,7 +5,6 @@ Each is judged by the nearest other occurrence: in the training half of the homo
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +14,7 @@ from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, senses
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits, occurrence_vectors
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.metrics.statistics import Statistic
-from elmokit.system.messages import FormatError, first_token
-from elmokit.text.corpora.cells import json_lines, whole_number
+from elmokit.text.corpora.cells import json_lines
 from elmokit.text.corpora.tables import table_rows
 from paper.data_folders import data_folder
 from paper.printed import POLYSEMY_KO
@@ -82,38 +80,32 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
     ]
 
 
-def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:
+def read_homonyms(path: Path) -> list[Occurrence]:
     """The occurrences in a file of JSON lines: word (the noun without its particle), sense, index, tokens.
 
     The token at `index` is the noun with its particle, so the forms of a word differ, and a static vector can tell
-    some senses apart. Raises ValueError, naming the line, where a line is anything else.
+    some senses apart. Raises ValueError, naming the line, for a field that is missing.
     """
-    occurrences: list[Occurrence] = []
     lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
-    for fields in json_lines(lines, name=os.fspath(path)):
-        word, sense, index = fields.text("word"), fields.text("sense"), fields.integer("index")
-        tokens = tuple(fields.tokens("tokens"))
-        if index >= len(tokens) or not tokens[index].startswith(word):
-            text = first_token(" ".join(tokens))
-            raise fields.error("index", f"is {index}, which is not the index of {first_token(word)} in {text}")
-        occurrences.append(Occurrence(word, "noun/noun", sense, index, tokens))
-    return occurrences
+    return [
+        Occurrence(
+            fields.text("word"),
+            "noun/noun",
+            fields.text("sense"),
+            fields.integer("index"),
+            tuple(fields.tokens("tokens")),
+        )
+        for fields in json_lines(lines, name=str(path))
+    ]
 
 
-def read_examples(path: str | os.PathLike[str]) -> list[Occurrence]:
-    """The occurrences in a table with the columns word, sense, index and tokens (separated by spaces).
-
-    The token at `index` begins with the word. Raises ValueError, naming the line, where a line is anything else.
-    """
-    occurrences: list[Occurrence] = []
-    columns = [["word"], ["sense"], ["index"], ["tokens"]]
-    for where, (word, sense, column, text) in table_rows(read_lines(path), name=os.fspath(path), columns=columns):
-        tokens, index = tuple(split_tokens(text)), whole_number(column)
-        if index is None or index >= len(tokens) or not tokens[index].startswith(word):
-            reason = f"{first_token(column)} is not the index of {first_token(word)} in {first_token(text)}"
-            raise FormatError(where, reason)
-        occurrences.append(Occurrence(word, "pragmatic", sense, index, tokens))
-    return occurrences
+def read_examples(path: Path) -> list[Occurrence]:
+    """The occurrences in a table with the columns word, sense, index and tokens (separated by spaces)."""
+    rows = table_rows(read_lines(path), name=str(path), columns=[["word"], ["sense"], ["index"], ["tokens"]])
+    return [
+        Occurrence(word, "pragmatic", sense, int(index), tuple(split_tokens(text)))
+        for _, (word, sense, index, text) in rows
+    ]
 
 
 def of_one_form(train: Sequence[Occurrence], test: Sequence[Occurrence]) -> tuple[list[Occurrence], list[Occurrence]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import FINGERPRINT_DIGITS
@@ -57,18 +56,14 @@ class Evidence:
     """Runs that have ended, by name."""
     results: Sequence[Path]
     """Files of results, or folders of them."""
-    _arms: dict[tuple[str, Arm], ArmRuns | None] = field(default_factory=dict[Any, Any], init=False, compare=False)
-    """What `arm` has found: a page asks for most arms several times."""
 
     def arm(self, dataset: str, arm: Arm) -> ArmRuns | None:
         """The runs of an arm that are there; None if there are none. Raises ValueError for one of other settings."""
-        if (dataset, arm) not in self._arms:
-            planned = [run for run in self.setup.runs(dataset, arm) if run.name in self.runs]
-            for run in planned:
-                check_settings(self.runs[run.name], run)
-            runs = tuple(self.runs[run.name] for run in planned)
-            self._arms[dataset, arm] = ArmRuns(find_task(DATASETS[dataset].task).metric, runs) if runs else None
-        return self._arms[dataset, arm]
+        planned = [run for run in self.setup.runs(dataset, arm) if run.name in self.runs]
+        for run in planned:
+            check_settings(self.runs[run.name], run)
+        runs = tuple(self.runs[run.name] for run in planned)
+        return ArmRuns(find_task(DATASETS[dataset].task).metric, runs) if runs else None
 
 
 def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = MODEL, seeds: int | None = None) -> Setup:

@@ -15,7 +15,7 @@ import torch
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.json_fields import Fields
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, with_fingerprint
+from elmokit.formats.names import DEFAULT_MODEL, model_name, with_fingerprint
 from elmokit.metrics.statistics import Interval, Statistic
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.python import default_cache
@@ -77,7 +77,7 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
     if model and kind in COMPARATORS:
         name = Path(model).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")
         return System(f"{kind}, {name}", open_comparator(kind, model, word_vectors=word_vectors))
-    if given not in bundled_models() and Path(given).suffix in VECTOR_ENDINGS:
+    if Path(given).suffix in VECTOR_ENDINGS:
         return System(Path(given).stem, FileVectorSource(given))
     layers = CachedActivations(Elmo.from_pretrained(given), folder=default_cache())
     return System(model_name(given), layers, is_bilm=True)

@@ -66,16 +66,9 @@ def test_a_static_vector_sees_nothing_but_the_particle(halves: tuple[list[Occurr
     assert measured["static vector"] == measured["chance"] == [0.5, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"word": "눈", "index": 0, "tokens": ["눈이"]}', "field sense: is missing"),
-        ('{"word": "눈", "sense": "eye", "index": 0, "tokens": ["말이"]}', "field index: is 0, which is not"),
-    ],
-)
-def test_a_line_that_is_something_else_is_named(tmp_path: Path, line: str, message: str):
+def test_a_line_that_is_something_else_is_named(tmp_path: Path):
     path = written(tmp_path / "train.jsonl", TRAIN[:1])
     with path.open("a", encoding="utf-8") as file:
-        file.write(f"{line}\n")
-    with pytest.raises(ValueError, match=f"train.jsonl, line 2: {message}"):
+        file.write('{"word": "눈", "index": 0, "tokens": ["눈이"]}\n')
+    with pytest.raises(ValueError, match="train.jsonl, line 2: field sense: is missing"):
         read_homonyms(path)
