@@ -1,6 +1,5 @@
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,24 +150,6 @@ def test_the_language_is_that_of_most_of_the_frequent_tokens(tokens: str, langua
     assert language_of(Vocabulary(["<S>", "</S>", "<UNK>", *tokens.split()])) == language
     frequent, rare = [f"w{number}" for number in range(1000)], [f"눈{number}" for number in range(3000)]
     assert language_of(Vocabulary(["<S>", "</S>", "<UNK>", *frequent, *rare])) == language_of(None) == "en"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("bank\tnoun/noun\triver\t1\n", "line 2: 4 columns; expected word, contrast, sense, index, tokens"),
-        ("bank\tnoun/noun\triver\t0\tthe bank\n", "line 2: index 0 is not the index of 'bank' in 'the' ..."),
-        ("bank\tnoun/noun\triver\t2\tthe bank\n", "line 2: index 2 "),
-        ("bank\tn\triver\t1\tthe bank\nbank\tn\triver\t0\tbank it\n", "'bank' needs at least two"),
-        (2 * "bank\tn\triver\t0\tbank\n" + "bank\tn\tmoney\t0\tbank\n", "'bank' needs at least two"),
-    ],
-)
-def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, text: str, message: str):
-    path = tmp_path / "list.tsv"
-    path.write_text(f"# a comment\n{text}")
-    with pytest.raises(ValueError) as error:
-        read_polysemes(path)
-    assert message in str(error.value) and str(error.value).startswith(str(path))
 
 
 def test_static_neighbours_are_nearest_by_the_token_representation():

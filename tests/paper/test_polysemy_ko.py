@@ -47,13 +47,6 @@ def nearest(train: list[Occurrence], test: list[Occurrence]) -> dict[str, list[f
     return {one.name: one.nearest.tolist() for one in measure_senses(encoded, [*train, *test], num_known=len(train))}
 
 
-def test_a_sense_that_cannot_be_judged_is_refused(halves: tuple[list[Occurrence], list[Occurrence]]):
-    train, test = halves
-    for lacking in ("snow", "eye"):
-        with pytest.raises(ValueError, match="'눈' is judged in the sense 'snow', but the first . occurrences do not"):
-            nearest([one for one in train if one.sense != lacking], test[2:3])
-
-
 def test_a_static_vector_sees_nothing_but_the_particle(halves: tuple[list[Occurrence], list[Occurrence]]):
     """눈이 is tied between eye and snow; 눈을 is an eye in train; 말을 is tied."""
     assert halves[0][1] == Occurrence("눈", "noun/noun", "eye", 1, ("그는", "눈을", "감았다", "."))

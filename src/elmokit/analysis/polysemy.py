@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.elmo.layer_choice import unit_vectors
-from elmokit.system.messages import first_token
 
 if TYPE_CHECKING:
     from elmokit.analysis.polysemes import Occurrence
@@ -75,7 +73,8 @@ class SenseRates:
 
     def nearest_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
         """Rate of `nearest`, over all or the chosen occurrences."""
-        return rate(self.nearest[chosen], guessed=self.guessed)
+        hits = self.nearest[chosen]
+        return Rate(float(hits.sum()), len(hits), self.guessed)
 
 
 def measure_senses(
@@ -86,17 +85,8 @@ def measure_senses(
     encoded: one array (L,T,E) for the sentence of each occurrence, as `Elmo.encode(..., layers="all")` returns them.
     num_known: if given, the occurrences after the first `num_known` are judged, and compared only with those;
         otherwise every occurrence is judged, and compared with all others.
-    Raises ValueError if those lack a sense that is judged, or have no other sense of its word.
+    Those must have each sense that is judged, and another one of its word.
     """
-    if num_known is not None:
-        known = {(one.word, one.sense) for one in occurrences[:num_known]}
-        senses = Counter(word for word, _ in known)
-        for one in occurrences[num_known:]:
-            if (one.word, one.sense) not in known or senses[one.word] < 2:
-                raise ValueError(
-                    f"{first_token(one.word)} is judged in the sense {first_token(one.sense)}, but the first "
-                    f"{num_known} occurrences do not have it in that sense and in another one"
-                )
     layers = occurrence_vectors(encoded, occurrences)
     kinds = {
         "static vector": layers[0],
@@ -150,11 +140,6 @@ def cosines(vectors: Floats) -> Floats:
     """Cosines (N,N) of every vector with every other; those of a zero vector are 0."""
     units = unit_vectors(vectors)
     return units @ units.T
-
-
-def rate(hits: Floats, *, guessed: bool = False) -> Rate:
-    """The rate of an array of hits, one number from 0 to 1 per occurrence."""
-    return Rate(float(hits.sum()), len(hits), guessed)
 
 
 def _comparisons(occurrences: Sequence[Occurrence], num_known: int | None = None) -> Iterator[tuple[int, Mask, Mask]]:

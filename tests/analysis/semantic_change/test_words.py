@@ -1,7 +1,6 @@
 """Words whose change is measured, and their uses in a corpus."""
 
 import gzip
-import re
 import time
 import unicodedata
 from pathlib import Path
@@ -50,19 +49,11 @@ def test_forms_are_spelled_as_the_tokens_of_raw_text():
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("attack\t1900", "with the number 1900, as lists with counts have it; expected a word and its other forms"),
-        ("attack 0.31", "with the number 0.31"),
-        ("attack -1.5e-3", "with the number -1.5e-3"),
-        ("1. attack", "'1. attack', which begins with the number of the line"),
-        ("1\tattack", "which begins with the number of the line"),
-        ("# targets", "which looks as if it had a comment"),
-        ("bank # a noun", "which looks as if it had a comment"),
-    ],
+    "line",
+    ["attack\t1900", "attack 0.31", "attack -1.5e-3", "1. attack", "1\tattack", "# targets", "bank # a noun"],
 )
-def test_what_lists_have_next_to_their_words_is_not_a_form(line: str, said: str):
-    with pytest.raises(ValueError, match=f"line 1 of the words is .*{re.escape(said)}"):
+def test_what_lists_have_next_to_their_words_is_not_a_form(line: str):
+    with pytest.raises(ValueError, match="line 1 of the words is .*; expected a word .* without a comment, a count or"):
         parse_words([line, "plane"])
     assert parse_words(["#", "1900 1901", "b2b B2B"]) == {"#": ("#",), "1900": ("1900", "1901"), "b2b": ("b2b", "B2B")}
 

@@ -259,12 +259,12 @@ def moved_by(own: Float[np.ndarray, "N E"], other: Float[np.ndarray, "M E"]) -> 
 def _uses(word: str, side: _Side, moved: Float64[np.ndarray, " N"], num_contexts: int) -> UsesInCorpus:
     sampled = side.sampled[word]
     furthest: list[int] = np.argsort(-moved, kind="stable")[:num_contexts].tolist()
-    contexts = (_context(sampled.uses[place], side.corpus, float(moved[place])) for place in furthest)
+    contexts: list[MovedContext] = []
+    for place in furthest:
+        use, corpus = sampled.uses[place], side.corpus
+        tokens = tuple(corpus.split(use.sentence))
+        contexts.append(MovedContext(corpus.files[use.file], use.line, use.index, tokens, float(moved[place])))
     return UsesInCorpus(sampled.total, sampled.of_forms, len(sampled.uses), tuple(contexts))
-
-
-def _context(use: Use, corpus: TextCorpus, moved: float) -> MovedContext:
-    return MovedContext(corpus.files[use.file], use.line, use.index, tuple(corpus.split(use.sentence)), moved)
 
 
 def _ranked(changes: Sequence[WordChange]) -> list[WordChange]:

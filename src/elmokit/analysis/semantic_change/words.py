@@ -87,15 +87,13 @@ def _check_are_forms(forms: list[str], number: int) -> None:
     """What lists have next to their words would be counted as forms of the word."""
     if len(forms) < 2:
         return
-    said = f"line {number} of the words is {printable(' '.join(forms), most=_MAX_SHOWN)!r}"
-    expected = "expected a word and its other forms, separated by spaces"
-    if "#" in forms:
-        raise ValueError(f"{said}, which looks as if it had a comment; {expected}")
-    if forms[0].rstrip(".)") == str(number):
-        raise ValueError(f"{said}, which begins with the number of the line; {expected}")
-    numbers = [form for form in forms if _NUMBER.fullmatch(form)]
-    if numbers and not _NUMBER.fullmatch(forms[0]):
-        raise ValueError(f"{said}, with the number {numbers[0]}, as lists with counts have it; {expected}")
+    has_count = any(map(_NUMBER.fullmatch, forms)) and not _NUMBER.fullmatch(forms[0])
+    if "#" in forms or forms[0].rstrip(".)") == str(number) or has_count:
+        shown = printable(" ".join(forms), most=_MAX_SHOWN)
+        raise ValueError(
+            f"line {number} of the words is {shown!r}; expected a word and its other forms, separated by spaces, "
+            "without a comment, a count or the number of the line"
+        )
 
 
 def frequent_words(
