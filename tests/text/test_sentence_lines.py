@@ -41,7 +41,6 @@ def path(tmp_path: Path) -> Path:
         (VERTICAL, "columns separated by tabs, with a token or a tag", "awk -F.* writes the first column"),
         (f'<doc id="1">\n{VERTICAL}</doc>\n', "columns separated by tabs, with a token or a tag", "awk -F"),
         ("The DT\nbank NN\n\nWe PRP\n. .\n", "columns", "into one line"),
-        ("['We', 'sat']\n['You']\n", "lists", "with spaces between them"),
         ('<?xml version="1.0"?>\n<TEI>\n<p>We sat.</p>\n', "XML or HTML", "pandoc"),
         ("<!DOCTYPE html>\n<p>We sat.\n", "XML or HTML", "pandoc"),
         ('<doc id="1" title="x">\nWe sat .\n</doc>\n', "XML or HTML", "sed"),
@@ -211,7 +210,7 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
         ("101 1996 2924 102", "look like numbers, such as the ids of another vocabulary"),
         ('"We sat ."', "lines of .* are in quotation marks"),
         ('We sat .\n"We, too, sat."\n"""No,"" he said."', "lines of .* are in quotation marks"),  # as Excel saves it
-        ("x ['We', 'sat', '.']", "such as .* look like lists, as Python writes them"),
+        ("['We', 'sat', '.']", "such as .* look like lists, as Python writes them"),
         ("it &apos;s a film", "such as '&apos;s', look like markup or its escapes"),
         ("A film.<br /><br />Good, too", "look like markup or its escapes"),
         ("GrÃ¶ÃŸe is here", "look like letters that a wrong encoding has damaged"),

@@ -64,7 +64,6 @@ _TAGGED_COLUMN = r"""awk -F'\t' '/^<\/s>/ || !NF {{print ""; next}} /^<[^\t]*>$/
 _PROTEINS = """awk '/^>/ {{if (s) print s; s = ""; next}} {{gsub(/./, "& "); s = s toupper($0)}} END {{print s}}'"""
 _WAYS = {
     Kind.JSON: "{option} FIELD reads a field of JSON lines, and jq -r .FIELD writes one as text",
-    Kind.LISTS: "write the tokens of a sentence into one line, with spaces between them",
     Kind.MARKUP: "take the text out of it, with pandoc -t plain --wrap=none, for example, or, where tags have lines of "
     "their own, with sed '/^<.*>$/d'",
     Kind.MARKERS: r"sed -n 's/^\\tx //p' writes what follows one of them as text",

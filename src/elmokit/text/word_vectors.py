@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -141,16 +140,13 @@ def _dim_of(line: str, path: str) -> int:
 
 
 def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
-    values: list[float] = []
-    for text in numbers:
-        try:
-            value = float(text)
-        except ValueError:
-            raise ValueError(f"{where}: {first_token(text)} is not a number") from None
-        if not math.isfinite(value):
-            raise ValueError(f"{where}: {first_token(text)} is not a finite number")
-        values.append(value)
-    return np.array(values, np.float32)
+    try:
+        values = np.array([float(text) for text in numbers])
+    except ValueError:
+        values = np.array([np.nan])
+    if not np.isfinite(values).all():
+        raise ValueError(f"{where}: expected {len(numbers)} finite numbers after the word")
+    return values.astype(np.float32)
 
 
 def _binary_vectors(

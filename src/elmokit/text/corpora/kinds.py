@@ -15,7 +15,6 @@ _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"(?:[^"\\]|\\.)*"\s*:')
 CONLLU_PLUS = re.compile(r"# ?global\.columns ?= ?(.+)")
 """The first line of CoNLL-U Plus, with the names of its columns."""
 _CONLLU_ROW = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]+){9}")
-_LIST = re.compile(r"""\s*[\[(]\s*(?:'[^']*'|"[^"]*")\s*(?:,|[\])])""")
 _MARKUP = re.compile(r"\s*<[?]xml|\s*<!doctype|\s*<!--|\s*<html", re.IGNORECASE)
 _OPENING = re.compile(r"""\s*<([A-Za-z][\w:.-]*)((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*/?>""")
 _CLOSING = re.compile(r"</(?![sS]>)[A-Za-z]")
@@ -35,7 +34,6 @@ class Kind(Enum):
     """What is no text."""
 
     JSON = "JSON"
-    LISTS = "lists, as Python writes them"
     MARKUP = "XML or HTML"
     MARKERS = "lines that begin with markers, as those of Toolbox"
     TAGGED_COLUMNS = "columns separated by tabs, with a token or a tag on each line"
@@ -56,8 +54,6 @@ def kind_of(head: Sequence[str]) -> Kind | None:
         return None
     if _is_json(head):
         return Kind.JSON
-    if len(head) > 1 and all(map(_LIST.match, head)):
-        return Kind.LISTS
     if _are_rows(head) and any(map(_TAG_LINE.fullmatch, head)):
         return Kind.TAGGED_COLUMNS
     if _is_markup(head):
