@@ -1,12 +1,10 @@
 """The vocabulary of a corpus: exact counts, most frequent tokens first."""
 
-import errno
 import gzip
 import os
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -105,16 +103,3 @@ def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, c
     assert sorted(os.listdir(tmp_path)) == before
     with pytest.raises(FileNotFoundError, match="create it first"):
         write_vocabulary([shard], tmp_path / "no" / "vocabulary.txt")
-
-
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(shard: Path, tmp_path: Path, monkeypatch: Any, capsys: Any):
-    def no_space(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    path = tmp_path / "vocabulary.txt"
-    path.write_text("old")
-    monkeypatch.setattr(os, "fsync", no_space)
-    assert main(["vocabulary", str(shard), "-o", str(path)]) == 2
-    assert "No space left on device" in capsys.readouterr().err
-    assert path.read_text() == "old"
-    assert sorted(os.listdir(tmp_path)) == ["shard.txt", "vocabulary.txt"]

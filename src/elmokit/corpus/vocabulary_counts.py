@@ -63,7 +63,8 @@ def write_vocabulary(
     check_is_not_input(path, *shards)
     with atomic_write(path) as unfinished:
         counts, num_sentences = _counted(shards)
-        tokens = _most_frequent(counts)
+        tokens = sorted(token for token in counts if token not in SPECIALS)
+        tokens.sort(key=counts.__getitem__, reverse=True)  # tokens with the same count stay in their order
         most = None if max_size is None else max_size - len(SPECIALS)
         kept = list(takewhile(lambda token: counts[token] >= min_count, tokens[:most]))
         known = (*kept, BEGIN_SENTENCE, END_SENTENCE)  # `<UNK>` in the text counts as unknown
@@ -90,10 +91,3 @@ def _counted(shards: Sequence[Path]) -> tuple[Counter[str], int]:
             num_sentences += 1
             counts.update(tokens)
     return counts, num_sentences
-
-
-def _most_frequent(counts: Counter[str]) -> list[str]:
-    """Tokens, without the specials, most frequent first, ties by code point."""
-    tokens = sorted(token for token in counts if token not in SPECIALS)
-    tokens.sort(key=counts.__getitem__, reverse=True)  # tokens with the same count stay in their order
-    return tokens

@@ -62,8 +62,6 @@ class TableSettings:
 class Line:
     """A line of a text; blank ones have no tokens."""
 
-    where: str
-    """File and line, for messages."""
     number: int
     """Number of the line, or with a column of its text, from 1: the id of its sentence."""
     text: str
@@ -127,7 +125,7 @@ def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
     for number, text in enumerate(sentence_lines(path, raw_text=is_raw, column=settings.column), start=1):
         tokens = split(text)
         if tokens or settings.surprisal.carry_state:
-            yield Line(f"{shown_name(path)}, line {number}", number, text, tokens)
+            yield Line(number, text, tokens)
 
 
 def _token_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:
@@ -169,10 +167,7 @@ def _word_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -
 
 def _words(line: Line) -> Iterator[tuple[int, int, list[int]]]:
     """Start and end of each word between white space, in characters of the line, and the indices of its tokens."""
-    try:
-        starts = [start for start, _ in token_offsets(line.text, line.tokens)]
-    except ValueError as error:
-        raise ValueError(f"{line.where}: {error}") from None
+    starts = [start for start, _ in token_offsets(line.text, line.tokens)]
     words = list(re.finditer(r"\S+", line.text))
     for word, following in zip(words, [*words[1:], None], strict=True):
         until = following.start() if following else len(line.text) + 1
