@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.files.atomic import atomic_write
+from elmokit.files.atomic import write_text
 from elmokit.formats.names import resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
@@ -149,5 +149,4 @@ def _sentences(planned: PlannedModel, split: str, chosen: slice = slice(None)) -
 
 def _write(path: Path, sentences: Iterable[Sequence[str]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as unfinished:
-        unfinished.write_text("".join(" ".join(sentence) + "\n" for sentence in sentences), encoding="utf-8")
+    write_text(path, "".join(" ".join(sentence) + "\n" for sentence in sentences))

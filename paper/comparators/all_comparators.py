@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elmokit.cli.verb import Verb
-from elmokit.files.lines import is_read_once, split_tokens
+from elmokit.files.lines import split_tokens
 from elmokit.integrations.embed_with import SYSTEMS, check_paths, find_system, write_vectors
 from elmokit.integrations.encoder import Comparator
 from elmokit.model.vector_source import VectorSource
@@ -42,11 +42,6 @@ def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
 
 def _train_comparator(arguments: argparse.Namespace) -> None:
     """Train a system that ELMo is compared with on your text."""
-    for file in arguments.files:
-        if is_read_once(file):
-            raise ValueError(
-                f"{file} is a pipe or standard input, but a training reads it again; write it to a file first"
-            )
     measured = TRAININGS[arguments.system](arguments.files, arguments.output, arguments.set)
     print(json.dumps({"model": str(arguments.output), **measured}, ensure_ascii=False))
 

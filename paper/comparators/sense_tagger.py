@@ -94,18 +94,15 @@ class SenseTagger:
         answers: dict[str, str] = {}
         self.network.eval()
         for sentence in sentences:
-            scores: Tensor | None = None
+            ids, mask = self.batch([sentence])
+            scores = self.network(ids, mask, mask)
             for word in sentence.words:
                 candidates = senses.get(word.word, ())
-                known = [sense for sense in candidates if sense in self.labels]
-                if len(known) > 1 and scores is None:
-                    ids, mask = self.batch([sentence])
-                    scores = self.network(ids, mask, mask)
-                if len(known) > 1 and scores is not None:
+                if known := [sense for sense in candidates if sense in self.labels]:
                     own = scores[word.target.start : word.target.end, [self.labels[sense] for sense in known]]
                     answers[word.name] = known[int(own.sum(dim=0).argmax())]
-                elif first := (known or candidates)[:1]:
-                    answers[word.name] = first[0]
+                elif candidates:
+                    answers[word.name] = candidates[0]
         return answers
 
     def batch(self, sentences: Sequence[SenseSentence]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:

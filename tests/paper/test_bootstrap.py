@@ -44,10 +44,9 @@ def test_a_quarter_of_a_million_items_take_no_time():
     assert gained.high - gained.low == pytest.approx(2 * margin, rel=0.1)
 
 
-@pytest.mark.parametrize(("first", "second"), [([items(1)], [items(1, 0)]), ([[]], [[]]), ([], [items(1)])])
-def test_runs_of_other_items_are_refused(first: list[list[tuple[float, ...]]], second: list[list[tuple[float, ...]]]):
-    with pytest.raises(ValueError, match="expected the same items"):
-        paired_bootstrap(first, second, score=accuracy)
+def test_runs_of_other_items_are_refused():
+    with pytest.raises(ValueError, match="is longer"):
+        paired_bootstrap([items(1)], [items(1, 0)], score=accuracy)
 
 
 NAMES = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "B-ORG"]]

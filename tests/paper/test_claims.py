@@ -1,17 +1,15 @@
 """Verdicts on the claims: from runs and results written by hand, with each outcome."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from elmokit.metrics.statistics import Interval
 from paper import claims, figure1, table2, table3
 from paper.ablation import Ablation
 from paper.claims import CLAIMS, Finding, judged, verdicts
-from paper.differences import Difference, over_items, over_seeds
+from paper.differences import Difference, over_seeds
 from paper.plan import CONVERGED
 from paper.results import append_result
 from paper.runs import Evidence
@@ -52,19 +50,6 @@ def test_of_a_thousand_worlds_without_effects_at_most_one_in_twenty_is_judged(nu
     found = [judged("claim", [Finding("", over_seeds(list(seeds))) for seeds in world]).outcome for world in noise]
     assert sum(outcome in ("held", "contradicted") for outcome in found) <= 50 + 14  # two standard errors
     assert "contradicted" in found  # the rule can judge
-
-
-@pytest.mark.parametrize("of_items", [0.2, 5.0])
-def test_the_interval_over_seeds_and_items_holds_the_truth_as_often_as_it_says(of_items: float):
-    generator = np.random.default_rng(0)
-    held = 0
-    for item_noise in generator.normal(scale=of_items, size=1000):
-        seeds = over_seeds(list(generator.normal(size=3) + item_noise))
-        assert seeds is not None
-        items = over_items(Interval(0, -1.96 * of_items, 1.96 * of_items))
-        interval = replace(seeds, of_items=items.of_items).interval()
-        held += interval.low <= 0 <= interval.high
-    assert held >= 935
 
 
 def judge(number: int, evidence: Evidence) -> tuple[str, str]:
