@@ -6,7 +6,6 @@ are drawn with replacement, the same ones for both systems, and the interval hol
 
 from __future__ import annotations
 
-import functools
 import math
 import statistics
 from collections import Counter
@@ -42,20 +41,14 @@ class Difference:
         In simulations with three seeds it holds the truth in 95 to 98 % of cases, whichever of the errors is larger. It
         stands for a bootstrap over seeds and items at once, which would need the predictions of every run.
         """
-        for_seeds, for_items = _quantiles(level, self.num_seeds - 1)
+        scipy = require("scipy.stats", extra="comparators", purpose="an interval")
+        for_seeds, for_items = scipy.t.ppf((1 + level) / 2, self.num_seeds - 1), scipy.norm.ppf((1 + level) / 2)
         margin = math.hypot(for_seeds * self.of_seeds, for_items * self.of_items)
         return Interval(self.estimate, self.estimate - margin, self.estimate + margin)
 
     def __str__(self) -> str:
         """Without an interval if neither error was measured."""
         return str(self.interval()) if self.of_seeds or self.of_items else f"{self.estimate:+.2f}"
-
-
-@functools.cache
-def _quantiles(level: float, degrees: int) -> tuple[float, float]:
-    """How many standard errors a two-sided interval spans to each side: Student's, and the normal ones."""
-    scipy = require("scipy.stats", extra="comparators", purpose="an interval")
-    return float(scipy.t.ppf((1 + level) / 2, degrees)), float(scipy.norm.ppf((1 + level) / 2))
 
 
 def paired_bootstrap(

@@ -131,7 +131,7 @@ def table_parts(reproduction: Reproduction, evidence: Evidence) -> list[str] | N
     rows = [[row.row, row.measured_on, *map(_cell, row.cells)] for row in together]
     section = f", section {paper.section}" if paper.section else ""
     parts = [
-        f"# {escape_markdown(paper.heading)}",
+        f"# {escape_markdown(f'{paper.name}: {paper.topic}' if paper.topic else paper.name)}",
         f"{escape_markdown(paper.source)}{section}. {escape_markdown(paper.about)}",
     ]
     if rows:

@@ -33,11 +33,6 @@ class PaperTable:
     topic: str = ""
     """What it shows, in a few words, for headings; empty where the name says it."""
 
-    @property
-    def heading(self) -> str:
-        """Its name and its topic: `Table 2: how the layers are weighted`."""
-        return f"{self.name}: {self.topic}" if self.topic else self.name
-
     def cell(self, row: str, column: str) -> str | None:
         """The cell in a row and a column; None if the paper prints nothing there."""
         return self.rows[row][self.columns.index(column)]

@@ -112,10 +112,8 @@ class Context2vec:
 
         The score of a word w in a context c is `(cos(w, c) + 1) / 2`. If the word that the substitutes should mean the
         same as is `known`, it is `max(cos(w, known), 0) * max(cos(w, c), 0)`.
-        Raises ValueError unless there is exactly one gap, `number` is at least 1, and `known` is in the vocabulary.
+        Raises ValueError unless there is exactly one gap, and `known` is in the vocabulary.
         """
-        if number < 1:
-            raise ValueError(f"number is {number}; expected at least 1")
         if known is not None and known.lower() not in self.vocabulary:
             raise ValueError(f"the model has no vector of {known!r}, which its training text had too rarely or never")
         targets = self.encoder.targets.weight

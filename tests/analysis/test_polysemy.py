@@ -22,7 +22,8 @@ from elmokit.analysis.polysemy import (
     nearest_hits,
     occurrence_vectors,
 )
-from elmokit.analysis.sense_study import StaticWords, principal_plane
+from elmokit.analysis.sense_study import principal_plane, static_neighbours
+from elmokit.elmo.elmo import Elmo
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import random_bilm
@@ -153,13 +154,13 @@ def test_the_language_is_that_of_most_of_the_frequent_tokens(tokens: str, langua
 
 
 def test_static_neighbours_are_nearest_by_the_token_representation():
-    words = ["bank", "banks", "tree", "play"]
-    static = StaticWords(random_bilm().eval(), words)
-    found = static.nearest("bank", number=3)
-    everything = dict(zip(words, cosines(static._unit)[0], strict=True))
-    assert [word.token for word in found] == sorted(words[1:], key=lambda word: -everything[word])
-    assert [word.cosine for word in found] == pytest.approx([everything[word.token] for word in found], abs=1e-6)
-    assert len(static.nearest("unseen", number=4)) == 4
+    words, elmo = ["bank", "banks", "tree", "play", "players"], Elmo(random_bilm().eval())
+    everything = dict(zip(words, cosines(elmo.encode([words], layers=0)[0])[0], strict=True))
+    nearest = static_neighbours(elmo.bilm, words)
+    found = nearest("bank")
+    assert [word for word, _ in found] == sorted(words[1:], key=lambda word: -everything[word])
+    assert [cosine for _, cosine in found] == pytest.approx([everything[word] for word, _ in found], abs=1e-6)
+    assert len(nearest("unseen")) == 4
 
 
 def test_the_most_frequent_words_are_the_first_ones_with_letters():

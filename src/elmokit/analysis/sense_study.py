@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from elmokit.analysis.polysemes import members_of, most_frequent_words, senses_of, words_of
@@ -45,14 +45,6 @@ class Nearest:
 
 
 @dataclass(frozen=True)
-class Word:
-    """A word without context, and its cosine with the query."""
-
-    token: str
-    cosine: float
-
-
-@dataclass(frozen=True)
 class CloseUp:
     """A word in detail: cosines of a few occurrences, nearest contexts, and the neighbours of its static vector."""
 
@@ -69,7 +61,8 @@ class CloseUp:
     cosines: Floats
     """Cosines (N,N) between the occurrences shown."""
     nearest: list[Nearest]
-    static: list[Word]
+    static: list[tuple[str, float]]
+    """The words with the nearest static vectors, and their cosines."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +110,7 @@ def study_senses(elmo: Elmo, occurrences: list[Occurrence], *, model: str, langu
         candidates = sorted({token for sentence in sentences for token in sentence})
     else:
         candidates = most_frequent_words(elmo.vocabulary)
-    static = StaticWords(elmo.bilm, candidates)
+    static = static_neighbours(elmo.bilm, candidates)
     return SenseStudy(
         model=model,
         num_parameters=elmo.config.num_parameters,
@@ -130,7 +123,11 @@ def study_senses(elmo: Elmo, occurrences: list[Occurrence], *, model: str, langu
 
 
 def _close_up(
-    word: str, occurrences: list[Occurrence], targets: Floats, nearest: Callable[[int], Nearest], static: StaticWords
+    word: str,
+    occurrences: list[Occurrence],
+    targets: Floats,
+    nearest: Callable[[int], Nearest],
+    static: Callable[[str], list[tuple[str, float]]],
 ) -> CloseUp:
     senses = senses_of(word, occurrences)
     members = members_of(word, occurrences)
@@ -146,29 +143,30 @@ def _close_up(
         labels=[f"{sense} {n}" for sense, group in zip(senses, first, strict=True) for n in range(1, len(group) + 1)],
         cosines=cosines(targets[shown]),
         nearest=[nearest(group[0]) for group in by_sense],
-        static=static.nearest(word, number=NUM_STATIC_NEIGHBOURS),
+        static=static(word),
     )
 
 
-class StaticWords:
-    """Words with their token representations (layer 0 of the biLM), which do not depend on context."""
+def static_neighbours(bilm: BiLM, tokens: list[str]) -> Callable[[str], list[tuple[str, float]]]:
+    """A function of a token that gives the nearest other ones of `tokens` with their cosines, nearest first.
 
-    def __init__(self, bilm: BiLM, tokens: Sequence[str]) -> None:
-        self.tokens = list(tokens)
-        self._encode_tokens = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
-        self._unit = self._vectors(self.tokens)
+    They are compared by their token representations (layer 0 of the biLM), which do not depend on context.
+    """
+    cache = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
 
-    def nearest(self, token: str, *, number: int = 5) -> list[Word]:
-        """The nearest words except the token itself, nearest first."""
-        nearness = self._unit @ self._vectors([token])[0]
-        order = np.argsort(-nearness, kind="stable")
-        best = [row for row in map(int, order[: number + 1]) if self.tokens[row] != token][:number]
-        return [Word(self.tokens[row], float(nearness[row])) for row in best]
-
-    @torch.no_grad()
-    def _vectors(self, tokens: list[str]) -> Floats:
-        vectors, rows = self._encode_tokens.distinct([tokens])
+    def units_of(tokens: list[str]) -> Floats:
+        vectors, rows = cache.distinct([tokens])
         return unit_vectors(vectors[rows].cpu().double().numpy())
+
+    units = units_of(tokens)
+
+    def nearest(token: str) -> list[tuple[str, float]]:
+        nearness = units @ units_of([token])[0]
+        order: list[int] = np.argsort(-nearness, kind="stable").tolist()
+        others = (row for row in order if tokens[row] != token)
+        return [(tokens[row], float(nearness[row])) for row in islice(others, NUM_STATIC_NEIGHBOURS)]
+
+    return nearest
 
 
 def principal_plane(vectors: Floats) -> Floats:

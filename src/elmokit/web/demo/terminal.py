@@ -113,7 +113,7 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
             sense = other.sense if near.index == other.index else ""  # what is listed is the sense of one token
             text = _padded(snippet(other.tokens, near.index, 50), 51)
             yield f"    {near.similarity:.2f}  {text} {sense}".rstrip()
-    neighbours = ", ".join(f"{word.token} {word.cosine:.2f}" for word in close_up.static)
+    neighbours = ", ".join(f"{word} {cosine:.2f}" for word, cosine in close_up.static)
     yield f"  static vector: {neighbours}"
 
 
