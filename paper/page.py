@@ -87,9 +87,11 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
         if parts is None:
             left_out.append(f"{escape_markdown(reproduction.paper.name)}: no {reproduction.source}")
             continue
-        if drawn := _pictures(name, of_model):
-            files |= drawn
-            parts.insert(2, f"![{FIGURES[name][2]}]({name}.svg)")
+        if name in FIGURES:
+            measure, draw, description = FIGURES[name]
+            drawn = pictures(partial(draw, measure(of_model)))
+            files |= {f"{FOLDER}/{name}.{ending}": picture for ending, picture in drawn.items()}
+            parts.insert(2, f"![{description}]({name}.svg)")
         again = f"{code_span(f'python -m paper {name}')} measures it again. {_origin(reproduction, of_model)}"
         pages[name] = [*parts, again]
     if len(pages) == 1:  # that of the claims
@@ -147,16 +149,6 @@ def table_parts(reproduction: Reproduction, evidence: Evidence) -> list[str] | N
 
 def _cell(cell: Statistic | str | None) -> str:
     return ABSENT if cell is None else str(cell)
-
-
-def _pictures(name: str, evidence: Evidence) -> dict[str, bytes]:
-    """The pictures of a figure by file name; empty for a table, and for a figure of which nothing was measured."""
-    if name not in FIGURES:
-        return {}
-    measure, draw, _ = FIGURES[name]
-    if not (shown := measure(evidence)):
-        return {}
-    return {f"{FOLDER}/{name}.{ending}": picture for ending, picture in pictures(partial(draw, shown)).items()}
 
 
 def _tasks_table(evidence: Evidence) -> str:

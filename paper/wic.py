@@ -38,7 +38,7 @@ from paper.systems import (
 from paper.table5 import TOP_LAYER_OVER_OTHERS
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float32, Float64
+    from jaxtyping import Bool, Float64
 
 PARTS = ("train", "dev", "test")
 
@@ -140,12 +140,9 @@ def _cosines(layers: VectorSource, pairs: Sequence[Pair]) -> dict[str, Float64[n
     indices = [index for pair in pairs for index in pair.indices]
     targets = [Target(number, index, index + 1) for number, index in enumerate(indices)]
     vectors = target_vectors(layers, sentences, targets)
-    return {row: _pair_cosines(mix(vectors)) for row, mix in mixes(layers.num_layers).items()}
-
-
-def _pair_cosines(vectors: Float32[np.ndarray, "N E"]) -> Float64[np.ndarray, " P"]:
-    units = unit_vectors(vectors.astype(np.float64))
-    return (units[0::2] * units[1::2]).sum(axis=1)
+    rows = mixes(layers.num_layers).items()
+    units = {row: unit_vectors(mix(vectors).astype(np.float64)) for row, mix in rows}
+    return {row: (each[0::2] * each[1::2]).sum(axis=1) for row, each in units.items()}
 
 
 def _marked(text: str) -> tuple[list[str], int] | None:

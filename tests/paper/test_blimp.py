@@ -7,7 +7,7 @@ import pytest
 
 from paper import blimp
 from paper.__main__ import main
-from paper.blimp import our_tables, read_paradigm, right_answers
+from paper.blimp import our_tables, right_answers
 from paper.reproduction import Request
 from toy_language_model import write_toy
 from toy_planned_runs import evidence_of
@@ -48,11 +48,3 @@ def test_each_paradigm_is_scored_once_and_rows_are_accuracies_over_all_pairs(req
     assert main(["blimp", str(path), "-o", str(tmp_path / "pages")]) == 0
     page = (tmp_path / "pages" / "blimp.md").read_text()
     assert "| LSTM | paper | 69.8 |" in page and "), forward | 2 paradigms, 3 pairs | " in page
-
-
-def test_data_that_are_not_there_or_not_blimp_are_named(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="blimp: there is no such folder; CONTRIBUTING.md"):
-        blimp.compute(Request(tmp_path, tmp_path))
-    (tmp_path / "x.jsonl").write_text('{"UID": "x"}\n')
-    with pytest.raises(ValueError, match=r"x\.jsonl, line 1: field linguistics_term: is missing"):
-        read_paradigm(tmp_path / "x.jsonl")
