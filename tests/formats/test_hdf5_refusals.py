@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from elmokit.files import hdf5
-from elmokit.files.hdf5 import describe_dataset
+from elmokit.files.hdf5 import describe_dataset, open_hdf5
 from elmokit.formats.recognise import inspect, read_stored
 from elmokit.system.messages import FormatError
 from toy_stored import assert_refused, without_allocation
@@ -148,7 +148,7 @@ def test_refuses(pair: Path, change: Change, dataset: str, reason: str):
     assert error.match(rf"weights\.hdf5: (dataset )?{dataset}: .*({reason})")
     assert "\n" not in str(error.value)
     if reason != "NaN or infinity" and "unpack" not in reason:  # `inspect` reads no weights
-        assert any(re.search(rf"hdf5: (dataset )?{dataset}: .*({reason})", text) for text in inspect(pair).refusals)
+        assert inspect(pair).refusals == [str(error.value)]
 
 
 def test_a_dataset_beside_the_weights_is_left_alone_and_said_but_not_too_many_of_them(
@@ -181,10 +181,10 @@ def test_37_gigabytes_declared_in_two_kilobytes_and_a_compressed_bomb_are_refuse
         assert (tmp_path / "weights.hdf5").stat().st_size < 200_000
         start = time.process_time()
         with without_allocation():
-            refusals = inspect(tmp_path).refusals
             assert_refused(r"weights\.hdf5: dataset ", tmp_path)
+            with open_hdf5(tmp_path / "weights.hdf5") as file:
+                assert re.match(reason, file.entries["CNN_high_0/W_carry"].refusal or "")
         assert time.process_time() - start < 2
-        assert any(re.search(rf"CNN_high_0/W_carry: {reason}", refusal) for refusal in refusals)
 
 
 def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch):

@@ -15,7 +15,7 @@ def test_a_native_model(folder: Path):
     assert {path.name for path in inspection.files} == {path.name for path in folder.iterdir()}
     assert all(path.stat().st_size == size for path, size in inspection.files.items())
     assert (inspection.dtypes, inspection.vocabulary_size) == (["float32"], 20)
-    assert (inspection.num_parameters, inspection.num_softmax_parameters) == (3622, 20 * 7)
+    assert (inspection.num_parameters, inspection.num_softmax_rows) == (3622, 20)
     assert inspection.refusals == inspection.risks == []
     size = "2 layers of 10 cells projected to 6, forward and backward, skip connections"
     assert all(words in str(inspection) for words in (size, "3,622 (3,762 with the softmax)", "none found"))
@@ -26,7 +26,7 @@ def test_a_pair(pair: Path):
     assert inspection.format == "bilm_tf"
     assert {path.name for path in inspection.files} == {"options.json", "weights.hdf5", "vocabulary.txt"}
     assert (inspection.dtypes, inspection.vocabulary_size) == (["float32"], 4)
-    assert (inspection.num_parameters, inspection.num_softmax_parameters) == (3622, None)
+    assert (inspection.num_parameters, inspection.num_softmax_rows) == (3622, None)
     assert "3,622 (no softmax)" in str(inspection)
     assert inspect(pair / "options.json", pair / "weights.hdf5").vocabulary_size is None
     published = inspect(FIXTURES / "bilm_tf")

@@ -78,7 +78,7 @@ def test_a_damaged_vocabulary_can_be_left_out(pair: Path):
 def test_a_vocabulary_that_does_not_unpack_is_not_taken_for_another_file(pair: Path, compress: Any):
     content = compress((pair / "vocabulary.txt").read_bytes())
     (pair / "vocabulary.txt").rename(pair / "words")
-    reason = r"words: the compressed file is truncated or damaged \(.*it may be the vocabulary of the model"
+    reason = r"words: the compressed file is truncated or damaged \(.*give options and weights as two files"
     for damaged in (content[:-12], content[:10] + b"\xff" + content[11:]):
         (pair / "words").write_bytes(damaged)
         for path in (pair, pair / "options.json", pair / "weights.hdf5"):
@@ -106,8 +106,6 @@ def test_weights_are_told_from_other_hdf5_files(pair: Path):
     assert pair_names(pair / "copy.hdf5")[1] == "copy.hdf5"
     (pair / "copy.hdf5").unlink()
     (pair / "weights.hdf5").unlink()
-    assert_refused(r"broken\.hdf5: cannot be opened as HDF5, perhaps truncated", pair)
-    (pair / "broken.hdf5").write_bytes((pair / "a_cache.hdf5").read_bytes())
     assert_refused("holds no HDF5 file with a biLM's weights", pair)
 
 
@@ -208,8 +206,7 @@ def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path):
     for name in ("extra.pkl", "weights.th"):
         (folder / name).write_bytes(canary)
     read_stored(folder)
-    text = str(inspect(folder))
-    assert "extra.pkl is a Python pickle: never opened here; opening it runs code" in text
+    assert inspect(folder).refusals == []
     for name in ("config.json", "model.safetensors", "vocabulary.txt"):
         original = (folder / name).read_bytes()
         (folder / name).write_bytes(canary)

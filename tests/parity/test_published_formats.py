@@ -53,7 +53,7 @@ def test_an_archive_of_allennlp_gives_the_layers_of_its_own_bilm_and_the_vectors
     layers, theirs = layers_of(path), f"allennlp/{ALLENNLP[archive]}.expected.npz"
     assert largest_difference(layers, expected(theirs, "layers")) <= TOLERANCE
     if archive in ("frozen", "fixed_mix", "layout_0.9"):
-        (mix,) = read_stored(FIXTURES / path).mixes
+        (mix,) = inspect(FIXTURES / path).mixes
         mixed = [mix(sentence) for sentence in layers]
         assert largest_difference(mixed, expected(theirs, "token_embedder")) <= TOLERANCE
 
@@ -64,7 +64,7 @@ def test_an_archive_of_allennlp_gives_the_layers_of_its_own_bilm_and_the_vectors
 def test_the_state_dict_of_a_module_gives_the_vectors_of_the_module(module: str, keys: list[str]):
     path = FIXTURES / f"allennlp/{module}.state_dict.th"
     layers = layers_of(str(path))
-    mixes = read_stored(path).mixes
+    mixes = inspect(path).mixes
     with np.load(FIXTURES / "allennlp/modules.expected.npz") as arrays:
         for key, mix in zip(keys, mixes, strict=True):
             theirs = [row[: sentence.shape[1]] for row, sentence in zip(arrays[key], layers, strict=True)]

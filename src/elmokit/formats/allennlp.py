@@ -132,7 +132,6 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
         config=weights.config,
         tensors=tensors,
         pretraining=None if weights.options is None else weights.options.pretraining,
-        mixes=tuple(_mixes(weights.file, weights.prefix)),
     )
 
 

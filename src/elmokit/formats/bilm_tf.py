@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -162,18 +163,12 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
     if len(found) == 1:
         return found[0]
     weights: list[Path] = []
-    errors: list[FormatError] = []
     for candidate in found:
-        try:
-            with open_hdf5(candidate) as file:
-                weights += [candidate] if holds_weights(file.entries) else []
-        except FormatError as error:
-            errors.append(error)
+        with suppress(FormatError), open_hdf5(candidate) as file:  # one that is damaged may be something else
+            weights += [candidate] if holds_weights(file.entries) else []
     weights = _of_the_same_name(path, weights) or weights
     if len(weights) == 1:
         return weights[0]
-    if errors and not weights:
-        raise errors[0]
     if found:
         names = join_names(file.name for file in weights)
         said = f"several HDF5 files of weights: {names}" if weights else "no HDF5 file with a biLM's weights"
@@ -262,8 +257,7 @@ def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, Unrea
     Raises FormatError, naming the file, the dataset and the reason.
     """
     config, table = layout_of(options, file.entries)
-    for refusal in refusals(file, table):
-        raise refusal
+    check_datasets(file, table)
     readers: dict[str, Callable[[], Array]] = {}
     for row in table.values():
         array = file.read(row.dataset)
@@ -374,33 +368,28 @@ def holds_weights(names: Iterable[str]) -> bool:
     return any(name.startswith(ROOTS) for name in names)
 
 
-def refusals(file: WeightsFile, table: Mapping[str, Row]) -> Iterator[FormatError]:
-    """All reasons not to read the weights."""
+def check_datasets(file: WeightsFile, table: Mapping[str, Row]) -> None:
+    """Raise FormatError if the weights must not be read."""
     for entry in file.entries.values():
         if entry.kind == "other":
-            yield FormatError(file.path, entry.refusal or "is not a dataset", part=entry.name)
+            raise FormatError(file.path, entry.refusal or "is not a dataset", part=entry.name)
     for name, row in table.items():
-        if (reason := _refusal(file.entries, name, row.shape)) is not None:
-            yield FormatError(file.path, reason, part=f"dataset {name}")
+        if (reason := _refusal(file.entries.get(name), row.shape)) is not None:
+            raise FormatError(file.path, reason, part=f"dataset {name}")
     found = [file.entries[name] for name in table if name in file.entries]
     stored, read = sum(entry.num_stored_bytes for entry in found), sum(4 * prod(entry.shape) for entry in found)
     if stored > file.num_bytes or read > MAX_EXPANSION * file.num_bytes + SMALL:  # several may claim the same bytes
         sizes = f"{readable_bytes(max(stored, read))} in a file of {readable_bytes(file.num_bytes)}"
-        yield FormatError(file.path, f"declares {sizes}, which cannot hold them")
+        raise FormatError(file.path, f"declares {sizes}, which cannot hold them")
     for name in _extra_datasets(file, table):
         if name.startswith(ROOTS):
             reason = "is not called for by options.json: they are not a pair"
-            yield FormatError(file.path, reason, part=f"dataset {name}")
+            raise FormatError(file.path, reason, part=f"dataset {name}")
 
 
-def _refusal(entries: Mapping[str, Entry], name: str, shape: tuple[int, ...]) -> str | None:
-    """Why the dataset of this name and shape cannot be read, if so."""
-    entry = entries.get(name)
+def _refusal(entry: Entry | None, shape: tuple[int, ...]) -> str | None:
+    """Why a dataset that should have this shape cannot be read, if so."""
     if entry is None:
-        parts = name.split("/")
-        above = ("/".join(parts[:count]) for count in range(1, len(parts)))
-        if any(entries[prefix].kind != "group" for prefix in above if prefix in entries):
-            return None  # a link, for example, which is refused itself
         return f"is missing; options.json calls for shape {shape}"
     if entry.kind == "group":
         return "is a group; expected a dataset"
@@ -421,13 +410,13 @@ def _extra_datasets(file: WeightsFile, table: Container[str]) -> list[str]:
 def inspect_weights(file: WeightsFile, options: Options, inspection: Inspection) -> None:
     """Add what the names and shapes say, without reading weights."""
     inspection.config, table = layout_of(options, file.entries)
-    inspection.refusals += [str(refusal) for refusal in refusals(file, table)]
     found = [file.entries[name].dtype for name in table if name in file.entries]
     inspection.dtypes = sorted({f"float{8 * int(dtype[2:])}" for dtype in found if dtype})
     extra = [name for name in _extra_datasets(file, table) if not name.startswith("softmax/")]
     if extra:
         others = f"{plural(len(extra), 'dataset')} not of a biLM: {join_names(extra)}"
         inspection.risks.append(f"{printable(file.path.name)} has {others}")
+    check_datasets(file, table)
 
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:

@@ -49,7 +49,7 @@ class Format:
 
 @dataclass
 class Inspection:
-    """What an inspection found: `refusals` are reasons why reading fails, `risks` what else a user should know."""
+    """What an inspection found, up to the reason why reading fails, if so; `risks` are what else a user should know."""
 
     path: Path
     format: str | None = None
@@ -73,30 +73,17 @@ class Inspection:
         """Number of parameters without the softmax; None if the config could not be read."""
         return None if self.config is None else self.config.num_parameters
 
-    @property
-    def num_softmax_parameters(self) -> int | None:
-        """Number of parameters of the softmax; None if there is none."""
-        if self.config is None or self.num_softmax_rows is None:
-            return None
-        return self.num_softmax_rows * (self.config.projection_dim + 1)
-
-    def noting_refusals(self) -> _NotingRefusals:
-        """A context in which a ValueError or OSError ends this part of the inspection and becomes a refusal."""
-        return _NotingRefusals(self.refusals)
-
     def add_files(self, *paths: Path) -> None:
         self.files |= {path: path.stat().st_size for path in paths}
 
     def add_vocabulary(self, path: Path | None) -> None:
-        """Add the vocabulary, if any, and refuse it if it does not match the softmax, if one was found before."""
+        """Add the vocabulary, if any. Raises FormatError unless it matches the softmax, if one was found before."""
         if path is None:
             return
-        with self.noting_refusals():
-            self.add_files(path)
-            self.vocabulary_size = len(read_vocabulary(path))
-            rows = self.num_softmax_rows
-            if rows is not None and rows != self.vocabulary_size:
-                raise FormatError(path, f"has {self.vocabulary_size} tokens, but the softmax has {rows} rows")
+        self.add_files(path)
+        self.vocabulary_size, rows = len(read_vocabulary(path)), self.num_softmax_rows
+        if rows not in (None, self.vocabulary_size):
+            raise FormatError(path, f"has {self.vocabulary_size} tokens, but the softmax has {rows} rows")
 
     def __str__(self) -> str:
         rows = [("format", self.description)]
@@ -106,9 +93,10 @@ class Inspection:
             rows.append(("softmax", ", ".join(self.softmax_dtypes)))
         if self.config is not None:
             rows += _describe(self.config)
-            softmax = self.num_softmax_parameters
-            also = "no softmax" if softmax is None else f"{self.config.num_parameters + softmax:,} with the softmax"
-            rows.append(("parameters", f"{self.config.num_parameters:,} ({also})"))
+            number, also = self.config.num_parameters, "no softmax"
+            if self.num_softmax_rows is not None:
+                also = f"{number + self.num_softmax_rows * (self.config.projection_dim + 1):,} with the softmax"
+            rows.append(("parameters", f"{number:,} ({also})"))
         if self.vocabulary_size is not None:
             rows.append(("vocabulary", f"{self.vocabulary_size:,} tokens"))
         for mix in self.mixes:
@@ -118,19 +106,6 @@ class Inspection:
         rows += problems or [("risks", "none found (weights not read)")]
         lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
         return "\n".join(printable(line, most=None) for line in lines)
-
-
-@dataclass(frozen=True)
-class _NotingRefusals:  # not @contextmanager: its `__exit__` tells type checkers that errors may end here
-    refusals: list[str]
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
-        if isinstance(error, ValueError | OSError):
-            self.refusals.append(str(error))
-        return isinstance(error, ValueError | OSError)
 
 
 def _describe(config: BiLMConfig) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ from elmokit.formats.native_softmax import (
     write_softmax,
 )
 from elmokit.formats.vocabulary_file import read_vocabulary
-from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT, StoredBiLM, check_padding, wrong_shapes
+from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT, StoredBiLM, check_padding, check_shapes
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError
 from elmokit.text.indexer import DictionarySpelling
@@ -94,8 +94,7 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     config, pretraining = read_config(folder / CONFIG_NAME)
     weights = folder / WEIGHTS_NAME
     header = read_layout(weights, dtypes=WEIGHTS.values()).tensors
-    for refusal in wrong_shapes(weights, config, {name: entry.shape for name, entry in header.items()}):
-        raise refusal
+    check_shapes(weights, config, {name: entry.shape for name, entry in header.items()})
     tensors = map_weights(weights, config.tensor_shapes())
     check_padding(weights, config, tensors)
     vocabulary_path = folder / VOCABULARY_NAME
@@ -166,32 +165,25 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     folder = files.folder
     config_path, weights = folder / CONFIG_NAME, folder / WEIGHTS_NAME
     inspection.add_files(config_path)
-    with inspection.noting_refusals():
-        inspection.config, _ = read_config(config_path)
+    config, _ = read_config(config_path)
+    inspection.config = config
     names = {code: name for name, code in WEIGHTS.items()} | {INT8: "int8"}
-    header: dict[str, TensorEntry] | None = None
-    with inspection.noting_refusals():
-        inspection.add_files(weights)
-        header = read_layout(weights, dtypes=WEIGHTS.values()).tensors
-        inspection.dtypes = sorted({names[e.dtype] for name, e in header.items() if name not in SOFTMAX_NAMES})
-    if inspection.config is not None and header is not None:
-        shapes = {name: entry.shape for name, entry in header.items()}
-        inspection.refusals += [str(refusal) for refusal in wrong_shapes(weights, inspection.config, shapes)]
-        if _has_softmax(folder, header):
-            with inspection.noting_refusals():
-                parts = softmax_files(weights, inspection.config, header)
-                inspection.softmax_dtypes = sorted({names[part[SOFTMAX_WEIGHT].dtype] for part in parts.values()})
-                inspection.num_softmax_rows = sum(part[SOFTMAX_BIAS].shape[0] for part in parts.values())
-                inspection.add_files(*parts)
+    header = read_layout(weights, dtypes=WEIGHTS.values()).tensors
+    inspection.add_files(weights)
+    inspection.dtypes = sorted({names[e.dtype] for name, e in header.items() if name not in SOFTMAX_NAMES})
+    check_shapes(weights, config, {name: entry.shape for name, entry in header.items()})
+    if _has_softmax(folder, header):
+        parts = softmax_files(weights, config, header)
+        inspection.softmax_dtypes = sorted({names[part[SOFTMAX_WEIGHT].dtype] for part in parts.values()})
+        inspection.num_softmax_rows = sum(part[SOFTMAX_BIAS].shape[0] for part in parts.values())
+        inspection.add_files(*parts)
     if (folder / CARD_NAME).is_file():
         inspection.add_files(folder / CARD_NAME)
     else:
         inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
-    if inspection.config is not None and inspection.config.lookup is not None:
-        with inspection.noting_refusals():
-            if not inspection.refusals:  # the rows of the weights say how large it may be
-                read_dictionary(folder / DICTIONARY_NAME, inspection.config)
-            inspection.add_files(folder / DICTIONARY_NAME)
+    if config.lookup is not None:
+        read_dictionary(folder / DICTIONARY_NAME, config)
+        inspection.add_files(folder / DICTIONARY_NAME)
     if (folder / VOCABULARY_NAME).is_file():
         inspection.add_vocabulary(folder / VOCABULARY_NAME)
 

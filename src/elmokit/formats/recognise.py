@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from elmokit.files.archives import unpacked
 from elmokit.formats.allennlp import ALLENNLP
 from elmokit.formats.bilm_tf import BILM_TF
-from elmokit.formats.file_kinds import PICKLES, FileKind, is_failed_download
+from elmokit.formats.file_kinds import FileKind, is_failed_download
 from elmokit.formats.format import Format, Inspection
 from elmokit.formats.many_langs import MANY_LANGS
 from elmokit.formats.model_files import ModelFiles, StrPath
 from elmokit.formats.native import NATIVE
 from elmokit.formats.tensorflow import TENSORFLOW
 from elmokit.formats.token_vectors import TOKEN_VECTORS
-from elmokit.system.messages import FormatError, printable
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from elmokit.formats.weights import StoredBiLM
@@ -53,25 +53,19 @@ def read_stored(path: StrPath, weights: StrPath | None = None, *, with_softmax: 
 def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
     """`elmokit inspect`: what the files of a model in any format say, without reading weights.
 
-    What is wrong with them becomes part of the result, except FileNotFoundError. Only files of PyTorch need torch.
+    The first thing that is wrong with them becomes its refusal, except that there is no such model
+    (FileNotFoundError). Only files of PyTorch need torch.
     """
     files = ModelFiles(path, weights)
     inspection = Inspection(files.path)
-    with inspection.noting_refusals(), opened(files) as (known, found):
-        inspection.format, inspection.description = known.name, known.description
-        known.inspect(found, inspection)
-        where = str(found.path), str(files.path)  # of an archive's files, the temporary folder is not named
-        inspection.refusals[:] = [refusal.replace(*where) for refusal in inspection.refusals]
-    if files.is_archive:
-        inspection.add_files(files.path)
-    with inspection.noting_refusals():
-        is_model = inspection.format is not None
-        of_folder = is_model and not files.is_archive and not set(inspection.files) <= {*files.given}
-        kinds = files.in_folder if of_folder or files.is_folder else files.given
-        for path, kind in kinds.items():
-            if kind in PICKLES and path not in inspection.files:
-                risk = f"{printable(path.name)} is {kind.value}: never opened here; opening it runs code"
-                inspection.risks.append(risk)
+    try:
+        with opened(files) as (known, found):
+            inspection.format, inspection.description = known.name, known.description
+            known.inspect(found, inspection)
+        if files.is_archive:
+            inspection.add_files(files.path)
+    except (ValueError, OSError) as error:
+        inspection.refusals.append(str(error))
     return inspection
 
 

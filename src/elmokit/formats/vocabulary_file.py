@@ -37,11 +37,7 @@ def looks_like_vocabulary(path: Path) -> bool:
     """
     if leads_out(path):
         return False
-    try:
-        head = next(read_chunks(path, size=_HEAD_BYTES), b"")
-    except ValueError as error:
-        advice = "it may be the vocabulary of the model: if it is not, move it to another folder"
-        raise ValueError(f"{error}; {advice}") from error
+    head = next(read_chunks(path, size=_HEAD_BYTES), b"")
     lines = set(head.replace(b"\r", b"").split(b"\n"))
     return all(special.encode() in lines for special in (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN))
 

@@ -80,8 +80,6 @@ class StoredBiLM:
     """How the model was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""
     spelling: DictionarySpelling | None = None
     """The dictionaries of a model whose config has a `lookup`."""
-    mixes: tuple[StoredMix, ...] = ()
-    """The mixes of a task model that the biLM was read from. No format writes them."""
 
     @property
     def has_softmax(self) -> bool:
@@ -93,9 +91,7 @@ class StoredBiLM:
 
     def check(self, path: Path) -> None:
         """Raise FormatError for what no format may contain; `path`, for the message, is the file read or written."""
-        shapes = {name: array.shape for name, array in self.tensors.items()}
-        for refusal in wrong_shapes(path, self.config, shapes):
-            raise refusal
+        check_shapes(path, self.config, {name: array.shape for name, array in self.tensors.items()})
         for name, array in self.tensors.items():
             if array.dtype != np.float32:
                 raise FormatError(path, f"is {array.dtype}; expected float32", part=name)
@@ -138,17 +134,17 @@ def below_padding(table: Array) -> Array:
     return np.concatenate([np.zeros_like(table[:1]), table])
 
 
-def wrong_shapes(path: Path, config: BiLMConfig, shapes: dict[str, tuple[int, ...]]) -> Iterator[FormatError]:
-    """A refusal for each difference of names and shapes from those that the config says; the softmax may be absent."""
+def check_shapes(path: Path, config: BiLMConfig, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise FormatError for names and shapes other than those that the config says; the softmax may be absent."""
     expected = config.tensor_shapes()
     if any(name in shapes for name in SOFTMAX_NAMES):
         rows = next(iter(shapes.get(SOFTMAX_BIAS) or shapes.get(SOFTMAX_WEIGHT) or (0,)))
         expected |= {SOFTMAX_WEIGHT: (rows, config.projection_dim), SOFTMAX_BIAS: (rows,)}
     for name, shape in expected.items():
         if name not in shapes:
-            yield FormatError(path, f"is missing; expected shape {shape}", part=name)
-        elif shapes[name] != shape:
-            yield FormatError(path, f"has shape {shapes[name]}; the config says {shape}", part=name)
+            raise FormatError(path, f"is missing; expected shape {shape}", part=name)
+        if shapes[name] != shape:
+            raise FormatError(path, f"has shape {shapes[name]}; the config says {shape}", part=name)
     for name in shapes:
         if name not in expected:
-            yield FormatError(path, "is not a weight of the biLM that the config describes", part=name)
+            raise FormatError(path, "is not a weight of the biLM that the config describes", part=name)
