@@ -207,7 +207,7 @@ def test_a_pipe_no_place_and_too_large_numbers_are_errors(elmo: Elmo, tmp_path: 
         CachedActivations(elmo, folder=None).add([["밥"]])
 
 
-def test_the_least_recently_used_make_room_if_not_in_use(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_least_recently_used_make_room(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for number, sentence in enumerate(["a", "b", "c"]):
         CachedActivations(elmo, folder=tmp_path).add([[sentence] * 20])
         for path in tmp_path.rglob("*.npy"):
@@ -215,13 +215,16 @@ def test_the_least_recently_used_make_room_if_not_in_use(elmo: Elmo, tmp_path: P
                 os.utime(path, (100 * number, 100 * number))
     size = cached_pieces(tmp_path)[0].num_bytes
     reads_the_oldest = CachedActivations(elmo, folder=tmp_path)
-    reads_the_oldest.add([["a"] * 20])
-    before = reads_the_oldest([["a"] * 20, ["b"] * 20])
-    os.utime(cached_pieces(tmp_path)[-1].keys_path, (1, 1))  # which is the one in use, whatever its date
+    reads_the_oldest.add([["a"] * 20])  # which is not the least recently used any more
+    a, b = [["a"] * 20], [["b"] * 20]
+    before = reads_the_oldest(a + b)
     monkeypatch.setenv("ELMOKIT_CACHE_GB", str((3 * size + 1) / 1e9))
     CachedActivations(elmo, folder=tmp_path).add([["d"] * 20])
     assert len(cached_pieces(tmp_path)) == 3
-    assert torch.equal(reads_the_oldest([["a"] * 20, ["b"] * 20]), before)  # though b was removed
+    again = CachedActivations(elmo, folder=tmp_path)
+    again.add(a)
+    assert len(cached_pieces(tmp_path)) == 3  # nothing was encoded
     monkeypatch.setenv("ELMOKIT_CACHE_GB", "0")
     CachedActivations(elmo, folder=tmp_path).add([["e"] * 20])
-    assert len(cached_pieces(tmp_path)) == 2  # a, which is still read, and e
+    assert len(cached_pieces(tmp_path)) == 1
+    assert torch.equal(reads_the_oldest(a + b), before)  # as what is open can still be read

@@ -14,7 +14,7 @@ import json
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -51,15 +51,12 @@ _OTHER_FOLDER = (
 _PASSED_OVER = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS)
 """Of a piece that another process has removed, and of a cache that may only be read."""
 
-_ACTIVATIONS: weakref.WeakSet[CachedActivations] = weakref.WeakSet()
-"""Of this process: what they use is not removed."""
-
 
 class CachedActivations:
     """Sentences of tokens -> layer activations (L,B,T,2D) of a frozen biLM, rounded to float16.
 
     folder: the cache, for any number of models, data sets and processes; None uses a temporary one, with the same
-        results. The whole cache has at most `cache_limit()` bytes, but pieces that this process uses always stay.
+        results. The whole cache has at most `cache_limit()` bytes, or as many as what was added last.
 
     A sentence's activations are those of the batch in which it was first encoded. Another batch would change nothing if
     `Elmo.same_in_any_batch`, and otherwise only the rounding.
@@ -80,8 +77,6 @@ class CachedActivations:
         self.folder = folder / VERSION / (elmo.fingerprint() + ("" if exact else f"-{elmo.precision}"))
         self._kept: dict[Key, tuple[Path, int]] = {}  # the piece that holds a sentence, and its number in it
         self._pieces: dict[Path, FlatVectors] = {}
-        self._used: set[Path] = set()
-        _ACTIVATIONS.add(self)
 
     def __reduce__(self) -> tuple[Callable[..., CachedActivations], tuple[object, ...]]:
         """A copy opens the cache anew; a temporary one starts empty."""
@@ -99,7 +94,7 @@ class CachedActivations:
                 used.add(self._kept[key][0])
             else:
                 new.setdefault(key, sentence)
-        self._use(used)
+        _note_use(used)
         if new:
             try:
                 self._write_piece(new)
@@ -145,14 +140,12 @@ class CachedActivations:
         path = self.folder / f"{hashlib.blake2b(keys, digest_size=16).hexdigest()}.npy"
         lengths = [len(sentence) for sentence in new.values()]
         num_bytes = np.dtype(np.float16).itemsize * sum(lengths) * self.num_layers * self.dim
-        in_use = set[Path]().union(*(activations._used for activations in _ACTIVATIONS))
-        make_room(self.folder.parents[1], num_bytes=num_bytes, limit=self._max_bytes, in_use=in_use)
+        make_room(self.folder.parents[1], num_bytes=num_bytes, limit=self._max_bytes)
         label = f"activations ({num_bytes / 1e6:,.0f} MB)"
         with progress_bar(unit="sentence", total=len(lengths), label=label) as bar:
             write_sentences(path, self._encode_all(new.values(), bar.update), lengths=lengths)
         with atomic_write(_keys_path(path)) as unfinished, unfinished.open("wb") as file:
             write_array(file, np.frombuffer(keys, np.uint64).reshape(-1, 2))
-        self._used.add(_keys_path(path))
 
     def _encode_all(
         self, sentences: Iterable[Sequence[str]], when_done: Callable[[int], object]
@@ -160,16 +153,6 @@ class CachedActivations:
         for batch in batched(sentences, size=SENTENCES_PER_BATCH):
             yield from self._encode(batch)
             when_done(len(batch))
-
-    def _use(self, keys_paths: Set[Path]) -> None:
-        """Note that this process reads these pieces, and when."""
-        for keys_path in keys_paths - self._used:
-            try:
-                os.utime(keys_path)
-            except OSError as error:
-                if error.errno not in _PASSED_OVER:
-                    raise
-        self._used |= keys_paths
 
     def _open_pieces(self) -> None:
         for keys_path in sorted(self.folder.glob(f"[!.]*{KEYS_ENDING}")):
@@ -188,6 +171,16 @@ class CachedActivations:
         self._pieces[keys_path] = piece
         for number, key in enumerate(keys):
             self._kept.setdefault(key.tobytes(), (keys_path, number))
+
+
+def _note_use(keys_paths: Iterable[Path]) -> None:
+    """Give these pieces the present time, so that they are removed after the others."""
+    for keys_path in keys_paths:
+        try:
+            os.utime(keys_path)
+        except OSError as error:
+            if error.errno not in _PASSED_OVER:
+                raise
 
 
 def _key(sentence: Sequence[str]) -> Key:

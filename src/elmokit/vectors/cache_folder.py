@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 VERSION = "activations-2"
 LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
-"""The environment variable with the largest size of the cache, in GB; 0 keeps nothing that is not in use."""
+"""The environment variable with the largest size of the cache, in GB; 0 keeps what was added last."""
 DEFAULT_LIMIT_GB = 20.0
 KEYS_ENDING = ".keys.npy"
 _ENDINGS = (KEYS_ENDING, ".offsets.npy", ".npy")  # in the order in which they are removed: without keys, no piece
@@ -93,15 +93,11 @@ def clear_cache(folder: Path, *, model: str = "", unused_since: float = math.inf
     return sum(p.remove() for p in pieces if p.model.startswith(model) and p.last_used < unused_since)
 
 
-def make_room(folder: Path, *, num_bytes: int, limit: int, in_use: Collection[Path]) -> None:
-    """Remove the least recently used pieces, until `num_bytes` more do not exceed the limit.
-
-    in_use: `keys_path` of the pieces that stay, even if the cache is too large with them.
-    """
+def make_room(folder: Path, *, num_bytes: int, limit: int) -> None:
+    """Remove the least recently used pieces, until `num_bytes` more do not exceed the limit."""
     pieces = cached_pieces(folder)
     too_many = sum(piece.num_bytes for piece in pieces) + num_bytes - limit
     for piece in pieces:
         if too_many <= 0:
             return
-        if piece.keys_path not in in_use:
-            too_many -= piece.remove()
+        too_many -= piece.remove()

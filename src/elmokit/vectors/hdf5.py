@@ -7,18 +7,33 @@ but are not read. This layout is for other programs; it is the only one that can
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import h5py as _h5py
 import numpy as np
 
-from elmokit.files.hdf5 import SIGNATURE, write_datasets
-from elmokit.files.hdf5_numbered import NumberedDatasets
-from elmokit.system.messages import FormatError
+from elmokit.files.hdf5 import (
+    DAMAGE,
+    SIGNATURE,
+    describe_dataset,
+    link_refusal,
+    open_unseen,
+    read_dataset,
+    require_readable,
+    write_datasets,
+)
+from elmokit.files.weights_file import Entry
+from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
 
     from elmokit.vectors.reader import FlatVectors
+
+h5py: Any = _h5py  # has no type stubs
+
+SENTENCE_TO_INDEX = b"sentence_to_index"
+"""Name of the dataset that AllenNLP's `elmo` command writes next to the numbered ones."""
 
 
 def recognise_hdf5(path: Path, start: bytes) -> bool:
@@ -26,8 +41,9 @@ def recognise_hdf5(path: Path, start: bytes) -> bool:
     if not start.startswith(SIGNATURE):
         return False
     try:
-        return len(NumberedDatasets(path)) > 0
-    except FormatError:
+        file = open_unseen(path)
+        return bool(file.id.links.exists(b"0"))
+    except DAMAGE:  # FormatError is among them
         return True  # so that the reader reports what is wrong with it
 
 
@@ -37,14 +53,21 @@ def write_hdf5(path: Path, stored: FlatVectors) -> None:
 
 
 class HDF5Vectors:
-    """The arrays of an HDF5 file; each is read, as float32, and checked when it is asked for."""
+    """The arrays of a file; each is read, as float32, and checked when it is asked for, because there may be millions.
+
+    The file is closed when nothing refers to it.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._datasets = NumberedDatasets(path)
-        if len(self._datasets) == 0:
-            raise FormatError(path, "is missing; expected the vectors of the first sentence", part="dataset 0")
-        first = self._datasets.shape(0)
+        self._file = open_unseen(path)
+        self._num_bytes = path.stat().st_size
+        self._root = self._file.id
+        try:
+            self._len = int(self._root.get_num_objs()) - int(self._root.links.exists(SENTENCE_TO_INDEX))
+        except DAMAGE as error:
+            raise FormatError(path, f"is damaged: {printable(str(error))}") from error
+        first = self._entry(0).shape
         if len(first) not in (2, 3) or 0 in (*first[:-2], first[-1]):
             raise FormatError(
                 path, f"has shape {first}; expected (tokens, width) or (layers, tokens, width)", part="dataset 0"
@@ -54,26 +77,44 @@ class HDF5Vectors:
         self.about: dict[str, str] = {}
 
     def __len__(self) -> int:
-        return len(self._datasets)
+        return self._len
 
     def __getitem__(self, sentence: int) -> Float32[np.ndarray, "*L T E"]:
-        self._length(sentence)
-        return self._datasets[sentence]
+        return read_dataset(self._path, self._root, self._checked(sentence), self._num_bytes)
 
     def lengths(self) -> Int64[np.ndarray, " B"]:
-        return np.array([self._length(sentence) for sentence in range(len(self))], np.int64)
+        return np.array([self._checked(sentence).shape[-2] for sentence in range(len(self))], np.int64)
 
     def sentences(self) -> list[list[str]] | None:
         """None, as the file has no text."""
         return None
 
-    def _length(self, sentence: int) -> int:
-        shape = self._datasets.shape(sentence)
-        layers = () if self.num_layers is None else (self.num_layers,)
-        if len(shape) != 2 + len(layers) or (*shape[:-2], shape[-1]) != (*layers, self.dim):
+    def _checked(self, sentence: int) -> Entry:
+        """What the file says of a dataset that is as wide and as deep as the first one."""
+        entry, layers = self._entry(sentence), () if self.num_layers is None else (self.num_layers,)
+        if len(entry.shape) != 2 + len(layers) or (*entry.shape[:-2], entry.shape[-1]) != (*layers, self.dim):
             raise FormatError(
                 self._path,
-                f"has shape {shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0",
+                f"has shape {entry.shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0",
                 part=f"dataset {sentence}",
             )
-        return shape[-2]
+        return entry
+
+    def _entry(self, sentence: int) -> Entry:
+        """What the file says of a dataset, all of which is stored. Raises FormatError otherwise."""
+        name, part = str(sentence), f"dataset {sentence}"
+        try:
+            if not self._root.links.exists(name.encode()):
+                raise FormatError(self._path, f"is missing; expected 0 to {self._len - 1}", part=part)
+            if (refusal := link_refusal(int(self._root.links.get_info(name.encode()).type))) is not None:
+                raise FormatError(self._path, refusal, part=part)
+            opened = h5py.h5o.open(self._root, name.encode())
+            if not isinstance(opened, h5py.h5d.DatasetID):
+                raise FormatError(self._path, "is not a dataset", part=part)
+            entry = describe_dataset(name, opened, self._num_bytes)
+        except FormatError:
+            raise
+        except DAMAGE as error:
+            raise FormatError(self._path, f"is damaged: {printable(str(error))}", part=part) from error
+        require_readable(self._path, entry)
+        return entry

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
 from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
@@ -22,9 +23,6 @@ from elmokit.vectors.jobs.sources import open_source, read_once
 from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
 
 if TYPE_CHECKING:
-    import numpy as np
-    from jaxtyping import Float32, Float64
-
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
 
@@ -84,42 +82,16 @@ def embed_types(
             )
         if output.suffix == ".vec":
             check_word2vec(words)
-        sums = TypeSums(wanted=frozenset(words))
+        # float64, as float32 loses a hundredth of a sum of a million; a number that is added to -0 stays as it is
+        sums = {word: np.full(elmo.dim, -0.0) for word in words}
         with progress_bar(unit="token", total=sentences.num_tokens, scale=True) as bar:
             for block, arrays in encoded(elmo, encode, sentence_blocks(sentences)):
                 for (_, tokens), array in zip(block, arrays, strict=True):
-                    sums.add(tokens, array)
+                    for token, vector in zip(tokens, array, strict=True):
+                        if token in sums:
+                            sums[token] += vector
                     bar.update(len(tokens))
         with atomic_write(output) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-            vectors = ((word, sums.counts[word], sums.average(word)) for word in words)
+            vectors = ((word, counts[word], (sums[word] / counts[word]).astype(np.float32)) for word in words)
             _WRITERS[output.suffix](file, vectors, num_words=len(words), dim=elmo.dim)
         return EmbeddedTypes(len(words), sentences.num_tokens)
-
-
-@dataclass
-class TypeSums:
-    """Sums of the vectors of words over their occurrences; the memory grows with the number of different words.
-
-    They are in float64: float32 loses a hundredth of the sum of a million equal vectors.
-    """
-
-    wanted: Collection[str]
-    """The words that are added."""
-    counts: Counter[str] = field(default_factory=Counter[str])
-    """Number of occurrences."""
-    _sums: dict[str, Float64[np.ndarray, " E"]] = field(default_factory=dict[str, "Float64[np.ndarray, ' E']"])
-
-    def add(self, sentence: Sequence[str], array: Float32[np.ndarray, "T E"]) -> None:
-        """Add the vectors of the tokens of a sentence."""
-        for token, vector in zip(sentence, array, strict=True):
-            if token not in self.wanted:
-                continue
-            if token in self._sums:
-                self._sums[token] += vector
-            else:
-                self._sums[token] = vector.astype("float64")
-            self.counts[token] += 1
-
-    def average(self, word: str) -> Float32[np.ndarray, " E"]:
-        """The average of a word that has occurred."""
-        return (self._sums[word] / self.counts[word]).astype("float32")
