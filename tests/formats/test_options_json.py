@@ -66,7 +66,7 @@ def test_a_clip_of_0_is_no_clip_and_a_risk_as_are_fields_that_are_not_known(pair
         (lambda o: o["char_cnn"].update(max_characters_per_token=5, filters=[[7, 1]]), "at least the widest filter"),
         (lambda o: o["char_cnn"].update(filters=[]), r"field char_cnn\.filters: has 0 entries; expected 1 to 64"),
         (lambda o: o["char_cnn"].update(filters=[[1, 1]] * 999), "has 999 entries; expected 1 to 64"),
-        (lambda o: o["char_cnn"].update(filters=[[1, 32, 5]]), "not a pair"),
+        (lambda o: o["char_cnn"].update(filters=[[1, 32, 5]]), r"filters\[0\]: has 3 entries; expected 2"),
     ],
 )
 def test_refuses(pair: Path, change: Change, message: str):

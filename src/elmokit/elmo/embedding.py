@@ -222,20 +222,33 @@ class ElmoEmbedding(nn.Module):
         self, bilm: BiLM, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "L B T E"]:
         assert self.boundaries is not None
-        lengths = sentence_lengths(mask)
-        bounded = functional.pad(ids.long(), (0, 0, 1, 1))
-        bounded[:, 0] = self.boundaries[0]
-        bounded[torch.arange(len(ids), device=ids.device), lengths + 1] = self.boundaries[1]
-        real = (bounded > 0).any(dim=2)
-        if self.encode_distinct:
-            distinct, which = cast("tuple[Tensor, Tensor]", bounded[real].unique(dim=0, return_inverse=True))
-            encoded = bilm.encode_tokens(distinct)[which]
-        else:
-            encoded = bilm.encode_tokens(bounded[real])
-        tokens = encoded.new_zeros(*real.shape, encoded.shape[1])
-        tokens[real] = encoded
+        bounded = with_boundaries(ids.long(), self.boundaries, mask)
+        tokens, real = encoded_tokens(bilm, bounded, distinct=self.encode_distinct)
         layers = bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
         return layers[:, :, 1:-1] * mask[:, :, None]  # the end boundaries of shorter sentences are at padding
+
+
+def with_boundaries(tokens: Tensor, boundaries: Tensor, mask: Bool[Tensor, "B T"]) -> Tensor:
+    """Rows (B,T+2,...) with the first boundary before and the second after each sentence, in its own length."""
+    bounded = functional.pad(tokens, (0, 0, 1, 1))
+    bounded[:, 0] = boundaries[0]
+    bounded[torch.arange(len(tokens), device=tokens.device), sentence_lengths(mask) + 1] = boundaries[1]
+    return bounded
+
+
+def encoded_tokens(
+    bilm: BiLM, ids: Int[Tensor, "B U C"], *, distinct: bool
+) -> tuple[Float[Tensor, "B U D"], Bool[Tensor, "B U"]]:
+    """Token representations, and the mask; `distinct`: a token that occurs several times is encoded once."""
+    real = (ids > 0).any(dim=2)
+    if distinct:
+        rows, which = cast("tuple[Tensor, Tensor]", ids[real].unique(dim=0, return_inverse=True))
+        encoded = bilm.encode_tokens(rows)[which]
+    else:
+        encoded = bilm.encode_tokens(ids[real])
+    tokens = encoded.new_zeros(*real.shape, encoded.shape[1])
+    tokens[real] = encoded
+    return tokens, real
 
 
 class _Shared:

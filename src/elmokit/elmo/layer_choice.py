@@ -23,32 +23,27 @@ DEFAULT_LAYERS: Literal["top"] = "top"
 layers, in which the token layer is the longest (docs/vectors.md)."""
 
 
-def as_layers(layers: Layers, *, top: int | None) -> Layers:
+def as_layers(layers: Layers, *, top: int) -> Layers:
     """The same for `layers` as a plain string, int or list of floats, such as 1 for `numpy.int64(1)`.
 
-    Raises ValueError unless it is "average", "all", "top", a number from 0 to `top`, or a weight for each layer; for a
-    model that has not been read yet, `top` is None, and no number is too large.
+    Raises ValueError unless it is "average", "all", "top", a number from 0 to `top`, or a weight for each layer.
     """
     if np.ndim(cast("Any", layers)) > 0:
         return _as_weights(cast("Sequence[float]", layers), top=top)
     number = as_int(layers)
     if number is None and layers not in ("average", "all", "top"):
-        known = "the number of a layer" if top is None else f"a number from 0 to {top}"
-        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top', {known}, or a weight for each layer")
-    if number is not None and (number < 0 or (top is not None and number > top)):
-        last = "its last one" if top is None else f"{top} (top)"
-        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {last}")
+        known = f"'average', 'all', 'top', a number from 0 to {top}, or a weight for each layer"
+        raise ValueError(f"layers is {layers!r}; expected {known}")
+    if number is not None and not 0 <= number <= top:
+        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
     return layers if number is None else number
 
 
-def _as_weights(weights: Sequence[float], *, top: int | None) -> list[float]:
+def _as_weights(weights: Sequence[float], *, top: int) -> list[float]:
     numbers = np.asarray(weights)
     is_of_numbers = numbers.ndim == 1 and numbers.dtype.kind in "iuf" and np.isfinite(numbers).all()
-    if not is_of_numbers or (top is not None and len(numbers) != top + 1):
-        known = (
-            "finite weights, one for each layer" if top is None else f"{top + 1} finite weights, of layers 0 to {top}"
-        )
-        raise ValueError(f"layers is {weights!r}; expected {known}")
+    if not is_of_numbers or len(numbers) != top + 1:
+        raise ValueError(f"layers is {weights!r}; expected {top + 1} finite weights, of layers 0 to {top}")
     return [float(number) for number in numbers]
 
 

@@ -47,7 +47,7 @@ class HDF5File:
     def read(self, name: str) -> Array:
         """A dataset as float32; where it is stored as such, it is the file, mapped, which need not stay open."""
         entry = self.entries[name]
-        require_readable(self.path, entry)
+        _require_readable(self.path, entry)
         offset = cast("int | None", h5py.h5o.open(self._file.id, name.encode()).get_offset())
         if offset is not None and entry.dtype == "<f4":
             return map_array(self.path, entry.dtype, offset, entry.shape)
@@ -144,7 +144,7 @@ def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
                 raise FormatError(path, "is damaged: it has a duplicate or invalid name", part=f"group {prefix}")
             seen.add(raw_name)
             name = prefix + raw_name.decode("utf-8", "surrogateescape")
-            if (refusal := link_refusal(link)) is not None:
+            if (refusal := _link_refusal(link)) is not None:
                 yield Entry(name, "other", refusal)
                 continue
             target = h5py.h5o.open(group, raw_name)
@@ -200,7 +200,27 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
     return replace(entry, refusal=check(dataset, properties, entry, file_bytes))
 
 
-def link_refusal(link: int) -> str | None:
+def entry_named(path: Path, root: Any, name: str, file_bytes: int) -> Entry:
+    """What the file says of a dataset, all of which is stored; no other is looked at. Raises FormatError otherwise."""
+    part = f"dataset {name}"
+    try:
+        if not root.links.exists(name.encode()):
+            raise FormatError(path, "is missing", part=part)
+        if (refusal := _link_refusal(int(root.links.get_info(name.encode()).type))) is not None:
+            raise FormatError(path, refusal, part=part)
+        opened = h5py.h5o.open(root, name.encode())
+        if not isinstance(opened, h5py.h5d.DatasetID):
+            raise FormatError(path, "is not a dataset", part=part)
+        entry = describe_dataset(name, opened, file_bytes)
+    except FormatError:
+        raise
+    except DAMAGE as error:
+        raise FormatError(path, f"is damaged: {printable(str(error))}", part=part) from error
+    _require_readable(path, entry)
+    return entry
+
+
+def _link_refusal(link: int) -> str | None:
     """Why a link of this kind is not followed; None for a hard link, which is the ordinary name of an object."""
     if link == _HARD_LINK:
         return None
@@ -208,7 +228,7 @@ def link_refusal(link: int) -> str | None:
     return f"is {kind}; links are not followed"
 
 
-def require_readable(path: Path, entry: Entry) -> None:
+def _require_readable(path: Path, entry: Entry) -> None:
     """Raise FormatError for an entry with a refusal, and for a group."""
     if entry.refusal is not None or entry.kind != "dataset":
         raise FormatError(path, entry.refusal or "is not a dataset", part=f"dataset {entry.name}")
@@ -216,7 +236,7 @@ def require_readable(path: Path, entry: Entry) -> None:
 
 def read_dataset(path: Path, root: Any, entry: Entry, file_bytes: int) -> Array:
     """A described dataset as float32. Raises FormatError if it has a refusal or is damaged."""
-    require_readable(path, entry)
+    _require_readable(path, entry)
     try:
         dataset = h5py.h5o.open(root, entry.name.encode())
         if dataset.get_create_plist().get_layout() == h5py.h5d.CHUNKED:

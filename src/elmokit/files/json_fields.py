@@ -186,7 +186,9 @@ class Fields:
         if kind is object:
             return value
         if kind == tuple[tuple[int, int], ...]:
-            return self._pairs(name, value, most=math.floor(min(most, LARGEST_INTEGER)))
+            least = 1
+            if isinstance(value, list) and not 1 <= len(cast("list[object]", value)) <= MAX_PAIRS:
+                raise self.error(name, f"has {len(cast('list[object]', value))} entries; expected 1 to {MAX_PAIRS}")
         if origin in (tuple, list):
             items = cast("list[object]", self._checked(name, value, list, "a list"))
             kinds = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(items)
@@ -261,19 +263,6 @@ class Fields:
     def pairs(self, name: str, *, most: int) -> tuple[tuple[int, int], ...]:
         """A list of 1 to 64 pairs [width, number], all numbers from 1 to `most`."""
         return self.read(name, tuple[tuple[int, int], ...], most=most)
-
-    def _pairs(self, name: str, value: object, *, most: int) -> tuple[tuple[int, int], ...]:
-        pairs = cast("list[object]", self._checked(name, value, list, "a list of [width, number]"))
-        if not 1 <= len(pairs) <= MAX_PAIRS:
-            raise self.error(name, f"has {len(pairs)} entries; expected 1 to {MAX_PAIRS}")
-        read: list[tuple[int, int]] = []
-        for pair in pairs:
-            values = cast("list[object]", pair) if isinstance(pair, list) else []
-            if len(values) != 2:
-                raise self.error(name, "holds something that is not a pair; expected [width, number]")
-            width, number = (self._in_bounds(name, value, least=1, most=most) for value in values)
-            read.append((width, number))
-        return tuple(read)
 
     def _checked(self, name: str, value: object, kind: type[_T], expected: str) -> _T:
         if not isinstance(value, kind):

@@ -8,15 +8,15 @@ without a counterpart in AllenNLP (no projection, or no backward direction) keep
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.elmo.embedding import encoded_tokens, with_boundaries
 from elmokit.formats.allennlp import names_of
 from elmokit.formats.torch_layout import FORGET_BIAS, rows
-from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.model.bilm import BiLMState
 from elmokit.system.batches import batched
@@ -92,33 +92,21 @@ class AllenNLPBiLM(nn.Module):
         else:
             self.bilm.check_ids(inputs)
             mask = (inputs > 0).any(dim=2)
-            tokens, bounded = self._encoded(inputs, mask)
+            ids = with_boundaries(inputs.long(), self.boundaries, mask)
+            tokens, bounded = encoded_tokens(self.bilm, ids, distinct=True)
         before = _first_rows(self._state, len(tokens)) if self.stateful and self._state is not None else None
         output = self.bilm.contextualise(tokens, bounded.sum(dim=1).cpu(), before)
         if self.stateful:
             self._state = _with_first_rows(self._state, output.state)
         return output.layers, bounded
 
-    def _encoded(
-        self, inputs: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]
-    ) -> tuple[Float[Tensor, "B U D"], Bool[Tensor, "B U"]]:
-        """Token representations from characters; a token that occurs several times in the batch is encoded once."""
-        ids = _with_boundaries(inputs.long(), self.boundaries[0], self.boundaries[1], mask)
-        bounded = (ids > 0).any(dim=2)
-        distinct, which = cast("tuple[Tensor, Tensor]", ids[bounded].unique(dim=0, return_inverse=True))
-        encoded = self.bilm.encode_tokens(distinct)
-        tokens = encoded.new_zeros(*bounded.shape, encoded.shape[1])
-        tokens[bounded] = encoded[which]
-        return tokens, bounded
-
     def _cached(
         self, words: nn.Embedding, word_ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "B U D"], Bool[Tensor, "B U"]]:
         tokens = words(word_ids)
-        begin, end = self.bilm.encode_tokens(self.boundaries)
         lengths = mask.sum(dim=1, keepdim=True)
         bounded = torch.arange(mask.shape[1] + 2, device=mask.device) < lengths + 2
-        return _with_boundaries(tokens, begin, end, mask), bounded
+        return with_boundaries(tokens, self.bilm.encode_tokens(self.boundaries), mask), bounded
 
 
 def _character_ids(bilm: BiLM, tokens: Sequence[str]) -> Int[Tensor, "N C"]:
@@ -130,14 +118,6 @@ def _character_ids(bilm: BiLM, tokens: Sequence[str]) -> Int[Tensor, "N C"]:
 def _token_vectors(bilm: BiLM, words: Sequence[str]) -> Float[Tensor, "N D"]:
     """Token representations of words, computed in blocks: the char encoder needs some 100 KiB for each."""
     return torch.cat([bilm.encode_tokens(_character_ids(bilm, block)) for block in batched(words, size=_BLOCK)])
-
-
-def _with_boundaries(tokens: Tensor, begin: Tensor, end: Tensor, mask: Bool[Tensor, "B T"]) -> Tensor:
-    """Rows (B,T+2,...) with `begin` before and `end` after each sentence, in its own length."""
-    bounded = functional.pad(tokens, (0, 0, 1, 1))
-    bounded[:, 0] = begin
-    bounded[torch.arange(len(tokens), device=tokens.device), sentence_lengths(mask) + 1] = end
-    return bounded
 
 
 def _first_rows(state: BiLMState, num_rows: int) -> BiLMState:

@@ -7,30 +7,25 @@ but are not read. This layout is for other programs; it is the only one that can
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import h5py as _h5py
 import numpy as np
 
 from elmokit.files.hdf5 import (
     DAMAGE,
     SIGNATURE,
-    describe_dataset,
-    link_refusal,
+    entry_named,
     open_unseen,
     read_dataset,
-    require_readable,
     write_datasets,
 )
-from elmokit.files.weights_file import Entry
 from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
 
+    from elmokit.files.weights_file import Entry
     from elmokit.vectors.reader import FlatVectors
-
-h5py: Any = _h5py  # has no type stubs
 
 SENTENCE_TO_INDEX = b"sentence_to_index"
 """Name of the dataset that AllenNLP's `elmo` command writes next to the numbered ones."""
@@ -67,7 +62,7 @@ class HDF5Vectors:
             self._len = int(self._root.get_num_objs()) - int(self._root.links.exists(SENTENCE_TO_INDEX))
         except DAMAGE as error:
             raise FormatError(path, f"is damaged: {printable(str(error))}") from error
-        first = self._entry(0).shape
+        first = entry_named(path, self._root, "0", self._num_bytes).shape
         if len(first) not in (2, 3) or 0 in (*first[:-2], first[-1]):
             raise FormatError(
                 path, f"has shape {first}; expected (tokens, width) or (layers, tokens, width)", part="dataset 0"
@@ -91,30 +86,12 @@ class HDF5Vectors:
 
     def _checked(self, sentence: int) -> Entry:
         """What the file says of a dataset that is as wide and as deep as the first one."""
-        entry, layers = self._entry(sentence), () if self.num_layers is None else (self.num_layers,)
+        entry = entry_named(self._path, self._root, str(sentence), self._num_bytes)
+        layers = () if self.num_layers is None else (self.num_layers,)
         if len(entry.shape) != 2 + len(layers) or (*entry.shape[:-2], entry.shape[-1]) != (*layers, self.dim):
             raise FormatError(
                 self._path,
                 f"has shape {entry.shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0",
                 part=f"dataset {sentence}",
             )
-        return entry
-
-    def _entry(self, sentence: int) -> Entry:
-        """What the file says of a dataset, all of which is stored. Raises FormatError otherwise."""
-        name, part = str(sentence), f"dataset {sentence}"
-        try:
-            if not self._root.links.exists(name.encode()):
-                raise FormatError(self._path, f"is missing; expected 0 to {self._len - 1}", part=part)
-            if (refusal := link_refusal(int(self._root.links.get_info(name.encode()).type))) is not None:
-                raise FormatError(self._path, refusal, part=part)
-            opened = h5py.h5o.open(self._root, name.encode())
-            if not isinstance(opened, h5py.h5d.DatasetID):
-                raise FormatError(self._path, "is not a dataset", part=part)
-            entry = describe_dataset(name, opened, self._num_bytes)
-        except FormatError:
-            raise
-        except DAMAGE as error:
-            raise FormatError(self._path, f"is damaged: {printable(str(error))}", part=part) from error
-        require_readable(self._path, entry)
         return entry
