@@ -83,11 +83,11 @@ def test_a_word_without_ngrams_has_its_own_row_only(
 @pytest.mark.parametrize(
     ("at", "format", "value", "message"),
     [
-        (4, "<i", 9, "version 9"),
-        (8, "<i", 0, "dim: is 0"),
+        (4, "<i", 9, "has version 9, dim 6, bucket 50 and n-grams of 1 to 4 characters; expected fastText's"),
+        (8, "<i", 0, "dim 0"),
         (8, "<i", 7, r"input matrix: has shape \(\d+, 6\); expected 15 words and 50 buckets of 7 numbers"),
-        (40, "<i", 0, "bucket: is 0, with n-grams"),
-        (44, "<i", 9, "n-grams: from 9 to 4 characters"),
+        (40, "<i", 0, "bucket 0"),
+        (44, "<i", 9, "n-grams of 9 to 4 characters"),
         (64, "<i", 2_000_000_000, "dictionary: has 2,000,000,000 entries"),
         (84, "<q", 3, r"dictionary: is compressed \(.ftz\)"),
     ],

@@ -192,7 +192,8 @@ def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
-            f"({error.reason}); convert the file from its encoding, for example with {_conversion(line)}"
+            f"({error.reason}); convert the file from its encoding, such as iconv -f WINDOWS-1252 -t UTF-8 for Western "
+            "Europe, -f CP949 for Korean (iconv -l lists the names)"
         ) from None
 
 
@@ -201,17 +202,6 @@ def _other_unicode(line: bytes) -> str:
     marked = next((name for mark, name in _OTHER_UNICODE.items() if line.startswith(mark)), "")
     ends = {"UTF-16LE": line[1:8:2], "UTF-16BE": line[:8:2]}
     return marked or next((name for name, zeros in ends.items() if len(zeros) > 1 and not any(zeros)), "")
-
-
-def _conversion(line: bytes) -> str:
-    """The command for text that looks Korean in CP949, or is of Western Europe, mostly in ASCII letters."""
-    foreign = [letter for letter in line.decode("euc_kr", errors="replace") if not letter.isascii()]
-    letters = [letter for letter in line.decode("cp1252", errors="ignore") if letter.isalpha()]
-    if sum("가" <= letter <= "힣" for letter in foreign) > 0.75 * len(foreign):
-        return "iconv -f CP949 -t UTF-8 for Korean"
-    if 3 * sum(map(str.isascii, letters)) >= 2 * len(letters):
-        return "iconv -f WINDOWS-1252 -t UTF-8 for Western Europe"
-    return "iconv -f NAME -t UTF-8 (iconv -l lists the names)"
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from elmokit.formats.model_files import ModelFiles, wrong_kind
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
 from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, UnreadTensors, below_padding
 from elmokit.model.config import BiLMConfig, LookupConfig
-from elmokit.system.messages import FormatError, join_names, plural, printable, readable_bytes
+from elmokit.system.messages import FormatError, join_names, printable, readable_bytes
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
@@ -381,8 +381,9 @@ def check_datasets(file: WeightsFile, table: Mapping[str, Row]) -> None:
     if stored > file.num_bytes or read > MAX_EXPANSION * file.num_bytes + SMALL:  # several may claim the same bytes
         sizes = f"{readable_bytes(max(stored, read))} in a file of {readable_bytes(file.num_bytes)}"
         raise FormatError(file.path, f"declares {sizes}, which cannot hold them")
-    for name in _extra_datasets(file, table):
-        if name.startswith(ROOTS):
+    for name, entry in file.entries.items():
+        is_slot = name.rpartition("/")[0] in table  # of the optimiser, in a checkpoint: `char_embed/Adagrad`
+        if entry.kind == "dataset" and name.startswith(ROOTS) and name not in table and not is_slot:
             reason = "is not called for by options.json: they are not a pair"
             raise FormatError(file.path, reason, part=f"dataset {name}")
 
@@ -398,24 +399,11 @@ def _refusal(entry: Entry | None, shape: tuple[int, ...]) -> str | None:
     return entry.refusal
 
 
-def _extra_datasets(file: WeightsFile, table: Container[str]) -> list[str]:
-    """Datasets that the options do not call for. They are refused if they belong to a biLM, and ignored otherwise.
-
-    A checkpoint contains slots of the optimiser, such as `char_embed/Adagrad`, which are left out.
-    """
-    names = [name for name, entry in file.entries.items() if entry.kind == "dataset" and name not in table]
-    return [name for name in names if name.rpartition("/")[0] not in table]
-
-
 def inspect_weights(file: WeightsFile, options: Options, inspection: Inspection) -> None:
     """Add what the names and shapes say, without reading weights."""
     inspection.config, table = layout_of(options, file.entries)
     found = [file.entries[name].dtype for name in table if name in file.entries]
     inspection.dtypes = sorted({f"float{8 * int(dtype[2:])}" for dtype in found if dtype})
-    extra = [name for name in _extra_datasets(file, table) if not name.startswith("softmax/")]
-    if extra:
-        others = f"{plural(len(extra), 'dataset')} not of a biLM: {join_names(extra)}"
-        inspection.risks.append(f"{printable(file.path.name)} has {others}")
     check_datasets(file, table)
 
 
@@ -433,8 +421,8 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
 def write_bilm_tf(folder: Path, stored: StoredBiLM) -> list[str]:
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
-    Returns notes for the user: what was left out, and which tools refuse the model. Raises FormatError for a model that
-    reads words of a dictionary, or could not be read back.
+    Returns notes for the user: what was left out. Raises FormatError for a model that reads words of a dictionary, or
+    could not be read back.
     """
     config = stored.config
     if config.lookup is not None:
@@ -448,17 +436,8 @@ def write_bilm_tf(folder: Path, stored: StoredBiLM) -> list[str]:
         if stored.vocabulary is not None:
             stored.vocabulary.write(staging / VOCABULARY_NAME)
         write_text(staging / OPTIONS_NAME, options)
-    notes: list[str] = []
-    if stored.has_softmax:
-        notes.append("the softmax was left out, because the HDF5 format cannot store it; keep the native model for it")
-    if not config.bidirectional:
-        notes.append("bilm-tf and AllenNLP read only bidirectional models; this one is a forward model")
-    if not config.use_skip_connections:
-        notes.append("AllenNLP refuses models without skip connections; bilm-tf reads them")
-    if config.num_filters <= config.projection_dim:
-        sizes = f"{config.num_filters} filters and projection_dim {config.projection_dim}"
-        notes.append(f"AllenNLP needs a projection, and bilm-tf refuses one that widens; this model has {sizes}")
-    return notes
+    left_out = "the softmax was left out, because the HDF5 format cannot store it; keep the native model for it"
+    return [left_out] if stored.has_softmax else []
 
 
 def _options_of(stored: StoredBiLM) -> dict[str, object]:

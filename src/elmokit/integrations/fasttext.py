@@ -114,7 +114,10 @@ def read_fasttext(path: Path) -> FastText:
             dim, model, bucket, min_n, max_n = settings[0], *settings[7:11]
             if (version, model) == (11, _CLASSIFIER):
                 max_n = 0
-            _check_settings(path, version=version, dim=dim, bucket=bucket, min_n=min_n, max_n=max_n)
+            is_known = version in _VERSIONS and 1 <= dim <= MAX_DIM and bucket >= 0
+            if not is_known or (max_n != 0 and not (bucket and 0 <= min_n <= max_n <= MAX_NGRAM)):  # 0 is the same as 1
+                settings = f"version {version}, dim {dim}, bucket {bucket} and n-grams of {min_n} to {max_n} characters"
+                raise FormatError(path, f"has {settings}; expected fastText's versions 11 and 12")
             rows, at = _read_dictionary(path, content)
             start, shape = _read_matrix_header(path, content, at)
     if shape[1] != dim or shape[0] != len(rows) + bucket:
@@ -125,17 +128,6 @@ def read_fasttext(path: Path) -> FastText:
         )
     matrix = np.memmap(path, "<f4", "r", offset=start, shape=shape)
     return FastText(path, rows, np.asarray(matrix), bucket if max_n > 0 else 0, min_n, max_n)
-
-
-def _check_settings(path: Path, *, version: int, dim: int, bucket: int, min_n: int, max_n: int) -> None:
-    if version not in _VERSIONS:
-        raise FormatError(path, f"has version {version}; versions 11 and 12 are read")
-    if not 1 <= dim <= MAX_DIM:
-        raise FormatError(path, f"is {dim}; expected 1 to {MAX_DIM:,}", part="dim")
-    if bucket < 0 or (bucket == 0 and max_n > 0):
-        raise FormatError(path, f"is {bucket}, with n-grams of up to {max_n} characters", part="bucket")
-    if max_n != 0 and not 0 <= min_n <= max_n <= MAX_NGRAM:  # 0 is the same as 1
-        raise FormatError(path, f"from {min_n} to {max_n} characters; expected 1 to {MAX_NGRAM}", part="n-grams")
 
 
 def _read_dictionary(path: Path, content: mmap.mmap) -> tuple[dict[str, int], int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from elmokit.elmo.layer_choice import Layers
     from elmokit.layers.packed.linear import Precision
 
-FIRST_PAUSE = 2.0
-"""Seconds before a block whose files could not be read or written is tried again; each further pause is twice as long.
-Ours: three retries wait 14 seconds, in which a network file system can come back."""
-LONGEST_PAUSE = 60.0
-
 
 @dataclass(frozen=True)
 class RayResources:
@@ -38,8 +33,7 @@ class RayResources:
     """Actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs."""
     on_gpus: bool = False
     retries: int = 3
-    """How often a block is tried again when its actor died, or, after a pause that doubles each time, when its files
-    could not be read or written."""
+    """How often a block is tried again when its actor died."""
 
     def __post_init__(self) -> None:
         if (self.workers is not None and self.workers < 1) or self.retries < 0:
@@ -106,7 +100,7 @@ def embed_parquet(
             data.from_items(rows, override_num_blocks=len(rows))
             .map(
                 PieceEmbedder,
-                fn_constructor_args=(pieces, settings, model, precision, resources),
+                fn_constructor_args=(pieces, settings, model, precision, resources.on_gpus),
                 compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1),
                 num_cpus=0 if resources.on_gpus else 1,
                 num_gpus=1 if resources.on_gpus else 0,
@@ -130,29 +124,20 @@ class PieceEmbedder:
     """What each actor holds: a model, which embeds one piece per call."""
 
     def __init__(
-        self, pieces: list[Piece], settings: PieceSettings, model: str, precision: Precision, resources: RayResources
+        self, pieces: list[Piece], settings: PieceSettings, model: str, precision: Precision, on_gpus: bool
     ) -> None:
-        self._pieces, self._settings, self._retries = pieces, settings, resources.retries
-        device = "cuda" if resources.on_gpus else "cpu"
+        self._pieces, self._settings = pieces, settings
+        device = "cuda" if on_gpus else "cpu"
         self._elmo = Elmo.from_pretrained(model, precision=precision, device=device)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Embed the piece of that number. What is wrong with its input is in the result, and is not tried again."""
         try:
-            done = self._embed(self._pieces[int(row["number"])])
+            done = embed_piece(self._elmo, self._pieces[int(row["number"])], self._settings)
         except (ValueError, OSError) as error:
             nothing = EmbeddedPiece(0, 0, was_there=False)
             return asdict(nothing) | {"refused": str(error), "of_files": isinstance(error, OSError)}
         return asdict(done) | {"refused": "", "of_files": False}
-
-    def _embed(self, piece: Piece) -> EmbeddedPiece:
-        pause = FIRST_PAUSE
-        for _ in range(self._retries):
-            with suppress(OSError):  # of a file system that does not answer for a while
-                return embed_piece(self._elmo, piece, self._settings)
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
-        return embed_piece(self._elmo, piece, self._settings)
 
 
 @contextmanager
