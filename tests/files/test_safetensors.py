@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from attacks.limited_disk import files_of_at_most
 from elmokit.files import safetensors
 from elmokit.files.safetensors import DTYPES, Layout, TensorEntry, read_arrays, read_layout, write_arrays
 from elmokit.system.messages import FormatError
@@ -65,13 +64,3 @@ def test_types_without_a_place_in_the_file_are_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="tensor name is of type complex64; expected I64"):
         write_arrays(tmp_path / "file", {"name": np.zeros(3, np.complex64)})
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("most_bytes", [0, 4, 100, 3000])
-def test_a_full_disk_is_one_error_that_names_the_file_and_keeps_the_old_one(tmp_path: Path, most_bytes: int):
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    with files_of_at_most(most_bytes), pytest.raises(OSError, match="File too large") as caught:
-        write_arrays(path, {"name": np.zeros(1000, np.float32)})
-    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
-    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]

@@ -54,18 +54,13 @@ def test_a_clip_of_0_is_no_clip_and_a_risk_as_are_fields_that_are_not_known(pair
     [
         (lambda o: o.pop("lstm"), "expected an options.json|field lstm: is missing"),
         (lambda o: o["lstm"].pop("dim"), r"field lstm\.dim: is missing"),
-        (lambda o: o["lstm"].update(dim="10"), r"field lstm\.dim: is text; expected a whole number"),
         (lambda o: o["lstm"].update(dim=1 << 40), r"field lstm\.dim: is 1099511627776; expected 1 to 1048576"),
-        (lambda o: o["lstm"].update(n_layers=10**9), r"field lstm\.n_layers: is 1000000000; expected 1 to 64"),
         (lambda o: o["lstm"].update(dim=5), "projection_dim 6 is wider than lstm_dim 5"),
         (lambda o: o["lstm"].update(cell_clip=-3), r"field lstm\.cell_clip: is -3; expected 0 to"),
-        (lambda o: o["lstm"].update(use_skip_connections=1), "expected true or false"),
-        (lambda o: o.update(bidirectional="yes"), "field bidirectional: is text; expected true or false"),
         (lambda o: o["char_cnn"].update(n_characters=60), r"field char_cnn\.n_characters: is 60; expected 261 to 262"),
         (lambda o: o["char_cnn"].update(activation="gelu"), "activation is 'gelu'"),
         (lambda o: o["char_cnn"].update(max_characters_per_token=5, filters=[[7, 1]]), "at least the widest filter"),
         (lambda o: o["char_cnn"].update(filters=[]), r"field char_cnn\.filters: has 0 entries; expected 1 to 64"),
-        (lambda o: o["char_cnn"].update(filters=[[1, 1]] * 999), "has 999 entries; expected 1 to 64"),
         (lambda o: o["char_cnn"].update(filters=[[1, 32, 5]]), r"filters\[0\]: has 3 entries; expected 2"),
     ],
 )
@@ -77,19 +72,3 @@ def test_refuses(pair: Path, change: Change, message: str):
 def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path):
     _changed(pair, lambda options: options.pop("char_cnn"))
     assert_refused(r"weights\.hdf5: dataset embedding: is missing; options\.json calls for", pair)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"lstm": {}, "lstm": {}}', 'the key "lstm" is repeated'),
-        ('{"lstm": {"dim": 4096', "is not valid JSON"),
-        ("{" + " " * (5 << 20) + "}", r"expected an options.json"),
-        ("null", "is a text file; expected a model file"),
-    ],
-    ids=range(4),
-)
-def test_refuses_what_is_not_an_ordinary_json_object(pair: Path, text: str, message: str):
-    path = pair / "options.json"
-    path.write_text(text)
-    assert_refused(rf"options\.json: .*({message})", path, pair / "weights.hdf5")

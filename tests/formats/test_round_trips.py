@@ -12,7 +12,7 @@ import torch
 from elmokit.formats.bilm_tf import write_bilm_tf
 from elmokit.formats.convert import convert
 from elmokit.formats.native import write_native
-from elmokit.formats.read import from_stored, read_bilm, to_stored
+from elmokit.formats.read import from_stored, to_stored
 from elmokit.formats.recognise import read_stored
 from elmokit.model.config import BiLMConfig
 from toy_stored import TINY, assert_equal, make_stored
@@ -135,17 +135,6 @@ def _datasets(path: Path) -> dict[str, np.ndarray]:
     with h5py.File(path) as file:
         file.visit(names.append)
         return {name: file[name][...] for name in names if isinstance(file[name], h5py.Dataset)}
-
-
-def test_a_model_of_each_format_is_the_same_module(folder: Path, pair: Path):
-    native, softmax, vocabulary = read_bilm(folder, with_softmax=True)
-    assert softmax is not None and vocabulary is not None and softmax.weight.shape == (len(vocabulary), 6)
-    assert not native.training and all(parameter.requires_grad for parameter in native.parameters())
-    for paths in ({"path": pair}, {"path": pair / "options.json", "weights": pair / "weights.hdf5"}):
-        other, none, _ = read_bilm(**paths)
-        assert none is None
-        for name, tensor in native.state_dict().items():
-            assert torch.equal(tensor, other.state_dict()[name]), name
 
 
 def test_modules_and_files_hold_the_same_bits(tmp_path: Path):

@@ -60,25 +60,6 @@ def test_forward_sees_the_past_alone_and_backward_the_future_alone() -> None:
     assert changed[:, 6:].any(dim=1).tolist() == [True, True, True, True, False, False]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        *({"num_highway_layers": 0}, {"projection_dim": 12}, {"lstm_dim": 6}, {"activation": "tanh"}),
-        *({"num_layers": 1}, {"num_layers": 3}, {"cell_clip": None, "projection_clip": None}),
-        *({"use_skip_connections": False}, {"bidirectional": False}, {"num_characters": 261}),
-        {"max_characters_per_token": 12},
-    ],
-    ids=str,
-)
-def test_every_published_option_builds_the_tensors_it_names(change: dict[str, int]) -> None:
-    config = replace(CONFIG, **({"lstm_dim": 12} if "projection_dim" in change else {}), **change)
-    bilm = made(config)
-    assert {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()} == config.tensor_shapes()
-    sentence = batch_character_ids([["a", "b"]], max_characters_per_token=config.max_characters_per_token)
-    layers = bilm(torch.from_numpy(sentence)).layers
-    assert layers.shape == (config.num_layers + 1, 1, 2, config.output_dim)
-
-
 def test_gradients_reach_every_weight() -> None:
     bilm = made().train()
     bilm(ids(SENTENCES)).layers.square().sum().backward()

@@ -119,9 +119,6 @@ def open_unseen(path: Path) -> Any:
     """The file as h5py opens it, without any check of its contents."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
-    with path.open("rb") as start:
-        if start.read(len(SIGNATURE)) != SIGNATURE:
-            raise FormatError(path, "is not an HDF5 file")
     try:
         return h5py.File(path, "r")
     except DAMAGE as error:
