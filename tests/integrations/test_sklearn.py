@@ -106,7 +106,7 @@ def test_pickles_need_no_files(fitted: Any, tmp_path: Path):
 
 def test_what_is_no_collection_of_texts_is_refused(fitted: Any):
     for texts, said in (
-        ("A good film.", "expected texts, or lists of tokens, got the string 'A good film.'"),
+        ("A good film.", "the sentences are 'A good film.' .str.; expected a list of sentences"),
         (["A good film.", None], "sentence 1 is None"),
     ):
         with pytest.raises(ValueError, match=said):

@@ -61,7 +61,7 @@ class ElmoVectorizer(_base.ClassNamePrefixFeaturesOutMixin, _base.TransformerMix
     def fit(self, X: Iterable[Sentence], y: object = None) -> ElmoVectorizer:  # noqa: N803 - scikit-learn's name
         """Load the model.
 
-        Raises ValueError for one string or a table in place of texts, and for settings that `transform` would refuse,
+        Raises ValueError for a table in place of texts, and for settings that `transform` would refuse,
         and the errors of `from_pretrained`.
         """
         del y
@@ -109,8 +109,6 @@ class ElmoVectorizer(_base.ClassNamePrefixFeaturesOutMixin, _base.TransformerMix
 
 
 def _checked(texts: Iterable[Sentence]) -> Iterable[Sentence]:
-    if isinstance(texts, str):
-        raise ValueError(f"expected texts, or lists of tokens, got the string {texts[:40]!r}")
     num_axes = getattr(texts, "ndim", 1)  # of arrays and of pandas
     if num_axes > 1:
         raise ValueError(
