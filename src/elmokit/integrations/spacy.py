@@ -183,16 +183,36 @@ def _set_hooks(doc: Any) -> None:
     Without the hook, spaCy gives a token and the same word in another context the similarity 1.
     """
     for hooks, vector in (
-        (doc.user_hooks, lambda doc: _mean(doc.tensor)),
-        (doc.user_span_hooks, lambda span: _mean(span.doc.tensor[span.start : span.end])),
-        (doc.user_token_hooks, lambda token: token.doc.tensor[token.i]),
+        (doc.user_hooks, _vector_of_doc),
+        (doc.user_span_hooks, _vector_of_span),
+        (doc.user_token_hooks, _vector_of_token),
     ):
-        own = {"has_vector": lambda of: len(of) > 0, "vector_norm": lambda of: float(np.linalg.norm(of.vector))}
-        hooks.update(own, vector=vector, similarity=_similarity)
+        own = {"vector": vector, "has_vector": _has_vector, "vector_norm": _norm, "similarity": _similarity}
+        hooks.update(own)
+
+
+def _vector_of_doc(doc: Any) -> Float32[np.ndarray, " E"]:
+    return _mean(doc.tensor)
+
+
+def _vector_of_span(span: Any) -> Float32[np.ndarray, " E"]:
+    return _mean(span.doc.tensor[span.start : span.end])
+
+
+def _vector_of_token(token: Any) -> Float32[np.ndarray, " E"]:
+    return token.doc.tensor[token.i]
+
+
+def _has_vector(of: Any) -> bool:
+    return len(of) > 0
 
 
 def _similarity(one: Any, other: Any) -> float:
     return float(Elmo.similarity(one.vector, other.vector)) if other.has_vector else 0.0  # a lexeme may have none
+
+
+def _norm(of: Any) -> float:
+    return float(np.linalg.norm(of.vector))
 
 
 def _mean(rows: Array) -> Float32[np.ndarray, " E"]:
