@@ -185,12 +185,12 @@ class Fields:
             return None if value is None else self._read(name, value, inner, complete, least, most)
         if kind is object:
             return value
-        if kind == tuple[tuple[int, int], ...]:
-            least = 1
-            if isinstance(value, list) and not 1 <= len(cast("list[object]", value)) <= MAX_PAIRS:
-                raise self.error(name, f"has {len(cast('list[object]', value))} entries; expected 1 to {MAX_PAIRS}")
         if origin in (tuple, list):
             items = cast("list[object]", self._checked(name, value, list, "a list"))
+            if kind == tuple[tuple[int, int], ...]:  # groups of filters
+                least = 1
+                if not 1 <= len(items) <= MAX_PAIRS:
+                    raise self.error(name, f"has {len(items)} entries; expected 1 to {MAX_PAIRS}")
             kinds = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(items)
             if len(items) != len(kinds):
                 raise self.error(name, f"has {len(items)} entries; expected {len(kinds)}")
