@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.layer_choice import as_int, as_layers
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
+from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.system.python import require
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float32, Int
 
     from elmokit.elmo.layer_choice import Layers
-    from elmokit.layers.packed.linear import Precision
 
     Array = Float32[np.ndarray, "T E"]
 
@@ -63,7 +64,7 @@ class ElmoPipe:
     batch_size: number of sentences that are encoded at once.
 
     Each sentence is read on its own if the document has sentences, and otherwise the whole document. White space has
-    zeros. Settings that are not among these are a ValueError when the model is used.
+    zeros. Raises ValueError for settings that are not among these.
     """
 
     def __init__(
@@ -79,8 +80,12 @@ class ElmoPipe:
     ) -> None:
         if tokens not in get_args(Tokens):
             raise ValueError(f"tokens is {tokens!r}; expected {' or '.join(get_args(Tokens))}")
+        check_precision(precision)
+        size = as_int(batch_size)
+        if size is None or size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
         self.model = model
-        self.layers: Layers = layers
+        self.layers: Layers = as_layers(layers, top=None)
         self.tokens: Tokens = tokens
         self.precision: Precision = precision
         self.device = device
