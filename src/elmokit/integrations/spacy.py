@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.layer_choice import as_int, as_layers
+from elmokit.elmo.layer_choice import as_int
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.layers.packed.linear import Precision, check_precision
@@ -64,7 +64,7 @@ class ElmoPipe:
     batch_size: number of sentences that are encoded at once.
 
     Each sentence is read on its own if the document has sentences, and otherwise the whole document. White space has
-    zeros. Raises ValueError for settings that are not among these.
+    zeros. Raises ValueError for settings that are not among these, for layers when the model is there.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ElmoPipe:
         if size is None or size < 1:
             raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
         self.model = model
-        self.layers: Layers = as_layers(layers, top=None)
+        self.layers: Layers = layers
         self.tokens: Tokens = tokens
         self.precision: Precision = precision
         self.device = device
