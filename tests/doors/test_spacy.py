@@ -189,7 +189,10 @@ def test_settings_that_are_not_there_are_refused(model: str):
     ):
         with pytest.raises(ValueError, match=said):
             ElmoPipe(model, **settings)
-    for layers, said in (("tpo", "layers is 'tpo'; expected 'average', 'all', 'top', a number"), (3, "layers 0 .* to 2")):
+    for layers, said in (
+        ("tpo", "layers is 'tpo'; expected 'average', 'all', 'top', a number"),
+        (3, "layers 0 .* to 2"),
+    ):
         with pytest.raises(ValueError, match=said):
             pipeline(model, layers=layers)("the cat")
     for name in ("nowhere", "small-em"):
