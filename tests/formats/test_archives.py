@@ -1,5 +1,6 @@
 """Archives of models: opened where they are, and hostile ones refused before they fill the disk or reach out of it."""
 
+import errno
 import gzip
 import io
 import os
@@ -7,6 +8,7 @@ import stat
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,13 @@ def tarred(path: Path, *members: tuple[str, bytes], mode: str = "w:gz", kind: by
     return path
 
 
+def failing(error: Exception) -> Callable[..., None]:
+    def fail(*arguments: object, **options: object) -> None:
+        raise error
+
+    return fail
+
+
 def contents(archive: Path) -> dict[str, bytes]:
     with unpacked(archive) as folder:
         files = [path for path in folder.rglob("*") if path.is_file()]
@@ -73,11 +82,14 @@ def test_the_folder_that_macos_adds_is_not_looked_at(tmp_path: Path):
         read_stored(both)
 
 
-def test_nothing_is_left_behind(tmp_path: Path, temporary: Path):
+def test_nothing_is_left_behind(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch):
     with unpacked(zipped(tmp_path / "a.zip", ("a", b"1"))) as folder:
         assert folder.is_relative_to(temporary)
     with pytest.raises(FormatError):
         contents(tarred(tmp_path / "b.tar", ("a", b"1"), ("../b", b"1")))
+    with pytest.raises(OSError, match=r"No space left.*temporary/elmokit-"), monkeypatch.context() as full:
+        full.setattr(zipfile.ZipFile, "extract", failing(OSError(errno.ENOSPC, "No space left on device")))
+        contents(zipped(tmp_path / "a.zip", ("a", b"1")))
     assert not list(temporary.iterdir())
 
 

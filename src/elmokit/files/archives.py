@@ -44,8 +44,10 @@ def unpacked(path: Path) -> Generator[Path]:
                 unpack = _unpack_zip if file.read(2) == b"PK" else _unpack_tar
             unpack(path, folder)
         except Exception as error:  # of damaged archives these libraries raise almost any
-            if isinstance(error, FormatError) or (isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE):
+            if isinstance(error, FormatError):
                 raise
+            if isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE:
+                raise OSError(error.errno, error.strerror, error.filename or temporary) from error
             reason = printable(str(error).replace(str(folder), path.name))
             raise FormatError(path, f"cannot be unpacked: {reason}") from error
         while len(inside := [path for path in folder.iterdir() if path.name != _OF_MACOS]) == 1 and inside[0].is_dir():

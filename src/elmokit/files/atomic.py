@@ -22,7 +22,8 @@ from elmokit.files.locks import NO_LOCKS, lock, open_locked, remove_stale_lock
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _NO_LOCKS_OF_FOLDERS = (*NO_LOCKS, errno.EBADF, errno.EINVAL)
 """NFS locks only what is open for writing, which a folder never is: EBADF."""
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Of a full disk, a used-up quota, and a file that is larger than the disk can hold."""
 
 
 @contextmanager
@@ -113,7 +114,7 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
             if held is not None:
                 os.close(held)
     except OSError as error:
-        of_no_file = error.filename is None and error.errno in _DISK_FULL
+        of_no_file = error.filename is None and error.errno in DISK_FULL
         if of_no_file or str(error.filename).startswith(str(target.with_name(f".{target.name}."))):
             raise OSError(error.errno, error.strerror, os.fspath(named)) from error
         raise

@@ -18,6 +18,7 @@ from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from elmokit.files.atomic import DISK_FULL
 from elmokit.system.messages import printable, readable_bytes
 from elmokit.system.progress_bar import progress_bar
 from elmokit.version import __version__
@@ -27,7 +28,7 @@ OFFLINE = ("ELMOKIT_OFFLINE", "HF_HUB_OFFLINE")
 MAX_BYTES = 16 << 30
 """Largest file; far more than any published model has."""
 WAITS = (1, 3, 10)
-"""Seconds before each further try of an address that failed in a way that may pass."""
+"""Seconds before each further try of an address that failed in a way that may pass, without a byte more."""
 TIMEOUT = 30
 """Seconds without a byte after which a connection counts as lost."""
 _BLOCK = 1 << 18
@@ -62,18 +63,21 @@ def download(addresses: Iterable[str], path: Path, *, check: Callable[[Path], st
             _fetch(address, path, check)
             return address
         except (_RefusedError, _InterruptedError) as error:
-            reasons.append(f"{address}: {printable(str(error))}")
+            reasons.append(f"{address}: {printable(str(error).splitlines()[0])}")
     raise DownloadError("; ".join(reasons))
 
 
 def _fetch(address: str, path: Path, check: Callable[[Path], str | None]) -> None:
     partial = _Partial(path.with_name(f"{path.name}.partial"), path.with_name(f"{path.name}.partial.json"))
-    for wait in (*WAITS, None):
+    done, waits = 0, iter(WAITS)
+    while True:
         try:
             _receive(address, partial, path.name)
             break
         except _InterruptedError:
-            if wait is None:
+            if (now := partial.begun(address)[0]) > done:
+                done, waits = now, iter(WAITS)
+            if (wait := next(waits, None)) is None:
                 raise
             time.sleep(wait)
     if (wrong := check(partial.path)) is not None:
@@ -113,7 +117,8 @@ def _receive(address: str, partial: _Partial, name: str) -> None:
     if done:
         headers |= {"Range": f"bytes={done}-", "If-Range": validator}
     try:
-        with _OPENER.open(Request(address, headers=headers), timeout=TIMEOUT) as response:
+        opener = build_opener(_SafeRedirects)  # with the proxies of today's environment
+        with opener.open(Request(address, headers=headers), timeout=TIMEOUT) as response:
             done = done if response.status == http.client.PARTIAL_CONTENT else 0
             total = _total(response, done)
             if not done:
@@ -122,15 +127,19 @@ def _receive(address: str, partial: _Partial, name: str) -> None:
                 received = _copy(response, file, done=done, total=total, name=name)
     except HTTPError as error:
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            if error.headers.get("Content-Range") == f"bytes */{done}":  # nothing is missing
+                return
             partial.remove()
             raise _InterruptedError("the file has changed") from error
         kind = _InterruptedError if error.code >= 500 or error.code == http.client.TOO_MANY_REQUESTS else _RefusedError
         raise kind(f"the server answers {error.code} {error.reason}") from error
-    except URLError as error:  # no network, no such host, a certificate that is wrong
-        raise _InterruptedError(f"cannot be reached: {error.reason}") from error
+    except URLError as error:
+        # No network, no such host or a wrong certificate do not pass, except where an address has answered before.
+        may_pass = done or isinstance(error.reason, ConnectionError | TimeoutError)
+        raise (_InterruptedError if may_pass else _RefusedError)(f"cannot be reached: {error.reason}") from error
     except (http.client.HTTPException, OSError) as error:
-        if isinstance(error, OSError) and error.filename is not None:  # the file cannot be written
-            raise
+        if isinstance(error, OSError) and (error.filename is not None or error.errno in DISK_FULL):
+            raise OSError(error.errno, error.strerror, error.filename or str(partial.path)) from error
         raise _InterruptedError(f"the connection was lost: {str(error) or type(error).__name__}") from error
     if total is not None and received != total:
         raise _InterruptedError(f"{received:,} of {total:,} bytes came")
@@ -156,18 +165,9 @@ def _copy(response: Any, file: IO[bytes], *, done: int, total: int | None, name:
             done += len(block)
             if done > MAX_BYTES or (total is not None and done > total):
                 raise _RefusedError("sends more than it said")
-            _write(file, block)
+            file.write(block)
             bar.update(len(block))
     return done
-
-
-def _write(file: IO[bytes], block: bytes) -> None:
-    """Write it at once. Raises OSError that names the file."""
-    try:
-        file.write(block)
-        file.flush()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, file.name) from error
 
 
 class _SafeRedirects(HTTPRedirectHandler):
@@ -177,6 +177,3 @@ class _SafeRedirects(HTTPRedirectHandler):
         if req.type == "https" and not newurl.startswith("https:"):
             raise _RefusedError(f"leads to {newurl}, which is not https")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-_OPENER = build_opener(_SafeRedirects)
