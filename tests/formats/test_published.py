@@ -1,10 +1,13 @@
 """Published models by name, from a server on this machine that has their layout, and the faults of real servers."""
 
+import errno
 import http.server
 import importlib
 import json
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -12,6 +15,7 @@ import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -93,7 +97,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             if start < len(content):
                 self.answer(206 if start else 200, content[start:], {"ETag": tag, **part})
             else:
-                self.answer(416)
+                self.answer(416, headers={"Content-Range": f"bytes */{len(content)}"})
 
         def answer(self, status: int, body: bytes = b"", headers: Mapping[str, str] = MappingProxyType({})) -> None:
             self.send_response(status)
@@ -145,33 +149,77 @@ def test_a_name_is_downloaded_once_and_gives_the_vectors_of_its_files(server: Se
     assert sorted(path.name for path in folder.iterdir()) == ["options.json", "weights.hdf5"]
 
 
-def test_a_cut_transfer_is_continued_by_range(server: Server):
+def test_a_cut_transfer_is_continued_by_range_as_long_as_it_advances(server: Server, tmp_path: Path):
     size = len(server.files["/one/tiny_weights.hdf5"])
-    server.cuts = [1000, size // 2]
-    names.resolve_model("tiny")
-    ranges = [wanted for path, wanted in server.requests if path.endswith("hdf5")]
-    assert ranges == [None, "bytes=1000-", f"bytes={1000 + size // 2}-"]
+    server.cuts = [1000] * 5  # more than there are waits
+    path = tmp_path / "weights.hdf5"
+    for check in (lambda path: 1 / 0, lambda path: None):
+        with suppress(ZeroDivisionError):
+            downloads.download([f"{server.url}/one/tiny_weights.hdf5"], path, check=check)
+    ranges = [wanted for _, wanted in server.requests]
+    assert ranges == [None, *(f"bytes={done}-" for done in (1000, 2000, 3000, 4000, 5000, size))]
+    assert path.read_bytes() == server.files["/one/tiny_weights.hdf5"] and list(tmp_path.glob("weights.*")) == [path]
 
 
 def test_another_process_continues_what_was_begun_unless_the_file_has_changed(server: Server, tmp_path: Path):
-    server.faults["/two/tiny_weights.hdf5"] = 503
-    server.cuts = [1000, 0, 0, 0, 0, 0]
+    server.faults["/two/tiny_weights.hdf5"] = "/two/tiny_weights.hdf5"  # for ever
+    content = server.files["/one/tiny_weights.hdf5"]
+    server.cuts, server.files["/one/tiny_weights.hdf5"] = [1000, 0, 0, 0, 0, 0], content[:900] + content[901:] + b"x"
     for _ in range(2):
-        with pytest.raises(OSError, match=r"tiny could not be downloaded: .*of .* bytes came; .*503.*with a browser"):
+        with pytest.raises(OSError, match=r"tiny could not .* bytes came; .*302.* loop\.; fetch .* with a browser"):
             published_folder(published_models()["tiny"])
     assert left(tmp_path) == [".tiny.downloading"]
-    content = server.files["/one/tiny_weights.hdf5"]
-    server.cuts, server.files["/one/tiny_weights.hdf5"] = [], content[:900] + content[901:] + b"x"
+    server.cuts, server.files["/one/tiny_weights.hdf5"] = [], content
     assert server.requests.count(("/one/tiny_options.json", None)) == 1
     folder = published_folder(published_models()["tiny"])
-    assert (folder / "weights.hdf5").read_bytes() == server.files["/one/tiny_weights.hdf5"]
+    assert (folder / "weights.hdf5").read_bytes() == content
 
 
-@pytest.mark.parametrize("fault", [404, 403, 500, "html", "xml", "stall", "ftp://elsewhere/weights.hdf5"])
+@pytest.mark.parametrize("step", ["_about", "_keep_sums", "write_text"])
+def test_a_download_that_is_interrupted_at_its_end_is_continued(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+):
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(published, step, interrupted)
+        published_folder(published_models()["tiny"])
+    if step == "_keep_sums":
+        next((tmp_path / "cache").rglob("weights.hdf5")).unlink()
+    assert main(["models", "get", "tiny"]) == main(["inspect", "tiny"]) == 0
+    assert len(server.requests) == (2 if step == "_about" else 3)
+    assert left(tmp_path) == ["tiny", "tiny.json"]
+
+
+@pytest.mark.parametrize(
+    "error", [socket.gaierror(-2, "unknown"), OSError(errno.ENETUNREACH, "down"), ssl.SSLCertVerificationError("wrong")]
+)
+def test_an_address_that_cannot_be_reached_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, error: OSError):
+    def fail(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(socket, "create_connection", fail)
+    monkeypatch.setattr(downloads, "WAITS", (-1,))  # no time to sleep
+    with pytest.raises(downloads.DownloadError, match=r"a: cannot be reached: .*; http://127.0.0.1/b: cannot"):
+        addresses = ["http://127.0.0.1/a", "http://127.0.0.1/b"]
+        downloads.download(addresses, Path("weights.hdf5"), check=lambda path: None)
+
+
+def test_a_proxy_that_is_set_later_is_used(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("http_proxy", server.url)
+    monkeypatch.setenv("no_proxy", "")
+    server.files[address := "http://elmokit.invalid/a"] = b"1"
+    assert downloads.download([address], tmp_path / "a", check=lambda path: None) == address
+
+
+@pytest.mark.parametrize("fault", [404, 403, 500, "html", "xml", "short", "stall", "ftp://elsewhere/weights.hdf5"])
 def test_the_next_mirror_is_tried(server: Server, monkeypatch: pytest.MonkeyPatch, fault: int | str):
     monkeypatch.setattr(downloads, "TIMEOUT", 0.3 if fault == "stall" else downloads.TIMEOUT)
     if fault == "xml":
         server.files["/one/tiny_weights.hdf5"] = b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"
+    elif fault == "short":
+        server.files["/one/tiny_weights.hdf5"] = server.files["/one/tiny_weights.hdf5"][:100_000]
     else:
         server.faults["/one/tiny_weights.hdf5"] = fault
     names.resolve_model("tiny")
@@ -201,8 +249,11 @@ def test_without_network_the_error_says_how_to_get_it_by_hand(
 
 def test_what_is_added_is_checked(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "weights.hdf5").write_text("<html>")
+    (tmp_path / "short.hdf5").write_bytes((PAIR / "lm_weights.hdf5").read_bytes()[:100_000])
     for files, message in [
         ([tmp_path / "weights.hdf5"], "weights.hdf5: is a"),
+        ([tmp_path / "short.hdf5"], "short.hdf5: cannot be opened as HDF5, perhaps truncated"),
+        ([tmp_path / "tpyo.hdf5"], "tpyo.hdf5: there is no such file"),
         ([], "weights.hdf5 is not among them"),
         ([PAIR / "lm_weights.hdf5", PAIR / "sentences.json"], "3 files given"),
     ]:
@@ -233,12 +284,36 @@ def test_sums_are_kept_and_compared(server: Server, tmp_path: Path, capsys: pyte
         published_folder(published_models()["tiny"])
 
 
-def test_an_archive_is_unpacked_once(server: Server, tmp_path: Path):
+@pytest.mark.parametrize("kept", [None, "{}", '{"files": 5}', '{"files": {}}', '{"files": {"options.json": {}}}'])
+def test_a_model_without_sums_is_not_called_whole(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: str | None
+):
+    folder = tmp_path / "cache" / "models" / "tiny"
+    folder.mkdir(parents=True)
+    if kept is not None:
+        (folder.parent / "tiny.json").write_text(kept)
+    assert main(["models", "get", "tiny"]) == 2
+    assert re.search(r"models/tiny(\.json)?: has no sums .*; remove it", capsys.readouterr().err)
+    folder.rmdir()
+    folder.symlink_to("nowhere")
+    assert main(["models", "get", "tiny"]) == 2 and server.requests == []
+    with pytest.raises(ValueError, match="models/tiny: is a device, pipe or dangling link"):
+        vectors("tiny")
+
+
+def test_an_archive_is_unpacked_once(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "config.json")
+
     with zipfile.ZipFile(tmp_path / "161.zip", "w") as archive:
         for path in MANY.rglob("*"):
             archive.write(path, f"ko.model/{path.relative_to(MANY)}")
     server.files["/one/161.zip"] = (tmp_path / "161.zip").read_bytes()
+    with monkeypatch.context() as full, pytest.raises(OSError, match=r"^\[Errno 28\] No space.*config.json'$"):
+        full.setattr(shutil, "copyfile", fail)
+        vectors("nlpl:161")
     np.testing.assert_array_equal(vectors("nlpl:161"), vectors(MANY))
+    assert len(server.requests) == 1
     assert left(tmp_path) == ["nlpl-161", "nlpl-161.json"]
     assert main(["models", "get", "nlpl:161"]) == 0
     changed = next((tmp_path / "cache" / "models" / "nlpl-161").rglob("encoder.pkl"))
@@ -299,6 +374,12 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
         assert all(a.startswith(("https://", "http://vectors.nlpl.eu/")) for of in model.files.values() for a in of)
     assert main(["models", "get", "orignal"]) == 2
     assert "no published model 'orignal'; did you mean original?" in capsys.readouterr().err
+    assert main(["models", "get", "efml:Korena"]) == 2
+    assert "did you mean efml:korean?" in capsys.readouterr().err
+    with pytest.raises(FileNotFoundError, match=r"did you mean efml:korean\?"):
+        names.resolve_model("efml:Korena")
+    assert main(["models", "get", "Small-EN"]) == 2
+    assert "Small-EN is bundled or in a package: there is nothing to get" in capsys.readouterr().err
     assert main(["models", "list", "original"]) == 2
 
 
@@ -326,8 +407,17 @@ def test_a_package_made_as_the_page_says_brings_a_model(tmp_path: Path, monkeypa
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_disk_is_said_with_the_file(server: Server, tmp_path: Path):
-    (tmp_path / "weights.hdf5.partial").symlink_to("/dev/full")
+@pytest.mark.parametrize("of_the_note", [False, True])
+def test_a_full_disk_is_said_with_the_file(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_the_note: bool
+):
+    def fail(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if of_the_note:
+        monkeypatch.setattr(downloads._Partial, "begin", fail)
+    else:
+        (tmp_path / "weights.hdf5.partial").symlink_to("/dev/full")
     with pytest.raises(OSError, match=r"No space left.*weights.hdf5.partial"):
         downloads.download([f"{server.url}/one/tiny_weights.hdf5"], tmp_path / "weights.hdf5", check=lambda path: None)
 

@@ -99,11 +99,12 @@ def _add_models(parser: Parser) -> None:
 
 def _models(arguments: argparse.Namespace) -> None:
     """List the models that have a name, and get published ones into the cache."""
+    from elmokit.formats.names import is_model_name
     from elmokit.formats.published import (
         add_published,
         find_published,
         published_folder,
-        published_models,
+        published_names,
         verify_published,
     )
 
@@ -115,8 +116,10 @@ def _models(arguments: argparse.Namespace) -> None:
     if arguments.name is None:
         raise ValueError(f"elmokit models {arguments.action} needs the name of a model; `elmokit models` lists them")
     model = find_published(arguments.name)
+    if model is None and is_model_name(arguments.name):
+        raise ValueError(f"{arguments.name} is bundled or in a package: there is nothing to {arguments.action}")
     if model is None:
-        hint = did_you_mean(arguments.name.lower(), published_models())
+        hint = did_you_mean(arguments.name.lower(), published_names())
         raise ValueError(f"no published model {arguments.name!r}; {hint}`elmokit models` lists them")
     if arguments.action == "get":
         if arguments.files:

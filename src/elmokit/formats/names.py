@@ -13,7 +13,7 @@ from pathlib import Path
 
 from elmokit.files.tensor_bundle import index_of
 from elmokit.formats import hub
-from elmokit.formats.published import find_published, published_folder, published_models
+from elmokit.formats.published import find_published, published_folder, published_names
 from elmokit.system.messages import did_you_mean
 
 _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
@@ -89,7 +89,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
     _refuse_url(name_or_path)
     new = FORMER_MODELS.get(name.lower())
     known = bundled_models() | packaged_models()
-    hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*known, *published_models()])
+    hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*known, *published_names()])
     names = ", ".join(known) or "none in this installation"
     raise FileNotFoundError(
         f"no model {name!r}: it is neither a path that exists nor the name of a model; {hint}installed: {names}; "

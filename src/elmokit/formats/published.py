@@ -11,18 +11,19 @@ import os
 import shutil
 import time
 import tomllib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from elmokit.files.archives import unpacked
-from elmokit.files.atomic import new_folder, temporary_folder, write_text
+from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.digests import file_digest
 from elmokit.files.downloads import OFFLINE, DownloadError, download, is_offline
+from elmokit.files.hdf5 import open_hdf5
 from elmokit.files.json_fields import read_json_object
 from elmokit.files.locks import InUseError, lock
 from elmokit.formats.file_kinds import FileKind, kind_of
@@ -57,7 +58,7 @@ class PublishedModel:
 
     @property
     def is_here(self) -> bool:
-        return self.folder.is_dir()
+        return os.path.lexists(self.folder)  # what is wrong with a file or link in its place is said by what reads it
 
     @property
     def by_hand(self) -> str:
@@ -69,6 +70,11 @@ class PublishedModel:
 
 def published_models() -> dict[str, PublishedModel]:
     return _read_list(LIST)
+
+
+def published_names() -> list[str]:
+    """All names of published models, for hints: their aliases too."""
+    return [name for model in published_models().values() for name in (model.name, *model.aliases)]
 
 
 def find_published(name: str) -> PublishedModel | None:
@@ -97,7 +103,7 @@ def published_folder(model: PublishedModel) -> Path:
         raise FileNotFoundError(f"{model.name} is not in {folder.parent}, and {reason}; {model.by_hand}")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _alone(folder, model.name):
-        if not folder.is_dir():
+        if not model.is_here:
             _download(model, folder)
     return folder
 
@@ -105,25 +111,31 @@ def published_folder(model: PublishedModel) -> Path:
 def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
     """Put files that were fetched by hand into the cache, as a download would; returns the folder.
 
-    Raises ValueError for files that are not those of the model, and FileExistsError if it is there already.
+    Raises ValueError for files that are not those of the model, FileNotFoundError for one that is missing, and
+    FileExistsError if the model is there already.
     """
     sources = {name: _given(model, name, given) for name in model.files}
     if len(given) != len(sources):
         raise ValueError(f"{plural(len(given), 'file')} given; {model.name} has {', '.join(model.files)}")
     for name, source in sources.items():
+        if not os.path.lexists(source):
+            raise FileNotFoundError(f"{source}: there is no such file")
         wrong = _problem(model, name, source)
         if wrong is not None:
             raise FormatError(source, wrong)
     with new_folder(model.folder) as staging:
         for name, source in sources.items():
-            _place(source, staging / name, put=shutil.copyfile)
-    _keep_sums(model, {name: _about(path, str(path)) for name, path in sources.items()}, model.folder)
+            _unpack(source, staging) if name.endswith(".zip") else shutil.copyfile(source, staging / name)
+        _keep_sums(model, {name: _about(path, str(path)) for name, path in sources.items()}, staging)
     return model.folder
 
 
 def verify_published(model: PublishedModel) -> None:
-    """Compare the files in the cache with their sums. Raises FormatError for a file that has changed or is gone."""
-    for name, expected in _kept_sums(model).items():
+    """Compare the files in the cache with their sums. Raises FormatError if one has changed, or is gone."""
+    sums = _kept_sums(model)
+    if not sums:
+        raise FormatError(model.folder, f"has no sums to compare with; remove it, and get {model.name} again")
+    for name, expected in sums.items():
         path = model.folder / name
         if name.endswith(".zip"):  # what it held has taken its place
             continue
@@ -172,29 +184,28 @@ def _alone(folder: Path, name: str) -> Generator[None]:
 
 
 def _download(model: PublishedModel, folder: Path) -> None:
+    """Each step can be repeated after a kill: nothing that came leaves its place before the whole model does."""
     staging = folder.with_name(f".{folder.name}.downloading")
-    staging.mkdir(exist_ok=True)
+    whole = staging / "whole"
+    whole.mkdir(parents=True, exist_ok=True)
     sums: dict[str, dict[str, Any]] = {}
     for name, addresses in model.files.items():
-        source = staging / f"{name}.source"
+        path, source = (staging if name.endswith(".zip") else whole) / name, staging / f"{name}.source"
         try:
-            if not source.exists():
-                address = download(addresses, staging / name, check=lambda path, name=name: _problem(model, name, path))
-                source.write_text(address, encoding="utf-8")
+            if not (source.exists() and path.exists()):
+                address = download(addresses, path, check=lambda path, name=name: _problem(model, name, path))
+                write_text(source, address)
         except DownloadError as error:
             raise DownloadError(f"{model.name} could not be downloaded: {error}; {model.by_hand}") from None
-        sums[name] = _about(staging / name, source.read_text(encoding="utf-8"))
-    with temporary_folder(folder) as temporary:
-        whole = temporary / folder.name
-        whole.mkdir()
+        sums[name] = _about(path, source.read_text(encoding="utf-8"))
         try:
-            for name in model.files:
-                _place(staging / name, whole / name, put=os.replace)
-        except FormatError:  # of an archive that is damaged
+            if name.endswith(".zip"):
+                _unpack(path, whole)
+        except FormatError:  # the archive is damaged
             shutil.rmtree(staging)
             raise
-        _keep_sums(model, sums, whole)
-        os.replace(whole, folder)
+    _keep_sums(model, sums, whole)
+    os.replace(whole, folder)
     shutil.rmtree(staging)
 
 
@@ -203,6 +214,12 @@ def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
     kind, expected = kind_of(path), _KINDS.get(Path(name).suffix)
     if expected not in (None, kind):
         return f"is {kind.value} in place of {expected.value}"
+    if kind is FileKind.HDF5:
+        try:
+            with open_hdf5(path):
+                pass
+        except FormatError as error:
+            return str(error).removeprefix(f"{path}: ")
     kept = _kept_sums(model)
     wanted = model.sha256.get(name) or kept.get(name)
     if wanted is None or (found := file_digest(path, "sha256").hex()) == wanted:
@@ -219,13 +236,12 @@ def _given(model: PublishedModel, name: str, given: Sequence[Path]) -> Path:
     return found[0]
 
 
-def _place(source: Path, target: Path, *, put: Callable[[Path, Path], object]) -> None:
-    """Copy or move a file into its folder; what an archive holds takes the archive's place."""
-    if target.suffix != ".zip":
-        put(source, target)
-        return
-    with unpacked(source) as folder:
-        shutil.copytree(folder, target.parent, dirs_exist_ok=True)
+def _unpack(archive: Path, folder: Path) -> None:
+    with unpacked(archive) as inside:
+        try:
+            shutil.copytree(inside, folder, dirs_exist_ok=True)
+        except shutil.Error as error:  # a list for all files; the disk is full for the first one
+            raise OSError(error.args[0][0][-1]) from error
 
 
 def _about(path: Path, address: str) -> dict[str, Any]:
@@ -246,7 +262,10 @@ def _keep_sums(model: PublishedModel, sums: Mapping[str, Mapping[str, Any]], fol
 
 def _kept_sums(model: PublishedModel) -> dict[str, str]:
     path = _sums_path(model)
-    found: Any = read_json_object(path).get("files") if path.exists() else {}
-    if not isinstance(found, dict):
-        raise FormatError(path, "has no sums of files; remove it")
-    return {str(name): str(about["sha256"]) for name, about in cast("dict[str, dict[str, str]]", found).items()}
+    if not path.exists():
+        return {}
+    try:
+        files: Any = read_json_object(path)["files"]
+        return {name: str(about["sha256"]) for name, about in files.items()}
+    except (KeyError, TypeError, AttributeError):
+        raise FormatError(path, "has no sums of files; remove it") from None
