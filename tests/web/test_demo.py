@@ -65,8 +65,14 @@ class Page(HTMLParser):
 
 @pytest.mark.usefixtures("short_list")
 def test_writes_a_page_and_ends_with_python_to_copy(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["demo", "--model", model, "--html", str(tmp_path / "demo.html")]) == 0
-    shown, page = capsys.readouterr().out, (tmp_path / "demo.html").read_text(encoding="utf-8")
+    (tmp_path / "demo.html").write_text("<!doctype html><title>Mine</title>")
+    for expected in (2, 0, 0):  # a page of another's, none, and its own
+        assert main(["demo", "--model", model, "--html", str(tmp_path / "demo.html")]) == expected
+        shown, error = capsys.readouterr()
+        if expected:
+            assert "demo.html exists and is not a page of the demo; choose another" in error
+            (tmp_path / "demo.html").unlink()
+    page = (tmp_path / "demo.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
     assert f"The same with pictures: {tmp_path / 'demo.html'}" in shown
     code = shown.partition("In Python:\n\n")[2]

@@ -26,6 +26,8 @@ elmo = Elmo.from_pretrained({model})
 vectors = elmo.encode([{sentences}])
 # float32 arrays, one for each sentence: (tokens, {dim})
 """
+TITLE = b"<title>elmokit: one word, many vectors</title>"
+"""By which the demo knows its own pages; others are not replaced."""
 EXPLORE = "elmokit explore"
 """The command that opens the model in a browser, on sentences that are typed."""
 SENTENCES: dict[Language, str] = {
@@ -37,9 +39,11 @@ SENTENCES: dict[Language, str] = {
 def run(html_path: Path, *, model: str | None = None, output: TextIO | None = None) -> None:
     """Print the results to `output` (by default stdout) and write them as a web page, atomically.
 
-    model: a name or a path as for `Elmo.from_pretrained`; by default the bundled model. Raises FileNotFoundError if it
-        is missing.
+    model: a name or a path as for `Elmo.from_pretrained`; by default the bundled model.
+    Raises FileNotFoundError if it is missing, and FileExistsError for a file that is not such a page.
     """
+    if html_path.is_file() and TITLE not in html_path.read_bytes()[:1024]:
+        raise FileExistsError(f"{html_path} exists and is not a page of the demo; choose another name (--html)")
     stream = output or sys.stdout
     with atomic_write(html_path) as unfinished:
         study = _study(model)
