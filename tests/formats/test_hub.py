@@ -88,8 +88,14 @@ def test_what_is_in_the_cache_is_not_downloaded_again_and_is_enough_for_a_commit
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert_same_vectors(Elmo.from_pretrained(ADDRESS), ELMO)
     assert len(toy_hub.requests) == 1
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("ELMOKIT_OFFLINE", "1")
+    assert_same_vectors(Elmo.from_pretrained(ADDRESS), ELMO)
     with pytest.raises(FileNotFoundError, match="hf://ann/other is not in the cache, and the Hub cannot be reached"):
         Elmo.from_pretrained("hf://ann/other")
+    with pytest.raises(OSError, match="hf://ann/tiny: nothing is uploaded while ELMOKIT_OFFLINE or HF_HUB_OFFLINE is"):
+        ELMO.push_to_hub(ADDRESS)
+    assert len(toy_hub.requests) == 1
 
 
 def test_only_files_of_our_format_are_downloaded(toy_hub: ToyHub):

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from elmokit.files.downloads import OFFLINE, is_offline
 from elmokit.files.json_fields import read_json_object
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.python import require
@@ -41,7 +42,7 @@ def download(address: str | Path) -> Path:
     """
     repository, revision = parts_of(address)
     hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
-    about = {"library_name": "elmokit", "library_version": __version__}
+    about = {"library_name": "elmokit", "library_version": __version__, "local_files_only": is_offline()}
     snapshot = partial(hub.snapshot_download, repository, **about)  # its folder has the name of the commit
     with _speaking_of(str(address)):
         commit = Path(snapshot(revision=revision, allow_patterns=[CONFIG_NAME])).name
@@ -69,6 +70,8 @@ def upload(folder: Path, address: str, *, private: bool, message: str) -> str:
     nobody is logged in.
     """
     repository, branch = parts_of(address)
+    if is_offline():
+        raise OSError(f"{address}: nothing is uploaded while {' or '.join(OFFLINE)} is set")
     hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
     with _speaking_of(address):
         api = hub.HfApi(library_name="elmokit", library_version=__version__)
@@ -107,7 +110,7 @@ def _speaking_of(address: str) -> Generator[None]:
         reason = "the Hub has no such repository; if it is private, run `hf auth login` or set HF_TOKEN"
         raise FileNotFoundError(f"{address}: {reason}") from error
     except errors.LocalEntryNotFoundError as error:
-        reason = "the Hub cannot be reached (offline, or HF_HUB_OFFLINE is set)"
+        reason = f"the Hub cannot be reached (offline, or {' or '.join(OFFLINE)} is set)"
         raise FileNotFoundError(f"{address} is not in the cache, and {reason}") from error
     except (errors.HTTPError, RuntimeError) as error:  # the latter when a file could not be uploaded
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
