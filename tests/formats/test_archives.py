@@ -72,11 +72,14 @@ def test_files_and_folders_come_out_and_the_only_folder_is_the_root(tmp_path: Pa
         assert contents(tarred(tmp_path / "shell", *shelled, mode=mode)) == files
 
 
-def test_the_folder_that_macos_adds_is_not_looked_at(tmp_path: Path):
+def test_what_macos_adds_and_files_next_to_the_folder_of_a_model_are_not_looked_at(tmp_path: Path):
     folder = FIXTURES / "checkpoints" / "char"
     files = [(f"model/{path.name}", path.read_bytes()) for path in folder.iterdir()]
     path = zipped(tmp_path / "macos.zip", *files, ("__MACOSX/model/._options.json", b"\0\5\x16\7"))
     assert read_stored(path).config == read_stored(folder).config
+    for other in ("README.txt", ".DS_Store", "._model", ".git/README.txt"):  # next to its folder
+        path = zipped(tmp_path / "more.zip", (other, b"\0\5"), ("LICENSE", b"..."), ("__MACOSX/a", b""), *files)
+        assert read_stored(path).config == read_stored(folder).config
     both = zipped(tmp_path / "two.zip", *files, ("another/a.txt", b"1"))
     with pytest.raises(FormatError, match=r"two\.zip: is a zip archive, and holds only folders: another, model; give"):
         read_stored(both)

@@ -1,5 +1,6 @@
 """Formats are told by what is in the files; what is not a model is named, with what to do about it."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -139,7 +140,8 @@ OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
     "tar": (TAR, FileKind.TAR, "holds no model that can be read"),
     "tar.gz": (gzip.compress(TAR), FileKind.TAR_GZ, "holds no model that can be read"),
     "gzip": (gzip.compress(b"words"), FileKind.GZIP, "expected a model"),
-    "xz": (lzma.compress(b"words"), FileKind.XZ, "expected a model"),
+    "xz": (lzma.compress(b"words"), FileKind.XZ, "archives of models are read as zip, tar or tar.gz"),
+    "bz2": (bz2.compress(TAR), FileKind.BZIP2, "archives of models are read as zip, tar or tar.gz"),
     "npy": (b"\x93NUMPY\x01\x00", FileKind.NUMPY, "expected a model"),
     "checkpoint index": (CHECKPOINT_INDEX, FileKind.TENSORFLOW_INDEX, "there is no options.json"),
     "checkpoint": (b'model_checkpoint_path: "x"\n', FileKind.TENSORFLOW_CHECKPOINT, "the .index and .data files"),

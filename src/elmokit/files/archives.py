@@ -25,7 +25,7 @@ from elmokit.system.messages import FormatError, printable, readable_bytes
 MAX_MEMBERS = 1000
 """Largest number of files and folders in an archive."""
 _MAX_DEPTH = 8
-_OF_MACOS = "__MACOSX"  # a folder that macOS adds to its zips, of icons and the like
+_NOT_MEANT = ("__MACOSX", ".")  # names of what macOS and others add: icons and the like, hidden files
 _OF_THE_ARCHIVE = (None, errno.EINVAL, errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 """Errors of the system that names and places in an archive cause; others are of the disk."""
 
@@ -50,9 +50,14 @@ def unpacked(path: Path) -> Generator[Path]:
                 raise OSError(error.errno, error.strerror, error.filename or temporary) from error
             reason = printable(str(error).replace(str(folder), path.name))
             raise FormatError(path, f"cannot be unpacked: {reason}") from error
-        while len(inside := [path for path in folder.iterdir() if path.name != _OF_MACOS]) == 1 and inside[0].is_dir():
+        while len(inside := meant(folder)) == 1 and inside[0].is_dir():
             folder = inside[0]
         yield folder
+
+
+def meant(folder: Path) -> list[Path]:
+    """What is in an unpacked folder, except for hidden files and those that macOS adds."""
+    return [path for path in folder.iterdir() if not path.name.startswith(_NOT_MEANT)]
 
 
 def _unpack_zip(path: Path, folder: Path) -> None:

@@ -43,6 +43,7 @@ class FileKind(Enum):
     TAR_GZ = "a gzip-compressed tar archive"
     GZIP = "a gzip-compressed file"
     XZ = "an xz-compressed file"
+    BZIP2 = "a bzip2-compressed file"
     TENSORFLOW_INDEX = "a TensorFlow checkpoint index"
     TENSORFLOW_CHECKPOINT = "a TensorFlow checkpoint list"
     TENSORFLOW_SAVED_MODEL = "a SavedModel of TensorFlow"
@@ -59,6 +60,7 @@ class FileKind(Enum):
 _SIGNATURES = {
     SIGNATURE: FileKind.HDF5,
     XZ_MAGIC: FileKind.XZ,
+    b"BZh91AY&SY": FileKind.BZIP2,
     b"\x93NUMPY": FileKind.NUMPY,
     b"\x08\x01\x12": FileKind.TENSORFLOW_SAVED_MODEL,  # a protobuf: version 1, then the first graph
 }
@@ -74,6 +76,7 @@ ADVICE = {
     "config.json and vocabulary.txt next to it)",
     **dict.fromkeys(PICKLES, _NO_MODEL_IN_PICKLE),
     **dict.fromkeys(ARCHIVES, "if the model is in an archive, give the archive itself"),
+    **dict.fromkeys((FileKind.XZ, FileKind.BZIP2), "archives of models are read as zip, tar or tar.gz"),
     FileKind.MANY_LANGS_CONFIG: "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic",
     FileKind.ALLENNLP_CONFIG: "a model of AllenNLP needs its weights.th, with ELMo in it",
     FileKind.TENSORFLOW_SAVED_MODEL: "modules of TF-Hub are not read; use the released pair, options.json and HDF5",

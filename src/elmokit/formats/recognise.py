@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.files.archives import unpacked
+from elmokit.files.archives import meant, unpacked
 from elmokit.formats.allennlp import ALLENNLP
 from elmokit.formats.bilm_tf import BILM_TF
 from elmokit.formats.file_kinds import FileKind, is_failed_download
@@ -76,14 +76,27 @@ def opened(files: ModelFiles) -> Generator[tuple[Format, ModelFiles]]:
     Raises FormatError if no format does. Errors about files of an archive name the archive.
     """
     with _naming_failed_downloads(files):
-        known = next((known for known in FORMATS if known.recognise(files)), None)
+        known = _format_of(files)
         if known is not None:
             yield known, files
             return
         if not files.is_archive:
             raise files.not_a_model()
-    with unpacked(files.path) as folder, _naming_the_archive(files, folder), opened(ModelFiles(folder)) as inside:
+    with unpacked(files.path) as folder, _naming_the_archive(files, folder), opened(_model_in(folder)) as inside:
         yield inside
+
+
+def _format_of(files: ModelFiles) -> Format | None:
+    return next((known for known in FORMATS if known.recognise(files)), None)
+
+
+def _model_in(folder: Path) -> ModelFiles:
+    """The files of what was unpacked; those of its only folder, if they are a model and the ones next to it are not."""
+    files, folders = ModelFiles(folder), [path for path in meant(folder) if path.is_dir()]
+    if len(folders) != 1 or _format_of(files) is not None:
+        return files
+    inner = _model_in(folders[0])
+    return files if _format_of(inner) is None else inner
 
 
 @contextmanager
