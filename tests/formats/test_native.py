@@ -188,8 +188,18 @@ def test_a_newer_model_takes_the_place_of_an_older_one(tmp_path: Path):
     write_native(tmp_path / "model", second)
     assert_equal(second, read_stored(tmp_path / "model", with_softmax=True))
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == sorted([*FILES, "metrics.jsonl"])
-    write_native(tmp_path / "model", replace(second.without_softmax(), vocabulary=None))
+    write_native(tmp_path / "model", replace(second, vocabulary=None))
     assert read_stored(tmp_path / "model").vocabulary is None
+
+
+def test_a_model_without_a_softmax_does_not_take_the_place_of_one_with_it(tmp_path: Path):
+    stored, reason = make_stored(num_tokens=2000), "holds a model with its softmax, which would be lost; choose another"
+    for max_file_bytes in (None, 24_000):
+        folder = tmp_path / str(max_file_bytes)
+        write_native(folder, stored, max_file_bytes=max_file_bytes)
+        with pytest.raises(FileExistsError, match=reason):
+            write_native(folder, stored.without_softmax())
+        assert_equal(stored, read_stored(folder, with_softmax=True))
 
 
 def test_other_folders_are_not_written_into(tmp_path: Path):

@@ -131,7 +131,8 @@ def write_native(
     card: text of README.md; by default that of `card_of` is written, unless the folder has one.
 
     A new folder is written completely or not at all. In a folder that already holds a native model, each file is
-    replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty.
+    replaced atomically, config.json last. Raises FileExistsError if its softmax would be lost, and for any other folder
+    that is not empty.
     """
     for name, given, known in (("dtype", dtype, WEIGHTS), ("softmax_dtype", softmax_dtype or dtype, SOFTMAX_DTYPES)):
         if given not in known:
@@ -143,7 +144,7 @@ def write_native(
     values |= {} if stored.pretraining is None else {"pretraining": stored.pretraining}
     config = json_text(folder / CONFIG_NAME, values)
     own, shards = _in_files(stored, dtype, softmax_dtype or dtype, max_file_bytes)
-    with _target(folder) as target:
+    with _target(folder, has_softmax=stored.has_softmax) as target:
         write_softmax(target, shards, dtype=softmax_dtype or dtype)
         arrays = {name: np.asarray(array, dtype=dtype) for name, array in own.items()}
         write_arrays(target / WEIGHTS_NAME, arrays, metadata=METADATA)
@@ -230,12 +231,19 @@ def _require_float16(path: Path, tensors: Mapping[str, Array]) -> None:
 
 
 @contextmanager
-def _target(folder: Path) -> Generator[Path]:
+def _target(folder: Path, *, has_softmax: bool) -> Generator[Path]:
     if is_free(folder):
         with new_folder(folder) as staging:
             yield staging
     elif (folder / CONFIG_NAME).is_file() and kind_of(folder / CONFIG_NAME) is FileKind.NATIVE_CONFIG:
         with lock(folder):
+            weights = folder / WEIGHTS_NAME
+            header = read_layout(weights, dtypes=WEIGHTS.values()).tensors if weights.is_file() else {}
+            if not has_softmax and _has_softmax(folder, header):
+                raise FileExistsError(
+                    f"{folder} holds a model with its softmax, which would be lost; choose another folder or remove "
+                    "it (elmokit.convert, or `elmokit convert`, copies a model with its softmax)"
+                )
             yield folder
     else:
         raise FileExistsError(f"{folder} exists and does not hold a native model; choose another folder or remove it")
