@@ -3,6 +3,7 @@ import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -255,8 +256,14 @@ def test_normalised_vectors_have_length_1_similarities_are_their_products_and_te
     assert Elmo.similarity(pooled[0], pooled[0]) == pytest.approx(1.0)
     large = (pooled * 300).astype(np.float16)  # as in the files of save_vectors
     assert Elmo.similarity(large[0], large[0]) == pytest.approx(1.0, abs=1e-6)
-    with pytest.raises(ValueError, match=r"vectors of shapes \(1, 3\) and \(2, 4\); expected the same width"):
+    with pytest.raises(ValueError, match=r"vectors of shapes \(1, 3\) and \(2, 4\); expected .* of one width"):
         Elmo.similarity(np.ones((1, 3)), np.ones((2, 4)))
+    with pytest.raises(ValueError, match=r"vectors of shapes \(3, 2, 12\) and \(2, 12\); expected \(N, width\)"):
+        Elmo.similarity(ELMO.encode("the cat", layers="all"), ELMO.encode("the cat"))
+    for layers in ("top", "all"):
+        sentences: Any = ELMO.encode(SENTENCES, layers=layers)
+        with pytest.raises(ValueError, match="sentences of several lengths are not one array; give one, or use"):
+            Elmo.similarity(sentences, sentences)
     vectors = ELMO.encode(SENTENCES, convert_to_tensor=True)
     assert all(isinstance(tensor, torch.Tensor) for tensor in vectors)
     assert_same([tensor.numpy() for tensor in vectors], ELMO.encode(SENTENCES))
@@ -283,6 +290,10 @@ def test_a_model_whose_files_change_is_never_mixed_with_the_new_ones(tmp_path: P
     (tmp_path / "other" / "model.safetensors").rename(folder / "model.safetensors")
     with pytest.raises(ValueError, match="the files of model have changed since it was loaded; load it again"):
         elmo.fingerprint()
+    (folder / "model.safetensors").rename(tmp_path / "elsewhere")
+    for use in (elmo.fingerprint, elmo.surprisal_model, partial(pickle.dumps, elmo), lambda: elmo.bilm):
+        with pytest.raises(FileNotFoundError, match="the files of model have gone since it was loaded; load it again"):
+            use()
     assert np.array_equal(elmo.encode(sentences)[0], vectors)
 
 

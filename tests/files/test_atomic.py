@@ -203,6 +203,7 @@ def test_nothing_is_written_unlocked_when_locking_fails(number: int, tmp_path: P
 
 def test_files_are_a_list_of_names_in_utf8_or_paths(tmp_path: Path):
     assert as_paths(["a.txt", tmp_path]) == as_paths(iter([Path("a.txt"), str(tmp_path)])) == [Path("a.txt"), tmp_path]
+    assert as_paths(["~no-such-user/a.txt"]) == [Path("~no-such-user/a.txt")]
     for alone in ("a.txt", Path("a.txt")):
         with pytest.raises(ValueError, match=re.escape("a.txt is given alone; expected a list of files: ['a.txt']")):
             as_paths(alone)  # pyright: ignore[reportArgumentType] - a Path, as users may give it

@@ -155,6 +155,12 @@ def test_the_version_is_that_of_the_package_and_of_the_citation():
     assert any("elmokit.__version__" in block for block in blocks(API))
 
 
+@pytest.mark.parametrize("name", [name for name in PUBLIC if inspect.isclass(getattr(elmokit, name))])
+def test_what_gives_an_object_of_its_own_class_gives_one_of_a_subclass_to_type_checkers_too(name: str):
+    methods = [getattr(method, "__func__", method) for method in vars(getattr(elmokit, name)).values()]
+    assert not [m.__qualname__ for m in methods if inspect.isfunction(m) and m.__annotations__.get("return") == name]
+
+
 @pytest.mark.parametrize("name", [name for name in PUBLIC if inspect.isfunction(getattr(elmokit, name))])
 def test_every_path_may_be_a_string(name: str):
     parameters = inspect.signature(getattr(elmokit, name)).parameters.values()

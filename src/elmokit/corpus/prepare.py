@@ -29,6 +29,7 @@ from elmokit.files.digests import file_digest
 from elmokit.files.lines import check_inputs, is_read_once
 from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import expanded
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.documents import read_raw_documents
 from elmokit.text.sentence_lines import DAMAGED
@@ -125,7 +126,7 @@ def prepare(
     line, for a file name that is not UTF-8, and when nothing is left to train on, or an excluded file has no text;
     FileExistsError when the folder exists.
     """
-    raw, folder = as_paths(raw), Path(folder).expanduser()
+    raw, folder = as_paths(raw), expanded(folder)
     how = how or Preparation()
     for path in (*raw, *how.exclude):
         if is_read_once(path):  # once for its text, and once for its checksum in the manifest

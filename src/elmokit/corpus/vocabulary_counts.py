@@ -11,6 +11,7 @@ from pathlib import Path
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import expanded
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
 
@@ -59,7 +60,7 @@ def write_vocabulary(
         raise ValueError(f"the minimum count is {min_count}; expected at least 1")
     if max_size is not None and max_size <= len(SPECIALS):
         raise ValueError(f"the maximum size is {max_size}; expected more than the {len(SPECIALS)} specials")
-    shards, path = as_paths(shards), Path(path).expanduser()
+    shards, path = as_paths(shards), expanded(path)
     check_is_not_input(path, *shards)
     with atomic_write(path) as unfinished:
         counts, num_sentences = _counted(shards)

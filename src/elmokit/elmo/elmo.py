@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overload
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ from elmokit.elmo.surprisal import (
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.elmo.weights_holder import LoadedBiLM
 from elmokit.formats import hub
-from elmokit.formats.names import DEFAULT_MODEL, expanded, lasting_paths
+from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
 from elmokit.formats.native import card_of, write_native
 from elmokit.formats.read import read_bilm, to_stored
 from elmokit.formats.recognise import read_stored
@@ -44,6 +44,7 @@ from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model.bilm import BiLM
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import expanded
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
@@ -147,7 +148,7 @@ class Elmo:
         *,
         device: str | torch.device | None = None,
         precision: Precision = "float32",
-    ) -> Elmo:
+    ) -> Self:
         """Load a model: a name, a folder (native, a run, or with a released pair in it), or a pair.
 
         A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A published model (`"original"`; `elmokit
@@ -166,7 +167,8 @@ class Elmo:
         """Write the model into a new folder, in the native format, for `from_pretrained`; without a softmax.
 
         dtype: "float32", or "float16", which takes half the space. To keep a model's softmax, use `elmokit.convert`.
-        A native model that is there is replaced. Raises FileExistsError for any other folder that is not empty.
+        A native model that is there is replaced. Raises FileExistsError if its softmax would be lost, and for any
+        other folder that is not empty.
         """
         write_native(expanded(folder), self._stored(), dtype=dtype)
 
@@ -217,7 +219,7 @@ class Elmo:
         """Where it computes. The vectors are on the CPU in any case, unless tensors are asked for."""
         return self._loaded.device
 
-    def to(self, device: str | torch.device) -> Elmo:
+    def to(self, device: str | torch.device) -> Self:
         """Move it to another device, and return it. Raises ValueError for a device that is not there, or lacks int8."""
         self._loaded.to(find_device(device))
         return self
@@ -360,11 +362,14 @@ class Elmo:
     def similarity(one: Float[np.ndarray, "*N E"], other: Float[np.ndarray, "*M E"]) -> Float[np.ndarray, "..."]:
         """Cosines (N,M) of N vectors with M vectors; those of a zero vector are 0. A single vector has no axis.
 
-        Raises ValueError for vectors of two widths.
+        Raises ValueError for vectors of two widths, and for those of several layers or sentences.
         """
-        widths = np.shape(one)[-1:], np.shape(other)[-1:]
-        if widths[0] != widths[1]:
-            raise ValueError(f"vectors of shapes {np.shape(one)} and {np.shape(other)}; expected the same width")
+        try:
+            first, second = np.shape(one), np.shape(other)
+        except ValueError as error:
+            raise ValueError("sentences of several lengths are not one array; give one, or use `pooling`") from error
+        if first[-1:] != second[-1:] or not {len(first), len(second)} <= {1, 2}:
+            raise ValueError(f"vectors of shapes {first} and {second}; expected (N, width) or (width,), of one width")
         return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
 
     def nearest(
@@ -471,7 +476,8 @@ class Elmo:
     def surprisal_model(self) -> SurprisalModel:
         """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
         if self._softmax is None and self._source is not None:
-            bilm, self._softmax, _ = read_bilm(*self._source, with_softmax=True)
+            read = partial(read_bilm, *self._source, with_softmax=True)
+            bilm, self._softmax, _ = self._loaded.again(read)
             self._loaded.check_is_same(bilm.config, bilm.state_dict())
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, Self, cast
 
 import numpy as np
 import torch
@@ -128,7 +128,7 @@ class ElmoEmbedding(nn.Module):
         rescale: bool = False,
         penalty_factor: float = 1.0,
         requires_grad: bool = False,
-    ) -> ElmoEmbedding:
+    ) -> Self:
         """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor."""
         bilm, _, _ = read_bilm(name_or_path, weights)
         return cls(
@@ -142,7 +142,7 @@ class ElmoEmbedding(nn.Module):
             requires_grad=requires_grad,
         )
 
-    def train(self, mode: bool = True) -> ElmoEmbedding:
+    def train(self, mode: bool = True) -> Self:
         """Set the mode of the module; a frozen biLM stays in eval mode."""
         super().train(mode)
         if self.bilm is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Weights: TypeAlias = MutableMapping[str, Any]
 """Tensors or arrays by the names of `BiLM.state_dict()`."""
+
+_T = TypeVar("_T")
 
 SAMPLE = 1024
 """Numbers of each tensor that tell whether a model was trained on."""
@@ -65,6 +67,14 @@ class LoadedBiLM:
         """Raise ValueError if a biLM that was read again has other weights: its files have changed in between."""
         if self._sample and _sample(config, weights) != self._sample:
             raise ValueError(f"the files of {self._name} have changed since it was loaded; load it again")
+
+    def again(self, read: Callable[[], _T]) -> _T:
+        """What `read` gives from the files of the model. Raises FileNotFoundError if they have gone."""
+        try:
+            return read()
+        except FileNotFoundError as error:
+            reason = "have gone since it was loaded; load it again from where they are"
+            raise FileNotFoundError(f"the files of {self._name} {reason}") from error
 
     @property
     def bilm(self) -> BiLM:
@@ -154,7 +164,7 @@ class LoadedBiLM:
         if self._stored is not None:
             return self._stored
         assert self._read_again is not None
-        stored = self._read_again()
+        stored = self.again(self._read_again)
         self.check_is_same(stored.config, stored.tensors)
         return stored
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from elmokit.files.locks import NO_LOCKS, lock, open_locked, remove_stale_lock
+from elmokit.system.python import expanded
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _NO_LOCKS_OF_FOLDERS = (*NO_LOCKS, errno.EBADF, errno.EINVAL)
@@ -66,7 +67,7 @@ def as_paths(files: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """The files as paths. Raises ValueError for a single one, whose letters would be taken for the names of files."""
     if isinstance(files, str | os.PathLike):
         raise ValueError(f"{os.fspath(files)} is given alone; expected a list of files: [{os.fspath(files)!r}]")
-    return [Path(file).expanduser() for file in files]
+    return [expanded(file) for file in files]
 
 
 def check_names(*paths: str | os.PathLike[str]) -> None:

@@ -5,13 +5,13 @@ Only files of PyTorch need torch.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.atomic import check_new_folder
 from elmokit.formats.bilm_tf import write_bilm_tf
 from elmokit.formats.native import write_native
 from elmokit.formats.recognise import read_stored
+from elmokit.system.python import expanded
 
 if TYPE_CHECKING:
     from elmokit.formats.model_files import StrPath
@@ -40,7 +40,7 @@ def convert(
     Returns notes for the user, such as that a softmax was left out. Raises ValueError for a format or setting that
     cannot be written, FileExistsError if the target exists, and the errors of reading.
     """
-    target = Path(target).expanduser()
+    target = expanded(target)
     if to not in ("native", "bilm_tf"):
         raise ValueError(f"cannot convert to {to!r}; expected native or bilm_tf")
     if to == "bilm_tf" and (dtype != "float32" or softmax_dtype is not None or max_file_bytes is not None):

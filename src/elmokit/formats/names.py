@@ -15,6 +15,7 @@ from elmokit.files.tensor_bundle import index_of
 from elmokit.formats import hub
 from elmokit.formats.published import find_published, published_folder, published_names
 from elmokit.system.messages import did_you_mean
+from elmokit.system.python import expanded
 
 _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 """A `pathlib.Path` of a URL has one slash."""
@@ -122,11 +123,6 @@ def _refuse_url(name: str | Path) -> None:
         )
 
 
-def expanded(path: str | os.PathLike[str]) -> Path:
-    """The path with the home folder in place of a `~` at its start."""
-    return Path(os.path.expanduser(path))
-
-
 def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
     """The options.json and the weights of a pair, whose files may also be those of a TensorFlow checkpoint.
 
@@ -167,7 +163,7 @@ def model_name(name_or_path: str | Path) -> str:
     """The last part of a path, also of `.` and `..`, or of an address on the Hub; the name of a bundled model."""
     if hub.is_address(name_or_path):
         return Path(name_or_path).name
-    return os.path.basename(os.path.abspath(Path(name_or_path).expanduser()))  # a link keeps its own name
+    return os.path.basename(os.path.abspath(expanded(name_or_path)))  # a link keeps its own name
 
 
 def with_fingerprint(name: str, fingerprint: str) -> str:

@@ -16,7 +16,7 @@ from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
 from elmokit.system.batches import batched
 from elmokit.system.messages import find_named
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import warn_caller
+from elmokit.system.python import expanded, warn_caller
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.file_vector_source import WordVectorSource
@@ -53,7 +53,7 @@ def embed_with(
     would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
     zeros, because the system has no vector of them.
     """
-    output_path = Path(output_path).expanduser()
+    output_path = expanded(output_path)
     check_paths(output_path, input_path, model)
     opened = find_system(SYSTEMS, system, str(model)).open(str(model), None)
     return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text, column=column)
@@ -118,7 +118,7 @@ def open_static(model: str, word_vectors: Path | None = None) -> VectorSource:
     `.bin` lacks are made of their character n-grams. Raises OSError, and ValueError for a file of another kind.
     """
     del word_vectors
-    path = Path(model).expanduser()  # no shell does in static:~/FILE
+    path = expanded(model)  # no shell does in static:~/FILE
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected word vectors")
     return _open_fasttext(path) if looks_like_fasttext(path) else WordVectorSource(path)

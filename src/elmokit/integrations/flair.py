@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -62,7 +62,7 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
         return {"files": bytes_of(self.elmo), **settings}
 
     @classmethod
-    def from_params(cls, params: Mapping[str, Any]) -> ElmoEmbeddings:
+    def from_params(cls, params: Mapping[str, Any]) -> Self:
         """The embeddings of what `to_params` gave. Raises FormatError if the model in it is damaged."""
         precision = params["precision"]
         device = "cpu" if precision == "int8" else _flair.device  # flair's may be a GPU, which has no int8

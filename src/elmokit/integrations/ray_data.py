@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
-from elmokit.system.python import require
+from elmokit.system.python import expanded, require
 from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def embed_parquet(
     data = require("ray.data", extra="ray", purpose="embedding with Ray")
     resources = resources or RayResources()
     start = time.monotonic()
-    inputs, output = Path(input_path).expanduser().resolve(), Path(output_folder).expanduser().resolve()
+    inputs, output = expanded(input_path).resolve(), expanded(output_folder).resolve()
     model = str(lasting_paths(model)[0])  # which actors, whose working folder is another one, find too
     pieces = list_pieces(inputs, output)
     output.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import nn
@@ -95,7 +95,7 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
         write_arrays(Path(output_path, MIX_NAME), mix)
 
     @classmethod
-    def load(cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any) -> ElmoWordEmbeddings:
+    def load(cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any) -> Self:
         """Read what `save` wrote, from a folder or, as sentence-transformers does, from a repository of the Hub.
 
         Raises FileNotFoundError if a file is missing, and FormatError if one is damaged.

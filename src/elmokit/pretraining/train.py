@@ -67,6 +67,7 @@ from elmokit.runs.metrics_log import keep_records, read_log
 from elmokit.runs.optimizer_state import DivergenceError, optimizer_tensors
 from elmokit.runs.tensor_files import write_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
+from elmokit.system.python import expanded
 from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"
@@ -126,7 +127,7 @@ def resume_pretraining(
     the run started with and for changes to a run that `patience` has ended, and InUseError, an OSError, if another
     process has the run.
     """
-    run_dir, shards = Path(run_dir).expanduser(), as_paths(shards)
+    run_dir, shards = expanded(run_dir), as_paths(shards)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir, folders=[BEST_DIR])))
         record = read_record(run_dir)
@@ -180,7 +181,7 @@ def begin(
 
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
     """
-    run_dir = Path(run_dir).expanduser()
+    run_dir = expanded(run_dir)
     check_can_begin(config, shards, held_out)
     remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:

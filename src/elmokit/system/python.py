@@ -50,12 +50,19 @@ def require(module: str, *, extra: str, purpose: str, package: str | None = None
         raise PackageError(f"{needs}, {reason}; try {install} in a new environment", name=root) from error
 
 
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with the home folder in place of a `~` at its start; as it is where there is no such folder."""
+    return Path(os.path.expanduser(path))
+
+
 def default_cache() -> Path:
     """The folder that ELMOKIT_CACHE names; else `elmokit` in the user's folder for caches, such as `~/.cache`."""
-    if given := os.environ.get("ELMOKIT_CACHE"):
-        return Path(given).expanduser()
     usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
-    return Path(os.environ.get("XDG_CACHE_HOME") or usual or Path.home() / ".cache") / "elmokit"
+    caches = os.environ.get("XDG_CACHE_HOME") or usual or "~/.cache"
+    folder = expanded(os.environ.get("ELMOKIT_CACHE") or Path(caches, "elmokit"))
+    if str(folder).startswith("~"):
+        raise FileNotFoundError(f"{folder}: there is no such home folder; set ELMOKIT_CACHE to a folder for caches")
+    return folder
 
 
 def warn_caller(message: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from elmokit.files.json_fields import Fields
 from elmokit.runs.settings import change_settings, check_known
+from elmokit.system.python import expanded
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
 POSITIONS = ("input", "output", "both")
@@ -209,7 +210,7 @@ class Splits:
         for name in ("train", "dev", "test"):
             files: Any = getattr(self, name)
             several = (files,) if isinstance(files, str | Path) else files
-            object.__setattr__(self, name, tuple(Path(file).expanduser() for file in several))
+            object.__setattr__(self, name, tuple(expanded(file) for file in several))
 
 
 def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from elmokit.system.messages import distinct_names, join_names, printable
+from elmokit.system.python import expanded
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.task import E, P, Reading, Task
@@ -184,7 +185,7 @@ def task_sentences(task: Task[E, P] | str, data: str | Path | Splits, config: Ta
     Those of the training set come first. Raises ValueError or OSError for files that cannot be read.
     """
     task = find_task(task) if isinstance(task, str) else task
-    splits = data if isinstance(data, Splits) else task.find(Path(data).expanduser())
+    splits = data if isinstance(data, Splits) else task.find(expanded(data))
     training, others = sentences_of(task, read_data(task, splits, with_development_set(config, splits)))
     return [*training, *others]
 

@@ -14,6 +14,7 @@ from elmokit.files.lines import is_read_once
 from elmokit.formats.names import is_model_name, resolve_model
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
 from elmokit.system.messages import printable
+from elmokit.system.python import expanded
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, config_from_json
 from elmokit.tasks.reading import TaskExamples, digest
@@ -113,7 +114,7 @@ def named_by(run_dir: Path, *, if_moved: str = "") -> Generator[None]:
 
 def find_data(task: Task[E, P], data: str | Path | Splits) -> Splits:
     """The files of a data set. Raises what `Task.find` does, and ValueError for a file that cannot be read again."""
-    splits = data if isinstance(data, Splits) else task.find(Path(data).expanduser())
+    splits = data if isinstance(data, Splits) else task.find(expanded(data))
     for path in (*splits.train, *splits.dev, *splits.test):
         if is_read_once(path):
             raise ValueError(f"{path} can be read only once, and a resumed run reads it again; give a file")

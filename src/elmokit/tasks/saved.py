@@ -15,6 +15,7 @@ from elmokit.files.lines import STDIN, is_terminal, read_lines, shown_name, with
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import expanded
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
@@ -207,7 +208,7 @@ def load_task(
     elmo_model: where the biLM is now, if it has moved since training; another biLM is refused.
     Raises FileNotFoundError if there is no run or no biLM, and ValueError for files that do not fit together.
     """
-    folder, device = Path(folder).expanduser(), find_device(device)
+    folder, device = expanded(folder), find_device(device)
     record = read_record(folder, task)
     task = task or find_task(record.task)
     record = record if elmo_model is None else with_elmo_model(record, str(elmo_model))

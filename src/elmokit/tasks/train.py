@@ -15,6 +15,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.vector_source import VectorSource
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.system.messages import first_token
+from elmokit.system.python import expanded
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.checkpoint import MODEL_PREFIX
 from elmokit.tasks.config import Splits, TaskConfig, with_settings
@@ -88,7 +89,7 @@ def train(
     """
     task = find_task(task) if isinstance(task, str) else task
     device = find_device(device)
-    run_dir = Path(run_dir).expanduser()
+    run_dir = expanded(run_dir)
     remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
     with new_run(run_dir, remains=remains, files=(METRICS_NAME, WORDS_FILE, VECTORS_FILE)):
         splits = find_data(task, data)
@@ -150,7 +151,7 @@ def resume_task(
     its best epoch, cannot be read: nothing is changed then; InUseError, an OSError, when another process has the run.
     """
     device = find_device(device)
-    run_dir = Path(run_dir).expanduser()
+    run_dir = expanded(run_dir)
     with existing_run(run_dir):
         before = read_record(run_dir, task)
         task = task or find_task(before.task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class Vocabulary:
         self.end_id = self._ids[END_SENTENCE]
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, most: int | None = None) -> Vocabulary:
+    def read(cls, path: str | os.PathLike[str], *, most: int | None = None) -> Self:
         """Read a file of one token per line (plain, gzip or xz). Errors name the file and the line.
 
         most: number of bytes, of a file that others have made; it may not be packed to far less either.

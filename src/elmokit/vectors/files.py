@@ -21,6 +21,7 @@ from pathlib import Path
 
 from elmokit.files.hdf5 import SIGNATURE
 from elmokit.system.messages import FormatError
+from elmokit.system.python import expanded
 from elmokit.vectors.arrays import MAGIC
 from elmokit.vectors.arrow_groups import ARROW_MAGIC, PARQUET_MAGIC
 from elmokit.vectors.arrow_layout import TableVectors, write_arrow, write_parquet
@@ -66,7 +67,7 @@ def load_vectors(path: str | Path) -> StoredVectors:
     or (L,T,E). Nothing is unpickled, and sizes are checked before memory is allocated. Raises OSError for a missing
     file or a folder, and ValueError, naming the file and the part of it, for one that holds no vectors or is damaged.
     """
-    path = Path(path).expanduser()
+    path = expanded(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file of vectors")
     if not path.is_file():
@@ -84,7 +85,7 @@ def load_vectors(path: str | Path) -> StoredVectors:
 
 def recognise(path: str | Path) -> VectorsFormat | None:
     """The layout of a file of vectors, by its contents; None for anything else, such as a model or a missing file."""
-    path = Path(path).expanduser()
+    path = expanded(path)
     if not path.is_file():
         return None
     start = _start(path)

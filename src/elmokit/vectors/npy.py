@@ -16,6 +16,7 @@ import numpy as np
 from elmokit.files.atomic import atomic_write
 from elmokit.files.locks import lock
 from elmokit.system.messages import first_token
+from elmokit.system.python import expanded
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array, write_header
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors, tokens_path
 
@@ -65,7 +66,7 @@ def save_vectors(
     sentence, and numbers that float16 cannot hold; OSError if the disk is full, and InUseError, an OSError, if another
     process writes these files.
     """
-    path = Path(path).expanduser()
+    path = expanded(path)
     if path.suffix != ".npy":
         raise ValueError(f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.txt")
     for number, sentence in enumerate(sentences):

@@ -14,7 +14,7 @@ from elmokit.analysis.semantic_change.words import spelling
 from elmokit.files.lines import STDIN, split_tokens
 from elmokit.system.messages import join_names, plural
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import warn_caller
+from elmokit.system.python import expanded, warn_caller
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -91,7 +91,7 @@ class TextCorpus:
 
 def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None = None) -> TextCorpus:
     """The files of `corpus_files`, with a warning of what else is in the folder, which is not read."""
-    path = Path(path).expanduser()
+    path = expanded(path)
     files = corpus_files(path, column)
     if others := sorted(file.name for file in {*path.glob("[!.]*")} - {*files}):
         warn_caller(f"{path} has files or folders that are not read, {len(others):,} in all: {join_names(others)}")

@@ -24,6 +24,7 @@ from elmokit.files.locks import lock
 from elmokit.system.batches import batched
 from elmokit.system.messages import readable_bytes
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import expanded
 from elmokit.vectors.arrow_groups import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.jobs.partial import FLOAT, PartialVectors
@@ -89,12 +90,12 @@ def embed_file(
     the line or row, and InUseError, an OSError, if another process writes the same output; then no output is left.
     While it runs, the folder of the output needs twice the output's size.
     """
-    output = Path(output_path).expanduser()
+    output = expanded(output_path)
     layout = format_to_write(output)
     raw_text = raw_text or split_sentences
     source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
     layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
-    given = Path(input_path).expanduser()
+    given = expanded(input_path)
     neighbour = output.with_suffix(".txt")  # which readers would take for the sentences
     is_other = neighbour.is_file() and not (source.is_text and given.is_file() and neighbour.samefile(given))
     beside: dict[Path, Callable[[Sentence], str]] = {}

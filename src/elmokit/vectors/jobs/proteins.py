@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.lines import read_lines, shown_name
 from elmokit.system.messages import first_token
-from elmokit.system.python import warn_caller
+from elmokit.system.python import expanded, warn_caller
 from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, encoded, run
 from elmokit.vectors.jobs.sources import SentenceSource
 
@@ -90,7 +90,7 @@ def embed_fasta(
     folder of the output needs twice the output's size.
     """
     _warn_of_words(elmo)
-    output = Path(output_path).expanduser()
+    output = expanded(output_path)
     chosen = "sum" if layers is None else as_layers(layers, top=elmo.config.num_layers)
     job = Job(
         elmo,

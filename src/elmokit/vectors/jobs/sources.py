@@ -18,6 +18,7 @@ from typing import IO, Any
 from elmokit.files.lines import MAX_LINE_BYTES, shown_name, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import expanded
 from elmokit.text.documents import read_sentences
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
@@ -86,7 +87,7 @@ def open_source(
         `text`.
     Raises ValueError for a column that is not there or holds something else, and `raw_text` for tokens.
     """
-    path = Path(path).expanduser()
+    path = expanded(path)
     if split_sentences:
         if column is not None or is_table(path):
             raise ValueError(

@@ -18,6 +18,7 @@ from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import expanded
 from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
 from elmokit.vectors.jobs.sources import open_source, read_once
 from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
@@ -59,7 +60,7 @@ def embed_types(
     The other arguments are those of `embed_file`. The sums of the words that are written are in memory, the text is
     not. Raises ValueError for a text without such words, and as `embed_file` does; then no output is left.
     """
-    output = Path(output_path).expanduser()
+    output = expanded(output_path)
     if output.suffix not in _WRITERS:
         raise ValueError(f"{output}: vectors of words are text; expected a name that ends in {' or '.join(_WRITERS)}")
     layers = as_layers(layers, top=elmo.config.num_layers)
