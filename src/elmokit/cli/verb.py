@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
 from elmokit.system.messages import did_you_mean, printable
-from elmokit.system.python import expanded
 
 T = TypeVar("T")
 
