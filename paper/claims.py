@@ -121,7 +121,7 @@ def about_layers(
 
     Each biLM and its random weights are shown and do not count by themselves, nor do the tables in `shown`.
     """
-    gains: dict[str, list[Difference]] = {}
+    gains: dict[str, dict[str, Difference]] = {}  # by corpus and fingerprint: a biLM of two names counts once
     uncounted: list[Finding] = []
     for name in (*tables, *shown):
         for result in read_system_results(evidence.results, name):
@@ -132,9 +132,9 @@ def about_layers(
             gain = over_items(interval)
             uncounted.append(Finding(f"{result.label}, {result.corpus}, {gain_name(worse, better)}", gain))
             if result.is_bilm and name in tables:
-                gains.setdefault(result.corpus, []).append(gain)
+                gains.setdefault(result.corpus, {})[result.fingerprint] = gain
     counted = [
-        Finding(f"{corpus}, {gain_name(worse, better)}, {len(of_bilms)} biLMs", over_models(of_bilms))
+        Finding(f"{corpus}, {gain_name(worse, better)}, {len(of_bilms)} biLMs", over_models(list(of_bilms.values())))
         for corpus, of_bilms in gains.items()
     ]
     return counted, uncounted

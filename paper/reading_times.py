@@ -24,7 +24,7 @@ from elmokit.text.tokenizer import split_sentences, tokenize
 from paper.data_folders import data_folder
 from paper.printed import READING_TIMES
 from paper.reproduction import OurRow, Reproduction, Request
-from paper.results import RESULTS_NAME, append_result, read_results
+from paper.results import RESULTS_NAME, append_result, newest, read_results
 from paper.runs import Evidence
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def compute(request: Request) -> list[Path]:
 def our_rows(evidence: Evidence) -> list[OurRow]:
     """A row for each model and direction."""
     rows: list[OurRow] = []
-    for fields in read_results(evidence.results, NAME):
+    for fields in newest(read_results(evidence.results, NAME), "fingerprint", "num_words"):
         model = with_fingerprint(fields.text("model"), fields.text("fingerprint"))
         num_words, added = fields.integer("num_words"), fields.fields("added")
         for direction in added.names:

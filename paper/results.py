@@ -34,11 +34,21 @@ def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:
         have no records. Raises ValueError for a file that is not lines of JSON objects.
     """
     found: list[Fields] = []
-    for file in dict.fromkeys(file for path in paths for file in _result_files(path)):
+    for file in {file.resolve(): file for path in paths for file in _result_files(path)}.values():
         for number, record in enumerate(read_log(file).records, start=1):
             if record.get(FIELD) == reproduction:
                 found.append(Fields(f"{file}, line {number}", record))
     return found
+
+
+def newest(records: Sequence[Fields], *names: str) -> list[Fields]:
+    """The records in their order, one for those that agree in these fields: that of the latest date."""
+    found: dict[tuple[str, ...], Fields] = {}
+    for record in records:
+        key = tuple(str(record.value(name)) for name in names)
+        if key not in found or found[key].text("date") <= record.text("date"):
+            found[key] = record
+    return list(found.values())
 
 
 def read_interval(fields: Fields, name: str = "interval") -> Interval:

@@ -28,7 +28,7 @@ from paper.models import random_elmo
 from paper.plan import RANDOM
 from paper.printed import PaperTable
 from paper.reproduction import OurRow, OurTable, Reproduction, Request
-from paper.results import RESULTS_NAME, append_result, read_interval, read_results
+from paper.results import RESULTS_NAME, append_result, newest, read_interval, read_results
 from paper.runs import Evidence
 
 Cells = TypeVar("Cells")
@@ -208,8 +208,11 @@ def measure_systems(
 
 
 def read_system_results(paths: Sequence[Path], name: str) -> list[SystemResult]:
-    """The results in files or folders of them, as `measure_systems` wrote them. Raises ValueError for other records."""
-    return [_result(fields) for fields in read_results(paths, name)]
+    """The results in files or folders of them, the newest of each system on the same data.
+
+    Raises ValueError for records that `measure_systems` does not write.
+    """
+    return [_result(fields) for fields in newest(read_results(paths, name), "system", "fingerprint", "data")]
 
 
 def as_hits(hits: Iterable[object]) -> str:

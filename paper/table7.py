@@ -9,7 +9,7 @@ from paper.ablation import Ablation, Claim
 from paper.plan import FINETUNED, NO_ELMO, Arm
 from paper.printed import TABLE_7
 from paper.reproduction import OurRow, Reproduction
-from paper.results import read_results
+from paper.results import newest, read_results
 from paper.runs import Evidence
 
 ROWS = {
@@ -43,7 +43,7 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
             f"{fields.text('data')}, {with_fingerprint(fields.text('model'), fields.text('fingerprint'))}",
             tuple(Statistic((fields.fields(when).number("mean"),)) for when in ("before", "after")),
         )
-        for fields in read_results(evidence.results, SCORES.name)
+        for fields in newest(read_results(evidence.results, SCORES.name), "tuned", "part", "data")
     ]
 
 

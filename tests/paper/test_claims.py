@@ -115,6 +115,8 @@ def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(recipe: str, tm
 
 def test_layers_are_compared_over_bilms_and_test_items(tmp_path: Path):
     add_layers(tmp_path, "table5", "mini-en", "0001" * 50, "0111" * 50)
+    for folder, system in (("elsewhere", "mini-en"), ("elsewhere", "a copy of mini-en")):
+        add_layers(tmp_path / folder, "table5", system, "0001" * 50, "0111" * 50)
     assert judge(6, evidence_in(tmp_path))[0] == "not measured"  # of one biLM
     for name, system, first, second in (
         ("table5", "small-en", "0001" * 50, "0111" * 49 + "0001"),
@@ -142,12 +144,13 @@ def test_layers_are_compared_over_bilms_and_test_items(tmp_path: Path):
     assert judge(7, evidence)[0] == "held"
 
 
-BILMS = ("mini-en", "small-en", "small-en-86")
+BILMS = ("mini-en", "a copy of mini-en", "small-en", "small-en-86")
 
 
 def add_layers(folder: Path, table: str, system: str, first: str, second: str) -> None:
     rows = {"layer 1": {"ALL": 1.0}, "layer 2": {"ALL": 2.0}}
-    values = {"system": system, "is_bilm": system in BILMS, "fingerprint": "f" * 16, "data": "words", "rows": rows}
+    fingerprint = system if system.startswith("small") else "f" * 16
+    values = {"system": system, "is_bilm": system in BILMS, "fingerprint": fingerprint, "data": "words", "rows": rows}
     append_result(folder, table, {**values, "hits": {"layer 1": first, "layer 2": second}, "texts": {}})
 
 

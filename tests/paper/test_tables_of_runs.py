@@ -85,7 +85,7 @@ def test_results_are_found_by_their_reproduction_in_folders_and_files_each_once(
     append_result(tmp_path / "b" / "inner", "table7", {"before": 50.0})
     found = read_results([tmp_path / "a", tmp_path / "b", tmp_path / "nothing"], "table7")
     assert [fields.number("before") for fields in found] == [100.0, 50.0]
-    (one,) = read_results([tmp_path / "a", tmp_path / "a" / "results.jsonl"], "table5")
+    (one,) = read_results([tmp_path / "a", tmp_path / "b" / ".." / "a", tmp_path / "a" / "results.jsonl"], "table5")
     assert one.number("f1") == 65.9 and one.text("version") == elmokit.__version__
     (tmp_path / "a" / "results.jsonl").write_text("nonsense\n{}\n")
     with pytest.raises(ValueError, match=r"results\.jsonl, line 1"):
@@ -207,10 +207,18 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
 
 def test_table_7_has_perplexities_and_the_scores_with_either_bilm(tmp_path: Path):
     perplexities = {"mean": 100.0}
-    values = {"task": "sentiment", "part": "", "data": "sst", "model": "mini-en", "fingerprint": "f00d" * 4}
+    values = {
+        "task": "sentiment",
+        "part": "",
+        "data": "sst",
+        "model": "mini-en",
+        "fingerprint": "f00d" * 4,
+        "tuned": "",
+    }
     append_result(tmp_path, "table7", {**values, "before": perplexities, "after": perplexities})
     for arm, score in ((ELMO, 60), (Arm("", vectors=FINETUNED), 62)):
         write_arm(tmp_path, "entailment", arm, (score,))
+    append_result(tmp_path / "copy", "table7", {**values, "before": perplexities, "after": perplexities})
     evidence = evidence_in(tmp_path)
     (row,) = table7.our_rows(evidence)
     assert (row.row, row.measured_on) == ("SST", "sst, mini-en (f00df00d)")
