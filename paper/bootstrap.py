@@ -24,6 +24,7 @@ from elmokit.tasks.saved import TrainedTask, load_task
 from elmokit.tasks.task_model import LabelPrediction
 from elmokit.tasks.task_runs import TaskRun
 from paper.differences import Counts, paired_bootstrap
+from paper.models import MODELS_FOLDER
 from paper.plan import DATASETS
 from paper.results import append_result, read_results
 from paper.runs import Tested
@@ -69,7 +70,7 @@ def item_records(paths: Sequence[Path]) -> Mapping[RunNames, Fields]:
 
 def _counts(run: TaskRun, test_set: str, folder: Path) -> list[Counts]:
     examples, of = _examples(run, test_set), ITEM_COUNTS[run.record.task].of
-    predictions = load_task(folder / run.name).model_predictions(examples)
+    predictions = _load(run, folder).model_predictions(examples)
     return [of(example, made) for example, made in zip(examples, predictions, strict=True)]
 
 
@@ -79,11 +80,18 @@ def _ensembles(one: Tested, folder: Path) -> dict[str, dict[str, float]]:
         return {}
     scores: dict[str, dict[str, float]] = {}
     for name, arm in (("baseline", one.none), ("elmo", one.elmo)):
-        members = [load_task(folder / run.name) for run in arm.runs]
+        members = [_load(run, folder) for run in arm.runs]
         examples = _examples(arm.runs[0], one.test_set)
         together = ENSEMBLES[members[0].task.name](members, examples)
         scores[name] = dict(members[0].task.score(examples, together))
     return scores
+
+
+def _load(run: TaskRun, folder: Path) -> TrainedTask:
+    """The model of a run, whose folder may have moved with the biLM in it."""
+    elmo = run.record.config.inputs.elmo
+    made = None if elmo is None else folder / MODELS_FOLDER / Path(elmo.model).name
+    return load_task(folder / run.name, elmo_model=made if made and made.is_dir() else None)
 
 
 def _examples(run: TaskRun, test_set: str) -> Sequence[Any]:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import io
 import math
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.files.atomic import write_text
+from elmokit.files.atomic import new_folder, write_text
 from elmokit.formats.names import resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
@@ -31,6 +32,8 @@ from paper.results import append_result, read_results
 
 RESULTS = "table7"
 CURVE_RESULTS, HELD_OUT = "perplexity", "en/heldout.txt.xz"
+MODELS_FOLDER = "models"
+"""Of biLMs that are made, in the folder of the runs."""
 RANDOM_SEED = 0
 _PARTS = {"question-answering": ("contexts", "questions")}
 """The names of an example's sentences, in their order, where the paper measures them apart."""
@@ -67,15 +70,19 @@ def weights_of(name: str, folder: Path) -> Path:
     found, (commit, _) = folder / name, EARLIER[name]
     if not (found / CONFIG_NAME).is_file():
         bundled = "-".join(name.split("-")[:2])  # mini-en, of mini-en-138
-        command = ["git", "archive", f"--prefix={name}/", f"{commit}:src/elmokit/bundled/{bundled}"]
+        command = ["git", "archive", f"{commit}:src/elmokit/bundled/{bundled}"]
+        if shutil.which("git") is None:
+            raise ValueError(
+                f"{name} is in the history of elmokit's repository, and git, which reads it, is not installed"
+            )
         archive = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
         if archive.returncode:
             raise ValueError(
                 f"{name} is in commit {commit} of elmokit's repository, which is not here "
                 f"({archive.stderr.decode().strip()}); run this in a full clone, such as after `git fetch --unshallow`"
             )
-        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-            files.extractall(folder, filter="data")
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files, new_folder(found) as unfinished:
+            files.extractall(unfinished, filter="data")
     return found
 
 

@@ -16,17 +16,17 @@ from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import TaskConfig, with_settings
-from elmokit.tasks.task_runs import read_task_run
+from elmokit.tasks.reading import read_data
+from elmokit.tasks.run_folder import check_is_unchanged, moved
+from elmokit.tasks.task_runs import TaskRun, read_task_run
 from elmokit.tasks.train import resume_task, train
 from paper.bootstrap import measure_test_items
 from paper.data_folders import WHERE_DATA_ARE
-from paper.models import HELD_OUT, make_model, weights_of
+from paper.models import HELD_OUT, MODELS_FOLDER, make_model, weights_of
 from paper.plan import EARLIER, PlannedRun, Setup, distinct_runs
 from paper.reproduction import Reproduction
 from paper.runs import check_settings, read_evidence
 from paper.table1 import tested
-
-MODELS_FOLDER = "models"
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,11 @@ def plan_runs(training: Training) -> list[PlannedRun]:
 
 
 def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[PlannedRun]:
-    """Those that are finished neither here nor elsewhere. Raises ValueError for runs of other settings."""
-    here = [training.runs_dir / run.name for run in runs if (training.runs_dir / run.name / CONFIG_NAME).is_file()]
-    logged = read_runs([*training.finished, *here])
+    """Those that are finished neither here nor elsewhere. Raises ValueError for runs of other settings or data."""
+    folders = [(run, training.runs_dir / run.name) for run in runs]
+    here = [(run, read_runs([folder])[0]) for run, folder in folders if (folder / CONFIG_NAME).is_file()]
+    _check_recorded_data(here)
+    logged = [*read_runs(training.finished), *(one for _, one in here)]
     return [run for run in runs if not any(_is_result_of(one, run) for one in logged if one.name == run.name)]
 
 
@@ -101,11 +103,15 @@ def train_for(training: Training) -> None:
     """
     missing = missing_runs(plan_runs(training), training)
     check_data(missing)
+    everywhere = [training.runs_dir, *training.finished]
+    finished = read_evidence(training.plans[0][1], everywhere).runs  # what it refuses, it refuses before the training
+    for run in missing:
+        if run.name in finished and (where := finished[run.name].where) != str(training.runs_dir / run.name):
+            raise ValueError(f"{where} has no test scores, and a second run of its name could not be told from it")
     train_planned(missing, training)
     for table, setup in training.plans:
-        if missing and table.name == "table1":
-            evidence = read_evidence(setup, [training.runs_dir, *training.finished])
-            measure_test_items(tested(evidence), training.runs_dir)
+        if table.name == "table1":
+            measure_test_items(tested(read_evidence(setup, everywhere)), training.runs_dir)
 
 
 def train_planned(runs: Sequence[PlannedRun], training: Training) -> None:
@@ -115,10 +121,27 @@ def train_planned(runs: Sequence[PlannedRun], training: Training) -> None:
         for run in runs:
             one(run)
         return
-    for model in dict.fromkeys(run.model for run in runs if run.model is not None):
-        make_model(model, training.runs_dir / MODELS_FOLDER)
+    for run in {(run.model, run.config.inputs.elmo and run.config.inputs.elmo.model): run for run in runs}.values():
+        _config(run, training.runs_dir)  # so that biLMs are made once
     with ProcessPoolExecutor(training.jobs, mp_context=get_context("spawn")) as processes:
         list(processes.map(one, runs))
+
+
+def _check_recorded_data(here: Sequence[tuple[PlannedRun, LoggedRun]]) -> None:
+    """Raise ValueError for runs on other data than those of the plan; the same data may have moved."""
+    elsewhere: dict[object, tuple[PlannedRun, TaskRun]] = {}
+    for run, logged in here:
+        found, folder = read_task_run(logged), run.data.resolve()
+        if folder.is_dir() and any(folder not in path.parents for path in found.files):
+            elsewhere[found.files, folder] = run, found  # one run of each data set, which takes long to read
+    for run, found in elsewhere.values():
+        task = find_task(run.task)
+        try:
+            record = moved(found.record, task, run.data, None)
+            check_is_unchanged(task, record, read_data(task, record.splits, record.config))
+        except ValueError as error:
+            other = f"{found.where} holds a run on {found.files[0].parent}, not on {run.data}; give another --results"
+            raise ValueError(f"{other} ({error})") from error
 
 
 def _is_result_of(logged: LoggedRun, run: PlannedRun) -> bool:
@@ -132,10 +155,12 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
     run_dir, test = folder / run.name, run.scores_tests
     print(run.name, file=sys.stderr, flush=True)
     try:
+        config = _config(run, folder)
         if (run_dir / CONFIG_NAME).is_file():
-            resume_task(run_dir, test=test, cache=cache)
+            model = config.inputs.elmo and config.inputs.elmo.model  # it and the data may have moved
+            resume_task(run_dir, data=run.data, elmo_model=model, test=test, cache=cache)
         else:
-            train(run.task, run.data, run_dir=run_dir, config=_config(run, folder), test=test, cache=cache)
+            train(run.task, run.data, run_dir=run_dir, config=config, test=test, cache=cache)
     except DivergenceError as error:
         print(f"{run.name} has diverged: {error}", file=sys.stderr, flush=True)
         log = run_dir / METRICS_NAME

@@ -1,7 +1,9 @@
 """The plan carried out on toy data: trained once, resumed, measured, and refused for a run of other settings."""
 
 import lzma
+import shutil
 import subprocess
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain
 from elmokit.runs.logged_runs import read_runs, write_runs
+from elmokit.runs.metrics_log import keep_records
 from elmokit.text.vocabulary import Vocabulary
 from paper import plan, table1, table7, train
 from paper.ablation import Ablation
@@ -88,6 +91,14 @@ def test_what_tables_need_is_trained_once_and_measured(training: Training, setup
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")}
     train_for(training)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")} == before
+    folder = folder.rename(folder.with_name("moved"))
+    training = replace(training, runs_dir=folder)
+    keep_records(folder / "results.jsonl", lambda record: record.text("reproduction") != "table1")
+    train_for(training)  # what an interruption has left unmeasured
+    (log,) = folder.glob("*-random-*/metrics.jsonl")
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:-1]))  # without its result
+    train_for(training)
+    assert missing_runs(runs, training) == []
 
     evidence = read_evidence(setup, [folder])
     (name, arms), *_ = TABLE.measured(evidence).values()
@@ -117,12 +128,24 @@ def test_earlier_weights_come_out_of_the_history_and_are_measured(setup: Setup, 
     with lzma.open(tmp_path / HELD_OUT, "wt") as file:
         file.write("he sat by the river .\n")
     assert run.model is not None
+
+    def fill_disk(_: tarfile.TarFile, folder: Path, **_filter: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text("{")
+        raise OSError("full")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="full"):
+        patched.setattr(tarfile.TarFile, "extractall", fill_disk)
+        make_model(run.model, tmp_path / "runs" / "models")
     made = make_model(run.model, tmp_path / "runs" / "models")
     assert make_model(run.model, tmp_path / "runs" / "models") == made  # what is there is not measured again
     assert Elmo(made).fingerprint().startswith(was[1])
     measured = read_results([tmp_path / "runs"], CURVE_RESULTS)
     assert [one.text("model") for one in measured] == [earlier, plan.MODEL]
     assert measured[0].number("mean") == measured[1].number("mean") > 1
+    with monkeypatch.context() as patched, pytest.raises(ValueError, match="git, which reads it, is not installed"):
+        patched.setenv("PATH", "")
+        make_model(run.model, tmp_path / "other")
     monkeypatch.setitem(plan.EARLIER, earlier, ("0000000", ""))
     with pytest.raises(ValueError, match="is in commit 0000000 of elmokit's repository, which is not here .*; run"):
         make_model(run.model, tmp_path / "other")
@@ -145,8 +168,24 @@ def test_a_run_is_trained_once_and_refused_with_other_settings(training: Trainin
         assert missing_runs([run, scored, new], where) == [scored, new]
         with pytest.raises(ValueError, match=r"holds a run with other settings \(training.learning_rate\); move it"):
             missing_runs([other], where)
-    train_planned([scored], training)  # which adds the test scores
-    assert missing_runs([scored], training) == []
+    tables = [(replace(TABLE, arms=(Arm("", ("elmo=none", "max_epochs=1")),)).reproduction(), setup)]
+    with pytest.raises(ValueError, match=r"runs\.jsonl, run .* has no test scores, and a second run of its name"):
+        train_for(replace(elsewhere, plans=tables))
+    assert not elsewhere.runs_dir.exists()  # nothing was trained
+    moved = replace(scored, data=shutil.copytree(run.data, tmp_path / "moved" / run.data.name))
+    (training.runs_dir / run.name / "config.json").write_text(
+        text := config_of(training, run).replace("/data", "/gone")
+    )
+    train_planned([moved], training)  # which adds the test scores
+    assert missing_runs([scored, moved], training) == [] and text != config_of(training, run)
+    foreign = replace(scored, data=shutil.copytree(run.data, tmp_path / "other" / run.data.name))
+    (foreign.data / "dev.tsv").write_text("text\tlabel\nthe film was bad\t0\n")
+    with pytest.raises(ValueError, match=r"holds a run on .*moved/sst, not on .*other/sst; give another --results"):
+        missing_runs([foreign], training)
+
+
+def config_of(training: Training, run: PlannedRun) -> str:
+    return (training.runs_dir / run.name / "config.json").read_text()
 
 
 def test_a_run_that_diverges_is_left_out_and_named(training: Training, setup: Setup, capsys: Any):
