@@ -49,7 +49,7 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="what is measured: a model, random:M for one of its size with random weights, a file of vectors, or "
         "SYSTEM:M as in `embed --with`, such as static:FILE; can be repeated (default: what the table compares). "
-        "Of a table of runs: their biLM",
+        "Of blimp and reading-times: a model. Of a table of runs: their biLM",
     )
     add("--word-vectors", type=Path, metavar="FILE", help="word vectors of a SYSTEM that reads some")
     results = f"folder of what is computed, where what is there is kept (default: runs/TABLE), or of runs ({RUNS})"
@@ -64,6 +64,9 @@ def _tables(arguments: argparse.Namespace) -> None:
     tables, given = _tables_and_paths(arguments.names)
     _existing(given)
     check_folder(arguments.output)  # before hours of computing
+    scale = [] if arguments.scale == "cpu" else ["--scale", arguments.scale]
+    seeds = [] if arguments.seeds is None else ["--seeds", str(arguments.seeds)]
+    lacking: list[str] = []
     for table in tables:
         if table.compute is not None and given and arguments.model:
             raise ValueError("give either the paths of results or the models to measure, not both")
@@ -79,8 +82,15 @@ def _tables(arguments: argparse.Namespace) -> None:
         if len(own) > 1:
             raise ValueError(f"{len(own)} models; {table.name} is made of training runs, which take one --model")
         evidence = read_evidence(_setup(arguments, own[0] if own else table.model), paths)
-        command = shlex.join(["python", "-m", "paper", table.name, *map(str, paths), "-o", str(arguments.output)])
-        print(write_reproduction(table, evidence, arguments.output, command=command))
+        given_too = [*(f"--model={model}" for model in own), *scale, *seeds, "-o", str(arguments.output)]
+        command = shlex.join(["python", "-m", "paper", table.name, *map(str, paths), *given_too])
+        page = write_reproduction(table, evidence, arguments.output, command=command)
+        if page is None:
+            lacking.append(f"{table.name}: {', '.join(map(str, paths))} have no {table.source}")
+        else:
+            print(page)
+    if lacking:
+        raise ValueError(". ".join(lacking))
 
 
 def _tables_and_paths(given: Sequence[str]) -> tuple[list[Reproduction], list[Path]]:
@@ -146,12 +156,13 @@ def _train(arguments: argparse.Namespace) -> None:
 
 def _add_page(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="runs of tasks, and results of the tables")
+    _add_seeds(parser)
     _add_output(parser, "results.md and its figures")
 
 
 def _page(arguments: argparse.Namespace) -> None:
     """Write the page of results."""
-    for path in write_results(_existing(arguments.paths), arguments.output):
+    for path in write_results(_existing(arguments.paths), arguments.output, seeds=arguments.seeds):
         print(path)
 
 
@@ -160,7 +171,11 @@ def _add_setup(parser: argparse.ArgumentParser) -> None:
     data = "folder of the data, see CONTRIBUTING.md (default: %(default)s)"
     add("--data", type=Path, default=Path(".data"), metavar="DIR", help=data)
     add("--scale", default="cpu", choices=("cpu", "paper"), help="size of the runs (default: cpu)")
-    add("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
+    _add_seeds(parser)
+
+
+def _add_seeds(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
 
 
 def _setup(arguments: argparse.Namespace, model: str) -> Setup:

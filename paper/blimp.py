@@ -6,7 +6,7 @@ the same sentence; `both` adds the two logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
@@ -18,7 +18,7 @@ from elmokit.scoring.minimal_pairs import Sentences, accuracies, score_pairs
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import tokenize
-from paper.data_folders import data_folder
+from paper.data_folders import data_folder, not_empty
 from paper.printed import BLIMP
 from paper.reproduction import OurRow, OurTable, Reproduction, Request
 from paper.results import RESULTS_NAME, append_result, read_results
@@ -38,7 +38,7 @@ def read_paradigm(path: Path) -> tuple[str, list[Sentences]]:
     for fields in json_lines(read_lines(path), name=str(path)):
         term = fields.text("linguistics_term")
         pairs.append((tokenize(fields.text("sentence_good")), tokenize(fields.text("sentence_bad"))))
-    return term, pairs
+    return term, not_empty(path, pairs)
 
 
 def compute(request: Request) -> list[Path]:
@@ -47,11 +47,12 @@ def compute(request: Request) -> list[Path]:
     Raises FileNotFoundError if the data are not there.
     """
     folder = data_folder(request.data_dir, "external/blimp", "data")
-    files = sorted(folder.glob("*.jsonl"))
+    paradigms = {file.stem: read_paradigm(file) for file in sorted(folder.glob("*.jsonl"))}
     found = read_results([request.results_dir], NAME)
-    done = {(fields.text("fingerprint"), fields.text("paradigm")) for fields in found}
+    done = {(one.text("fingerprint"), one.text("paradigm"), one.integer("num_pairs")) for one in found}
     for elmo in map(Elmo.from_pretrained, request.models or (DEFAULT_MODEL,)):
-        _score(elmo, [file for file in files if (elmo.fingerprint(), file.stem) not in done], request.results_dir)
+        keys = {name: (elmo.fingerprint(), name, len(pairs)) for name, (_, pairs) in paradigms.items()}
+        _score(elmo, {name: paradigms[name] for name, key in keys.items() if key not in done}, request.results_dir)
     return [request.results_dir / RESULTS_NAME]
 
 
@@ -93,16 +94,15 @@ def our_tables(evidence: Evidence) -> list[OurTable]:
     return tables
 
 
-def _score(elmo: Elmo, files: Sequence[Path], results_dir: Path) -> None:
+def _score(elmo: Elmo, paradigms: Mapping[str, tuple[str, list[Sentences]]], results_dir: Path) -> None:
     reader = elmo.surprisal_model()
-    with progress_bar(unit="paradigm", total=len(files)) as bar:
-        for file in files:
-            term, pairs = read_paradigm(file)
+    with progress_bar(unit="paradigm", total=len(paradigms)) as bar:
+        for name, (term, pairs) in paradigms.items():
             right = accuracies(list(score_pairs(reader, pairs)))
             record = {
                 "model": model_name(elmo.name or "biLM"),
                 "fingerprint": elmo.fingerprint(),
-                "paradigm": file.stem,
+                "paradigm": name,
                 "term": term,
                 "num_pairs": len(pairs),
                 "right": {direction: accuracy.correct for direction, accuracy in right.items()},

@@ -26,7 +26,7 @@ from elmokit.tasks.task_runs import TaskRun
 from paper.differences import Counts, paired_bootstrap
 from paper.models import MODELS_FOLDER
 from paper.plan import DATASETS
-from paper.results import append_result, read_results
+from paper.results import append_result, read_interval, read_results
 from paper.runs import Tested
 
 RunNames = tuple[str, ...]
@@ -43,7 +43,7 @@ def measure_test_items(found: Sequence[Tested], folder: Path) -> None:
     known = item_records([folder])
     for one in found:
         runs = [*one.none.runs, *one.elmo.runs]
-        if one.names in known or not all((folder / run.name).is_dir() for run in runs):
+        if item_record(one, known) or not all((folder / run.name).is_dir() for run in runs):
             continue
         counts = ITEM_COUNTS[DATASETS[one.task].task]
         none, elmo = ([_counts(run, one.test_set, folder) for run in arm.runs] for arm in (one.none, one.elmo))
@@ -66,6 +66,12 @@ def item_records(paths: Sequence[Path]) -> Mapping[RunNames, Fields]:
         runs = (",".join(fields.texts(arm)) for arm in ("baseline", "elmo"))
         records[fields.text("test_set"), *runs] = fields
     return records
+
+
+def item_record(one: Tested, records: Mapping[RunNames, Fields]) -> Fields | None:
+    """The record of a pair; None also if its runs were trained again since, so that it is of another gain."""
+    record = records.get(one.names)
+    return record if record and abs(read_interval(record).estimate - one.gain) < 1e-6 else None
 
 
 def _counts(run: TaskRun, test_set: str, folder: Path) -> list[Counts]:

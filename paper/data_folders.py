@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from pathlib import Path
+from typing import TypeVar
 
 WHERE_DATA_ARE = "CONTRIBUTING.md (Data) says where each data set has to be, docs/tasks.md (Data) where it comes from"
+Items = TypeVar("Items", bound=Sized)
 GLOVE = "glove.6B.50d.100k.txt.gz"
 
 
@@ -20,6 +23,13 @@ def data_folder(data_dir: Path, name: str, *parts: str) -> Path:
         if (folder / part).is_dir():
             folder /= part
     return folder
+
+
+def not_empty(path: Path, read: Items) -> Items:
+    """What was read from a file. Raises ValueError if that is nothing: a number of no items is none."""
+    if not read:
+        raise ValueError(f"{path} has nothing that can be measured: it is empty, or was cut; get it again")
+    return read
 
 
 def unpacked(folder: Path) -> Path:

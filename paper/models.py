@@ -87,11 +87,10 @@ def weights_of(name: str, folder: Path) -> Path:
 
 
 def _measure_held_out(planned: PlannedModel, models: Mapping[str, Path], *, results: Path) -> None:
-    known = {fields.text("model") for fields in read_results([results], CURVE_RESULTS)}
+    known = {fields.text("fingerprint") for fields in read_results([results], CURVE_RESULTS)}
     for name, model in models.items():
-        if name not in known:
+        if (fingerprint := Elmo.from_pretrained(model).fingerprint()) not in known:
             measured = _numbers(perplexity(model, [planned.data / HELD_OUT]))
-            fingerprint = Elmo.from_pretrained(model).fingerprint()
             append_result(results, CURVE_RESULTS, {"model": name, "fingerprint": fingerprint, **measured})
 
 

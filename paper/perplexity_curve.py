@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.names import DEFAULT_MODEL, FINGERPRINT_DIGITS
 from elmokit.metrics.statistics import Interval, paired_t
 from paper.figure1 import TASKS, arms
 from paper.models import CURVE_RESULTS
@@ -67,7 +67,9 @@ def setup_of(setup: Setup, model: str) -> Setup:
 
 def gain_curves(evidence: Evidence) -> list[GainCurve]:
     """The curves with at least two biLMs whose perplexity was measured and that have two seeds."""
-    measured = {one.text("model"): one.number("mean") for one in read_results(evidence.results, CURVE_RESULTS)}
+    records = read_results(evidence.results, CURVE_RESULTS)
+    of_weights = {one.text("fingerprint")[:FINGERPRINT_DIGITS]: one.number("mean") for one in records}
+    measured = {model: of_weights[own] for model in ARMS if (own := fingerprint_of(model)) in of_weights}
     of_model = {
         model: Evidence(setup_of(evidence.setup, model), evidence.runs, evidence.results) for model in BY_FINGERPRINT
     }

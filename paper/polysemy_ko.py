@@ -13,10 +13,9 @@ from pathlib import Path
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits, occurrence_vectors
 from elmokit.files.lines import read_lines, split_tokens
-from elmokit.metrics.statistics import Statistic
 from elmokit.text.corpora.cells import json_lines
 from elmokit.text.corpora.tables import table_rows
-from paper.data_folders import data_folder
+from paper.data_folders import data_folder, not_empty
 from paper.printed import POLYSEMY_KO
 from paper.probes.targets import mixes, sentence_vectors
 from paper.reproduction import OurRow, Reproduction, Request
@@ -35,10 +34,11 @@ def compute(request: Request) -> list[Path]:
     folder = data_folder(request.data_dir, "ko/tasks/homonym_ko")
     train, test = read_homonyms(folder / "train.jsonl"), read_homonyms(folder / "test.jsonl")
     known, asked = of_one_form(train, test)
-    praise = [each for each in read_examples(folder / "demo_seed_examples.tsv") if each.word == PRAISE]
+    examples = folder / "demo_seed_examples.tsv"
+    praise = not_empty(examples, [each for each in read_examples(examples) if each.word == PRAISE])
     tests: dict[str, tuple[list[Occurrence], int | None]] = {
         "homonyms": ([*train, *test], len(train)),
-        "homonyms, same form": ([*known, *asked], len(known)),
+        "homonyms, same form": ([*known, *not_empty(folder / "test.jsonl", asked)], len(known)),
         "list": (read_polysemes(LISTS["ko"]), None),
         PRAISE: (praise, None),
     }
@@ -74,9 +74,9 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
         for data in dict.fromkeys(result.data for result in results)
     ]
     return counts + [
-        OurRow(row, result.label, tuple(Statistic((numbers[name],)) for name in POLYSEMY_KO.columns))
+        OurRow(row, result.label, tuple(result.cell(row, name) for name in POLYSEMY_KO.columns))
         for result in results
-        for row, numbers in result.measured.rows.items()
+        for row in result.measured.rows
     ]
 
 

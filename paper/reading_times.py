@@ -21,7 +21,7 @@ from elmokit.files.lines import read_lines
 from elmokit.formats.names import DEFAULT_MODEL, model_name, with_fingerprint
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
-from paper.data_folders import data_folder
+from paper.data_folders import data_folder, not_empty
 from paper.printed import READING_TIMES
 from paper.reproduction import OurRow, Reproduction, Request
 from paper.results import RESULTS_NAME, append_result, newest, read_results
@@ -135,8 +135,8 @@ def _log_likelihoods(
 
 def _rows(path: Path) -> dict[tuple[int, int], list[str]]:
     """The cells of each line after the header by story and zone, the third cell and the second."""
-    _, *rows = (line.split("\t") for line in read_lines(path))
-    return {(int(cells[2]), int(cells[1])): cells for cells in rows}
+    rows = [line.split("\t") for line in read_lines(path)][1:]
+    return {(int(cells[2]), int(cells[1])): cells for cells in not_empty(path, rows)}
 
 
 def _sentences(story: Sequence[ReadWord]) -> Iterator[list[ReadWord]]:
@@ -157,18 +157,20 @@ def _owners(words: Sequence[ReadWord], tokens: list[str]) -> Int[np.ndarray, " T
 def compute(request: Request) -> list[Path]:
     """Measure each model that the results do not have. Raises FileNotFoundError if the data are not there."""
     words = read_words(data_folder(request.data_dir, "external/natural_stories", "ns"))
-    done = {fields.text("fingerprint") for fields in read_results([request.results_dir], NAME)}
-    for model in request.models or (DEFAULT_MODEL,):
-        elmo = Elmo.from_pretrained(model)
-        if elmo.fingerprint() in done:
+    known = read_results([request.results_dir], NAME)
+    done = {
+        (one.text("fingerprint"), one.integer("words_read") if "words_read" in one else len(words)) for one in known
+    }  # earlier records do not say it
+    for elmo in map(Elmo.from_pretrained, request.models or (DEFAULT_MODEL,)):
+        if (elmo.fingerprint(), len(words)) in done:
             continue
         scored = score_words(elmo.surprisal_model(), words)
         ways = {name: ways for name, ways in RATES.items() if set(ways) <= scored[0].bits.keys()}
         added = {name: added_likelihood(scored, directions) for name, directions in ways.items()}
         errors = {name: each.std(ddof=1) / math.sqrt(len(each)) for name, each in added.items()}
         values = {name: [float(each.mean()), float(errors[name])] for name, each in added.items()}
-        known = {"model": model_name(elmo.name or "biLM"), "fingerprint": elmo.fingerprint()}
-        record = {**known, "num_words": len(added["forward"]), "added": values}
+        model = {"model": model_name(elmo.name or "biLM"), "fingerprint": elmo.fingerprint(), "words_read": len(words)}
+        record = {**model, "num_words": len(added["forward"]), "added": values}
         append_result(request.results_dir, NAME, record)
     return [request.results_dir / RESULTS_NAME]
 

@@ -13,7 +13,7 @@ from typing import Any
 from elmokit.files.json_fields import Fields
 from elmokit.layers.devices import describe_machine, find_device
 from elmokit.metrics.statistics import Interval
-from elmokit.runs.metrics_log import append_json_line, read_log
+from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.runs.provenance import provenance
 
 RESULTS_NAME = "results.jsonl"
@@ -24,7 +24,10 @@ def append_result(folder: Path, reproduction: str, values: Mapping[str, Any]) ->
     """Add a record to the `results.jsonl` of a folder, which is made if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     machine = describe_machine(find_device(None))
-    append_json_line(folder / RESULTS_NAME, {FIELD: reproduction, **values, **provenance(), "machine": machine})
+    path = folder / RESULTS_NAME
+    if path.exists() and not path.read_bytes().endswith(b"\n"):  # killed while it was written
+        keep_records(path, lambda _: True)
+    append_json_line(path, {FIELD: reproduction, **values, **provenance(), "machine": machine})
 
 
 def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:

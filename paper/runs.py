@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import statistics
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,19 +86,22 @@ def fingerprint_of(model: str) -> str:
 
 
 def read_evidence(setup: Setup, paths: Sequence[Path]) -> Evidence:
-    """Read the runs of tasks at the paths; their results are read by each table.
+    """Read the runs of tasks at the paths, or in the folders in them, as results are read by each table.
 
     Raises ValueError for two runs of one name with different contents, and for what cannot be read.
     """
     found: dict[str, LoggedRun] = {}
     runs: dict[str, TaskRun] = {}
-    for logged in read_runs([path for path in paths if has_runs(path)]):
+    deeper = [[path] if has_runs(path) else sorted(filter(Path.is_dir, path.glob("*"))) for path in paths]
+    for logged in read_runs([path for within in deeper for path in within if has_runs(path)]):
         run = read_task_run(logged) if is_task_run(logged) else None
         if run is not None and run.result is not None:
             known = found.setdefault(run.name, logged)
             if (known.config, known.records) != (logged.config, logged.records):
                 raise ValueError(f"{known.where} and {run.where} are different runs of one name; give one of them")
             runs[run.name] = run
+    if others := {run.seed for run in runs.values()} - {*setup.seeds}:
+        warnings.warn(f"there are runs of more seeds; --seeds {max(others) + 1} reads them, too", stacklevel=2)
     return Evidence(setup, runs, paths)
 
 

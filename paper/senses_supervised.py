@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elmokit.integrations.embed_with import open_static
-from elmokit.metrics.statistics import Statistic
 from paper.comparators.ims import TrainedIMS, train_ims
 from paper.comparators.sense_tagger import SenseTagger, train_sense_tagger
 from paper.data_folders import glove_file
@@ -78,7 +77,7 @@ def compute(request: Request) -> list[Path]:
 def _row(result: SystemResult, row: str) -> OurRow:
     """F1 over the paper's four sets."""
     kind = result.system.partition(",")[0]
-    return OurRow(_ROWS.get(kind, IMS), result.label, (Statistic((result.measured.rows[row][FOUR],)),))
+    return OurRow(_ROWS.get(kind, IMS), result.label, (result.cell(row, FOUR),))
 
 
 TABLE = SystemTable(

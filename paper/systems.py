@@ -113,6 +113,11 @@ class SystemResult:
         """The system in tables, with the first digits of its fingerprint, since a name outlives its weights."""
         return with_fingerprint(self.system, self.fingerprint) if self.fingerprint else self.system
 
+    def cell(self, row: str, name: str) -> Statistic | None:
+        """A number in a table; None if it was not measured, as of data that are cut."""
+        numbers = self.measured.rows[row]
+        return Statistic((numbers[name],)) if name in numbers else None
+
     @property
     def corpus(self) -> str:
         """The data without their counts."""
@@ -266,6 +271,9 @@ def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
 
 def _result(record: Fields) -> SystemResult:
     gains = record.fields("gains") if "gains" in record else None  # earlier records have none
+    hits = record.read("hits", dict[str, str])
+    if others := {row for row, of_row in hits.items() if set(of_row) - {"0", "1"}}:
+        raise record.error("hits", f"has something other than 0 and 1 in {', '.join(others)}")
     return SystemResult(
         system=record.text("system"),
         is_bilm=record.boolean("is_bilm"),
@@ -273,7 +281,7 @@ def _result(record: Fields) -> SystemResult:
         data=record.text("data"),
         measured=Measured(
             rows=record.read("rows", dict[str, dict[str, float]]),
-            hits=record.read("hits", dict[str, str]),
+            hits=hits,
             texts=record.read("texts", dict[str, str]),
             gains={name: read_interval(gains, name) for name in gains.names} if gains else {},
         ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation
-from paper.bootstrap import RunNames, item_records
+from paper.bootstrap import RunNames, item_record, item_records
 from paper.differences import Difference, over_items, over_seeds
 from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SIX_TASKS, Arm, PlannedRun, Setup
 from paper.printed import ENSEMBLES, TABLE_1
@@ -130,8 +130,9 @@ def _name(one: Tested) -> str:
 def _intervals(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> OurTable:
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in found:
-        over_items = str(read_interval(records[one.names])) if one.names in records else None
-        together = difference_on_test(one, records) if one.names in records else None
+        record = item_record(one, records)
+        over_items = str(read_interval(record)) if record else None
+        together = difference_on_test(one, records) if record else None
         seeds = gain_text(one.none, one.elmo, test_set=one.test_set)
         rows[_name(one)] = (over_items, seeds, None if together is None else str(together))
     about = (
@@ -144,15 +145,16 @@ def _intervals(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> O
 def difference_on_test(one: Tested, records: Mapping[RunNames, Fields]) -> Difference | None:
     """The gain over seeds and test items together; over seeds where items were not measured. None for one seed."""
     gain = over_seeds(list(gains_by_seed(one.none, one.elmo, test_set=one.test_set).values()))
-    if gain is not None and one.names in records:
-        return replace(gain, of_items=over_items(read_interval(records[one.names])).of_items)
+    if gain is not None and (record := item_record(one, records)):
+        return replace(gain, of_items=over_items(read_interval(record)).of_items)
     return gain
 
 
 def _ensembles(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> OurTable:
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in found:
-        scores = records[one.names].fields("ensembles") if one.names in records else None
+        record = item_record(one, records)
+        scores = record.fields("ensembles") if record else None
         if scores is not None and scores.names:
             arms = (f"{scores.fields(arm).number(one.none.metric):.2f}" for arm in ("baseline", "elmo"))
             rows[_name(one)] = (str(len(one.elmo.runs)), *arms)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from elmokit.metrics.score import Score
-from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder
 from paper.printed import TABLE_5
 from paper.probes.disambiguation import Answers, disambiguate, first_senses
@@ -88,7 +87,7 @@ def scores(asked: SenseCorpus, answers: Answers) -> dict[str, float]:
 def _row(result: SystemResult, row: str) -> OurRow | None:
     """The rows that the paper has, too: F1 over its four sets."""
     name = FIRST_SENSE if row == FIRST_SENSE else papers_row(result, row)
-    return OurRow(name, result.label, (Statistic((result.measured.rows[row][FOUR],)),)) if name else None
+    return OurRow(name, result.label, (result.cell(row, FOUR),)) if name else None
 
 
 def papers_row(result: SystemResult, row: str) -> str | None:

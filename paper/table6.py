@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from elmokit.metrics.statistics import Statistic
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from paper.data_folders import data_folder
 from paper.printed import TABLE_6, PaperTable
@@ -81,9 +80,8 @@ def _measure(system: System, *, parts: list[list[TaggedSentence]], corpus: str) 
 
 def _row(result: SystemResult, row: str) -> OurRow | None:
     """The rows that the paper has, too, for each corpus: accuracy on its test set."""
-    paper, accuracy = papers_row(result, row), result.measured.rows[row][result.corpus]
-    on = f"{result.label}, {result.corpus}"
-    return OurRow(paper, on, (Statistic((accuracy,)),)) if paper else None
+    paper, on = papers_row(result, row), f"{result.label}, {result.corpus}"
+    return OurRow(paper, on, (result.cell(row, result.corpus),)) if paper else None
 
 
 def _table(name: str, paper: PaperTable) -> SystemTable:

@@ -10,6 +10,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+from elmokit.files.locks import InUseError
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.logged_runs import LoggedRun, read_runs
 from elmokit.runs.metrics_log import append_json_line, read_log
@@ -161,6 +162,9 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
             resume_task(run_dir, data=run.data, elmo_model=model, test=test, cache=cache)
         else:
             train(run.task, run.data, run_dir=run_dir, config=config, test=test, cache=cache)
+    except InUseError:
+        advice = f"wait until it has ended, or give another --results than {folder}"
+        raise InUseError(f"{run_dir}: another process trains this run; {advice}") from None
     except DivergenceError as error:
         print(f"{run.name} has diverged: {error}", file=sys.stderr, flush=True)
         log = run_dir / METRICS_NAME

@@ -15,13 +15,12 @@ import numpy as np
 
 from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.files.lines import read_lines, split_tokens
-from elmokit.metrics.statistics import Statistic
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.messages import FormatError, printable
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
-from paper.data_folders import data_folder
+from paper.data_folders import data_folder, not_empty
 from paper.printed import KOBEST_WIC, WIC, PaperTable
 from paper.probes.targets import Target, mixes, target_vectors
 from paper.reproduction import OurRow, Request
@@ -58,7 +57,7 @@ def compute(request: Request, *, name: str) -> list[Path]:
 
 def _row(result: SystemResult, row: str) -> OurRow:
     """Accuracy on the test set."""
-    return OurRow(row, result.label, (Statistic((result.measured.rows[row]["test"],)),))
+    return OurRow(row, result.label, (result.cell(row, "test"),))
 
 
 def _table(name: str, paper: PaperTable) -> SystemTable:
@@ -91,7 +90,7 @@ def read_wic(data: Path, gold: Path) -> list[Pair]:
         _, _, indices, *texts = line.split("\t")
         first, second = map(int, indices.split("-"))
         pairs.append(Pair((split_tokens(texts[0]), split_tokens(texts[1])), (first, second), answer == "T"))
-    return pairs
+    return not_empty(data, pairs)
 
 
 def read_kobest_wic(path: Path) -> list[Pair]:
@@ -110,7 +109,7 @@ def read_kobest_wic(path: Path) -> list[Pair]:
         if marked[0] is not None and marked[1] is not None:
             (first, at_first), (second, at_second) = marked[0], marked[1]
             pairs.append(Pair((first, second), (at_first, at_second), verdict == "true"))
-    return pairs
+    return not_empty(path, pairs)
 
 
 def score_wic(system: System, parts: Sequence[Sequence[Pair]]) -> Measured:

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.messages import FormatError
 from elmokit.text.corpora.cells import plain_token
+from paper.data_folders import not_empty
 from paper.probes.targets import Target
 
 POS = ("NOUN", "VERB", "ADJ", "ADV")
@@ -93,6 +94,7 @@ def read_sense_corpus(data: Path, keys: Path) -> SenseCorpus:
             tags += [tag] * len(own)
         corpus.sentences.append(tokens)
         corpus.tags.append(tags)
+    not_empty(data, corpus.instances)
     return corpus
 
 

@@ -19,6 +19,7 @@ from elmokit.model.vector_source import VectorSource
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.columns import column_sentences
+from paper.data_folders import not_empty
 from paper.probes.targets import Target, mixes, target_vectors
 
 if TYPE_CHECKING:
@@ -96,13 +97,15 @@ def _hits(classifier: nn.Linear, vectors: Float[Tensor, "N E"], gold: Int[Tensor
 
 def read_tagged(path: Path) -> list[TaggedSentence]:
     """Sentences of a file with two columns, token and tag. Tokens get plain brackets and quotes (`plain_token`)."""
-    return [_tagged(sentence.rows, 0, 1) for sentence in column_sentences(read_lines(path), name=str(path))]
+    sentences = column_sentences(read_lines(path), name=str(path))
+    return not_empty(path, [_tagged(sentence.rows, 0, 1) for sentence in sentences])
 
 
 def read_conllu(path: Path, *, column: int) -> list[TaggedSentence]:
     """Words and the tags of a column (`UPOS`, `XPOS`) of a CoNLL-U file; ranges and empty nodes are not words."""
     sentences = column_sentences(read_lines(path), name=str(path))
-    return [_tagged([row for row in each.rows if row[0].isdigit()], FORM, column) for each in sentences]
+    words = ([row for row in each.rows if row[0].isdigit()] for each in sentences)
+    return not_empty(path, [_tagged(rows, FORM, column) for rows in words if rows])
 
 
 def _tagged(rows: Sequence[Sequence[str]], token: int, tag: int) -> TaggedSentence:

@@ -32,9 +32,20 @@ def test_each_paradigm_is_scored_once_and_rows_are_accuracies_over_all_pairs(req
     ((model, paradigms),) = right_answers([path]).items()
     assert model.startswith("toy (") and list(paradigms) == ["order: one", "order: two"]
     path.write_text(path.read_text().splitlines()[0] + "\n")
+    path.write_text(path.read_text() + '{"reproduction": "blimp", "model')  # a process was killed while it wrote
     for _ in range(2):
         blimp.compute(request_of_toy)
         assert right_answers([path]) == {model: paradigms} and len(path.read_text().splitlines()) == 2
+
+    pairs = tmp_path / "data/external/blimp/data/one.jsonl"
+    text = pairs.read_text()
+    pairs.write_text(text.splitlines()[0] + "\n")  # other data of the name
+    blimp.compute(request_of_toy)
+    assert right_answers([path])[model]["order: one"]["both"].total == 1
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+    pairs.write_text("")
+    with pytest.raises(ValueError, match=r"one\.jsonl has nothing that can be measured"):
+        blimp.compute(request_of_toy)
 
     correct = [sum(counts[name].correct for counts in paradigms.values()) for name in DIRECTIONS]
     expected = [f"{100 * each / 3:.2f}" for each in correct]

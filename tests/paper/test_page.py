@@ -55,8 +55,10 @@ def test_the_verb_writes_a_table_from_runs_of_the_plan(tmp_path: Path, capsys: p
     docs = tmp_path / "docs"
     for arm in (NO_ELMO, ELMO):
         write_arm(tmp_path / "runs", "named-entities", arm, (80, 81), test=(80, 81))
-    assert main(["table1", str(tmp_path / "runs"), "-o", str(docs)]) == 2  # of a biLM with another fingerprint
-    assert "have no runs of `python -m paper train table1`" in capsys.readouterr().err
+    of_another_bilm = str(tmp_path / "runs")
+    assert main(["table1", "table2", of_another_bilm, "-o", str(docs)]) == 2
+    said = capsys.readouterr().err
+    assert all(f"have no runs of `python -m paper train {name}`" in said for name in ("table1", "table2"))
     for names in (["table1"], ["page"], ["page", str(tmp_path / "runs")]):
         assert main([*names, str(tmp_path / "nowhere"), "-o", str(docs)]) == 2
         assert "nowhere: there is no such file or folder" in capsys.readouterr().err
@@ -67,9 +69,11 @@ def test_the_verb_writes_a_table_from_runs_of_the_plan(tmp_path: Path, capsys: p
         config = (run / "config.json").read_text().replace("0123456789abcdef", fingerprint)
         (run / "config.json").write_text(config)
         run.rename(run.with_name(run.name.replace("01234567", fingerprint)))
-    assert main(["table1", str(tmp_path / "runs"), "-o", str(docs)]) == 0
-    assert capsys.readouterr().out.split() == [str(docs / "table1.md")]
+    paths = [str(tmp_path / "runs"), "--seeds", "2", "-o", str(docs)]
+    assert main(["table3", "table1", *paths]) == 2  # a table without numbers keeps none from its page
+    assert main(["table1", *paths]) == 0
+    assert capsys.readouterr().out.split() == [str(docs / "table1.md")] * 2
     text = (docs / "table1.md").read_text(encoding="utf-8")
-    assert f"`python -m paper table1 {tmp_path / 'runs'} -o {docs}`" in text
+    assert f"`python -m paper table1 {tmp_path / 'runs'} --seeds 2 -o {docs}`" in text
     assert "| NER | paper | Peters et al. (2017) | 91.93 ± 0.19 | 90.15 | 92.22 ± 0.10 | 2.06 | 21 |" in text
     assert "2 seeds | – | – | 80.50 ± 0.71 | 80.50 ± 0.71 | 0.00 | 0.00 |" in text

@@ -97,6 +97,14 @@ def test_each_model_is_measured_once_and_becomes_rows(tmp_path: Path):
         (path,) = compute(request)
         (record,) = map(json.loads, path.read_text().splitlines())
     rows = our_rows(evidence_of([path]))
+    for name, kept in (("processed_wordinfo.tsv", 17), ("all_stories.tok", 1)):
+        table = tmp_path / "external" / "natural_stories" / "ns" / name
+        table.write_text("".join(table.read_text().splitlines(keepends=True)[:kept]))
+        if kept > 1:
+            compute(request)  # other data
+            assert len(path.read_text().splitlines()) == 2
+    with pytest.raises(ValueError, match=r"all_stories\.tok has nothing that can be measured"):
+        compute(request)
     model = f"toy ({record['fingerprint'][:8]})"
     assert [row.row for row in rows] == [f"{model}, forward", f"{model}, backward", f"{model}, both"]
     mean, error = record["added"]["forward"]

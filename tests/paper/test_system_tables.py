@@ -17,6 +17,7 @@ from paper.__main__ import main
 from paper.data_folders import glove_file
 from paper.models import random_elmo
 from paper.reproduction import OurRow, OurTable, Request, find_reproduction
+from paper.results import append_result
 from paper.systems import NO_SYSTEM, Measured, distinct_rows, measure_systems, open_system, read_system_results
 from toy_bilm import TINY, random_bilm
 from toy_planned_runs import evidence_of
@@ -188,6 +189,44 @@ def test_supervised_systems_are_trained_on_semcor_and_asked_once(data: Path):
     assert len(read_system_results([data / "results"], senses_supervised.NAME)) == 4  # other vectors of the same name
     with pytest.raises(ValueError, match="no supervised system 'mini-en'; expected one of ims, ims-s, sense-tagger"):
         made("senses-supervised", data, "mini-en")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        ("table5", "semcor.data.xml", "<corpus/>"),
+        ("table6", "dev.tsv", ""),
+        ("table6-ko", "dev.conllu", "# a comment\n"),
+        ("wic", "test.data.txt", ""),
+        ("kobest", "test.tsv", "SENTENCE1\tSENTENCE2\tANSWER\na\tb\tTrue\n"),
+        ("polysemy-ko", "test.jsonl", ""),
+        ("polysemy-ko", "demo_seed_examples.tsv", "word\tsense\tindex\ttokens\na\tb\t0\ta\n"),
+    ],
+)
+def test_a_file_without_items_is_refused(name: str, file: str, text: str, data: Path):
+    for path in (*data.rglob(file), *(data.rglob("test.gold.txt") if name == "wic" else ())):
+        path.write_text(text)
+    with pytest.raises(ValueError, match=rf"{file} has nothing that can be measured"):
+        made(name, data)
+
+
+@pytest.mark.parametrize("name", ["table5", "senses-supervised", "table6", "wic", "polysemy-ko"])
+def test_a_number_that_was_not_measured_is_left_open_and_other_hits_are_refused(name: str, tmp_path: Path):
+    values = {
+        "system": "ims",
+        "is_bilm": True,
+        "fingerprint": "",
+        "data": "words: 3",
+        "rows": {"layer 1": {"new": 1.0}},
+    }
+    append_result(tmp_path, name, {**values, "hits": {}, "texts": {}})
+    table = find_reproduction(name)
+    assert table.measure is not None
+    rows = [row for row in table.measure(evidence_of([tmp_path])) if row.measured_on != "data"]
+    assert {cell for row in rows for cell in row.cells} == {None}
+    append_result(tmp_path, name, {**values, "hits": {"layer 1": "10x"}, "texts": {}})
+    with pytest.raises(ValueError, match=r"line 2: field hits: has something other than 0 and 1 in layer 1"):
+        table.measure(evidence_of([tmp_path]))
 
 
 def measure(folder: Path, counts: list[str], *, data: str = "toy: 4") -> list[Path]:

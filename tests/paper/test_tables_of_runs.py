@@ -19,7 +19,7 @@ from paper.perplexity_curve import ARMS, BASELINE, TODAY, gain_curves, setup_of
 from paper.plan import CONVERGED, ELMO, FINETUNED, NO_ELMO, Arm
 from paper.reproduction import OurTable
 from paper.results import append_result, read_results
-from paper.runs import gain_text, measured_on, read_evidence
+from paper.runs import fingerprint_of, gain_text, measured_on, read_evidence
 from toy_planned_runs import SETUP, evidence_in, write_arm
 
 NER = "named-entities"
@@ -61,6 +61,9 @@ def test_two_different_runs_of_one_name_are_refused_and_a_copy_is_one_run(tmp_pa
     write_runs(read_runs([run]), tmp_path / "runs.jsonl")
     paths = [tmp_path / "here", tmp_path / "runs.jsonl"]
     assert list(read_evidence(SETUP, paths).runs) == [run.name]
+    assert list(read_evidence(SETUP, [tmp_path]).runs) == [run.name]  # as results are found in it
+    with pytest.warns(UserWarning, match="there are runs of more seeds; --seeds 1 reads them, too"):
+        read_evidence(replace(SETUP, seeds=()), [run])
     lines = (run / "metrics.jsonl").read_text()
     (run / "metrics.jsonl").write_text(lines.replace('"seconds": 60.0', '"seconds": 61.0'))
     with pytest.raises(ValueError, match="are different runs of one name; give one of them"):
@@ -122,6 +125,11 @@ def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):
     log.write_text(log.read_text().replace('"eng.testb"', '"other.txt"'))
     (row,) = table1.our_rows(evidence_in(tmp_path))
     assert row.measured_on.endswith("1 seed")
+    ((one,), gain) = table1.tested(evidence_in(tmp_path)), {"estimate": 5.0, "low": 4.0, "high": 6.0}
+    for estimate, shown in ((4.0, None), (5.0, "+5.00 [4.00, 6.00]")):  # of runs that were trained again, and of these
+        record = {"test_set": one.test_set, "baseline": [one.none.runs[0].name], "elmo": [one.elmo.runs[0].name]}
+        append_result(tmp_path, "table1", {**record, "interval": {**gain, "estimate": estimate}, "ensembles": {}})
+        assert [row[0] for row in cells(table1.details(evidence_in(tmp_path))[1])] == [shown]
     assert [str(cell) for cell in row.cells if cell is not None] == ["90.00", "95.00", "5.00", "50.00"]
 
 
@@ -180,7 +188,9 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     *older, _, newest = ARMS
     for number, model in enumerate(older):
         write_curve(tmp_path, NER, model, (81 + number, 82.2 + number))
-        append_result(tmp_path, CURVE_RESULTS, {"model": model, "mean": 140.0 - number})
+        weights = {"model": model, "fingerprint": fingerprint_of(model)}
+        append_result(tmp_path, CURVE_RESULTS, {**weights, "mean": 140.0 - number})
+        append_result(tmp_path, CURVE_RESULTS, {**weights, "fingerprint": "other", "mean": 1.0})
     (curve,) = gain_curves(evidence_in(tmp_path))
     assert [(point.perplexity, point.gain.estimate) for point in curve.points] == [
         (140, pytest.approx(1.1)),
@@ -196,7 +206,7 @@ def test_gains_are_shown_by_the_perplexity_of_the_bilm(tmp_path: Path):
     assert list(table.rows)[-1] == "Mean of the tasks, mini-en"
     assert cells(table)[-1] == ["", "", "", "+4.00 [-8.71, 16.71]"]  # of 3 and 5, by seed
     write_curve(tmp_path, NER, newest, (85, 87))  # of one task: no part of the mean
-    append_result(tmp_path, CURVE_RESULTS, {"model": newest, "mean": 85.0})
+    append_result(tmp_path, CURVE_RESULTS, {"fingerprint": fingerprint_of(newest), "mean": 85.0})
     (table,) = perplexity_curve.details(evidence_in(tmp_path, setup=setup_of(SETUP, newest)))
     assert table.rows[f"NER, {newest}"][0] == "85.0" and table.rows["NER, mini-en"][0] == "138.0"
     assert cells(table)[-1] == ["", "", "", "+4.00 [-8.71, 16.71]"]
