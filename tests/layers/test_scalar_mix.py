@@ -39,25 +39,21 @@ def test_a_single_layer_is_the_last_one_times_gamma():
 
 
 def test_normalised_layers_have_mean_zero_and_variance_one_over_the_real_tokens_of_the_batch():
-    layers = random_layers() * torch.tensor([1.0, 5.0, 0.1]).reshape(3, 1, 1, 1) + 7
+    layers = random_layers().double() * torch.tensor([1.0, 5.0, 0.1]).reshape(3, 1, 1, 1) + 7
     mask = torch.tensor([[True] * 5, [True, True, False, False, False]])
     normalised = normalise_layers(layers, mask)
     for layer, raw in zip(normalised, layers, strict=True):
         expected = (raw[mask] - raw[mask].mean()) / raw[mask].std(correction=0)
-        torch.testing.assert_close(layer[mask], expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(layer[mask], expected, atol=1e-9, rtol=1e-9)
     assert not normalised[:, ~mask].any() and not normalise_layers(layers, mask & False).any()
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("size", [1e-4, 1.0, 100.0])
-def test_layers_of_16_bits_are_normalised_in_float32_and_those_of_64_in_float64(dtype: torch.dtype, size: float):
+def test_layers_of_16_bits_are_normalised_in_float32(dtype: torch.dtype, size: float):
     layers = size * torch.randn(2, 2, 40, 1024, generator=torch.Generator().manual_seed(1)) + size
     mask = torch.ones(2, 40, dtype=torch.bool)  # 81,920 numbers; the largest one of float16 is 65,504
     layers = layers.to(dtype)
     normalised = normalise_layers(layers, mask)
-    wide = layers.to(torch.promote_types(dtype, torch.float32))
-    assert normalised.dtype == dtype and torch.equal(normalised, normalise_layers(wide, mask).to(dtype))
-    if dtype == torch.float64:
-        mean, spread = wide.mean(dim=(1, 2, 3), keepdim=True), wide.std(dim=(1, 2, 3), keepdim=True, correction=0)
-        torch.testing.assert_close(normalised, (wide - mean) / (spread.square() + 1e-12).sqrt(), atol=1e-9, rtol=1e-9)
+    assert normalised.dtype == dtype and torch.equal(normalised, normalise_layers(layers.float(), mask).to(dtype))
     assert not normalise_layers(torch.ones_like(layers), mask).any()

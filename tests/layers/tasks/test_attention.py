@@ -11,7 +11,6 @@ from elmokit.layers.tasks.attention import (
     SelfAttentivePooling,
     TrilinearSimilarity,
     biattention,
-    masked_softmax,
     soft_align,
 )
 
@@ -73,12 +72,6 @@ def test_refuses_batches_and_masks_that_do_not_fit():
         attend(left, right, MASK.float(), OTHER_MASK)
     with pytest.raises(ValueError, match="a mask of shape"):
         attend(left, right, MASK[:, :2], OTHER_MASK)
-
-
-def test_a_masked_softmax_computed_by_hand():
-    scores = torch.tensor([[1.0, 3.0, 100.0], [0.0, 0.0, 0.0]]).log1p()  # weights 2, 4, 101
-    mask = torch.tensor([[True, True, False], [False, False, False]])
-    torch.testing.assert_close(masked_softmax(scores, mask), torch.tensor([[1 / 3, 2 / 3, 0.0], [0.0, 0.0, 0.0]]))
 
 
 def test_soft_alignment_computed_by_hand():

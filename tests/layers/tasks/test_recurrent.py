@@ -67,50 +67,43 @@ def sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-value))
 
 
-def outputs_of_two_tokens(layer: HighwayLSTMLayer | CoupledLSTMLayer, *, reads_backward: bool) -> list[float]:
-    """In the order in which the layer, which has one unit, reads 1.5 and -0.5."""
-    order = [1, 0] if reads_backward else [0, 1]
-    inputs = torch.tensor([1.5, -0.5])[order].reshape(2, 1, 1)
-    return layer(inputs, torch.ones(2, 1, 1)).flatten()[order].tolist()
+FROM_INPUT, BIAS = [0.5, -1.0, 0.3, 0.8, 2.0, -0.7], [0.1, -0.2, 0.3, 0.1, 0.0, 1.0]
+FROM_HIDDEN = [0.2, 0.4, -0.6, 0.1, -0.9]
+TOKENS = (1.5, -0.5)
+
+
+def outputs_of_one_unit(layer: HighwayLSTMLayer | CoupledLSTMLayer) -> list[float]:
+    """Of a layer with the first of these weights, in the order in which it reads the tokens."""
+    with torch.no_grad():
+        weights = (layer.input_weight, layer.recurrent_weight, layer.bias)
+        for weight, numbers in zip(weights, (FROM_INPUT, FROM_HIDDEN, BIAS), strict=True):
+            weight.flatten().copy_(torch.tensor(numbers[: len(weight)]))
+    order = [1, 0] if layer.reads_backward else [0, 1]
+    return layer(torch.tensor(TOKENS)[order].reshape(2, 1, 1), torch.ones(2, 1, 1)).flatten()[order].tolist()
 
 
 @pytest.mark.parametrize("reads_backward", [False, True])
-def test_a_highway_layer_computed_by_hand(reads_backward: bool):
-    layer = HighwayLSTMLayer(input_dim=1, hidden_dim=1, reads_backward=reads_backward, recurrent_dropout_rate=0.0)
-    from_input, from_hidden, bias = [0.5, -1.0, 0.3, 0.8, 2.0, -0.7], [0.2, 0.4, -0.6, 0.1, -0.9], [0.1] * 6
-    with torch.no_grad():
-        layer.input_weight.copy_(torch.tensor(from_input)[:, None])
-        layer.recurrent_weight.copy_(torch.tensor(from_hidden)[:, None])
-        layer.bias.copy_(torch.tensor(bias))
+def test_highway_and_coupled_layers_computed_by_hand(reads_backward: bool):
+    settings = {"input_dim": 1, "hidden_dim": 1, "reads_backward": reads_backward, "recurrent_dropout_rate": 0.0}
     h = c = 0.0
     expected: list[float] = []
-    for x in (1.5, -0.5):
-        i, f, o, r, j = (w * x + u * h + b for w, u, b in zip(from_input, from_hidden, bias, strict=False))
-        k = from_input[5] * x + bias[5]
+    for x in TOKENS:
+        i, f, o, r, j = (w * x + u * h + b for w, u, b in zip(FROM_INPUT, FROM_HIDDEN, BIAS, strict=False))
+        k = FROM_INPUT[5] * x + BIAS[5]
         c = sigmoid(f) * c + sigmoid(i) * math.tanh(j)
         h = sigmoid(r) * sigmoid(o) * math.tanh(c) + (1 - sigmoid(r)) * k
         expected.append(h)
-    assert outputs_of_two_tokens(layer, reads_backward=reads_backward) == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize("reads_backward", [False, True])
-def test_a_coupled_layer_computed_by_hand(reads_backward: bool):
-    layer = CoupledLSTMLayer(input_dim=1, hidden_dim=1, reads_backward=reads_backward, recurrent_dropout_rate=0.0)
-    from_input, from_hidden, bias = [0.5, -1.0, 0.3], [0.2, 0.4, -0.6], [0.1, -0.2, 0.3]
-    with torch.no_grad():
-        layer.input_weight.copy_(torch.tensor(from_input)[:, None])
-        layer.recurrent_weight.copy_(torch.tensor(from_hidden)[:, None])
-        layer.bias.copy_(torch.tensor(bias))
-        layer.first_cell.fill_(0.7)
-        layer.first_hidden.fill_(-0.4)
-    c, h = 0.7, -0.4
-    expected: list[float] = []
-    for x in (1.5, -0.5):
-        i, j, o = (w * x + u * h + b for w, u, b in zip(from_input, from_hidden, bias, strict=True))
+    assert outputs_of_one_unit(HighwayLSTMLayer(**settings)) == pytest.approx(expected, rel=1e-5)
+    coupled = CoupledLSTMLayer(**settings)
+    c, h = coupled.first_cell.item(), coupled.first_hidden.item()
+    assert c != 0 != h
+    expected = []
+    for x in TOKENS:
+        i, j, o = (w * x + u * h + b for w, u, b in zip(FROM_INPUT[:3], FROM_HIDDEN, BIAS, strict=False))
         c = (1 - sigmoid(i)) * c + sigmoid(i) * math.tanh(j)
         h = sigmoid(o) * math.tanh(c)
         expected.append(h)
-    assert outputs_of_two_tokens(layer, reads_backward=reads_backward) == pytest.approx(expected, rel=1e-5)
+    assert outputs_of_one_unit(coupled) == pytest.approx(expected, rel=1e-5)
 
 
 def test_recurrent_dropout_drops_outputs_of_highway_layers_and_what_coupled_ones_remember_only_while_training():
@@ -125,15 +118,6 @@ def test_recurrent_dropout_drops_outputs_of_highway_layers_and_what_coupled_ones
     for layer in (highway.eval(), coupled.eval()):
         first, second = layer(*given), layer(*given)
         assert first.all() and (first == second).all()
-
-
-def test_both_directions_are_those_of_torch_s_gru():
-    encoder = next(encoder for encoder in encoders() if isinstance(encoder, BiGRU))
-    outputs = encoder(random_inputs(), MASK)
-    for row, length in enumerate(LENGTHS):
-        sentence = random_inputs()[row : row + 1, :length]
-        from_left, from_right = encoder.forward_gru(sentence)[0], encoder.backward_gru(sentence.flip(1))[0].flip(1)
-        torch.testing.assert_close(outputs[row, :length], torch.cat([from_left, from_right], dim=2)[0])
 
 
 def test_starts_with_orthonormal_blocks_and_open_forget_gates():

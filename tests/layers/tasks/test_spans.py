@@ -37,21 +37,13 @@ def test_a_representation_is_first_last_width_and_head():
     torch.testing.assert_close(represent(encoded, embedded, spans), expected)
 
 
-def pruned(bounds: list[tuple[int, int]], scores: list[float], *, max_spans: int) -> list[tuple[int, int]]:
-    first, last = torch.tensor(bounds, dtype=torch.long).reshape(-1, 2).unbind(1)
-    kept = prune_spans(Spans(first=first, last=last), torch.tensor(scores), max_spans=max_spans)
-    return [bounds[index] for index in kept.tolist()]
-
-
-def test_of_equal_spans_the_first_are_kept():
-    bounds = [(0, 2), (1, 1), (1, 3), (2, 5), (3, 4), (6, 6)]
-    assert pruned(bounds, [0.0] * 6, max_spans=2) == [(0, 2), (1, 1)]
-    assert pruned(bounds, [0.0] * 6, max_spans=0) == pruned([], [], max_spans=3) == []
-
-
-def test_pruning_is_what_comparing_all_pairs_gives():
+def test_pruning_is_what_comparing_all_pairs_gives_and_of_equal_spans_the_first_are_kept():
     torch.manual_seed(0)
     spans = enumerate_spans(torch.ones(1, 30, dtype=torch.bool), max_width=6)
+    equal = torch.zeros(len(spans.first))
+    assert prune_spans(spans, equal, max_spans=2).tolist() == [0, 1]
+    assert prune_spans(spans, equal, max_spans=0).tolist() == []
+    assert prune_spans(enumerate_spans(MASK[1:2], max_width=2), equal[:0], max_spans=3).tolist() == []
     for _ in range(20):
         scores = torch.randn(len(spans.first))
         expected: list[tuple[int, int]] = []
