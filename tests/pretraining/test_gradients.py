@@ -119,11 +119,22 @@ def test_two_threads_give_the_gradients_of_one_up_to_rounding(config: Pretrainin
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
 
 
-def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:
-    maker, batch = made(replace(config, dropout_rate=0.5)), random_batch()
-    losses = [maker.backward(batch, None, step=step).losses for step in (1, 2, 1)]
-    assert losses[0] == losses[2]
-    assert losses[0] != losses[1]
+def test_a_step_over_several_batches_takes_their_mean_gradient_with_dropout_of_its_own_for_each(
+    config: PretrainingConfig,
+) -> None:
+    maker, batch = made(replace(config, dropout_rate=0.5, reset_state=False)), random_batch()
+    together, state = maker.fill([batch] * 3, None, step=1)[0], None
+    mean = [parameter.grad.clone() for parameter in parameters_of(maker)]  # type: ignore[union-attr]
+    losses: list[tuple[float, ...]] = []
+    for step in (3, 4, 5):
+        result = maker.backward(batch, state, step=step)
+        state = result.state
+        losses.append(result.losses)
+        for total, parameter in zip(mean, parameters_of(maker), strict=True):
+            total -= parameter.grad / 3
+    assert together == pytest.approx(np.mean(losses, axis=0)) and len({*losses}) == 3
+    for rest in mean:
+        torch.testing.assert_close(rest, torch.zeros_like(rest), atol=1e-12, rtol=0)
 
 
 def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> None:

@@ -38,48 +38,28 @@ def test_adagrad_is_several_kernels_where_torch_has_not_one() -> None:
     assert [group["fused"] for group in optimizer.param_groups] == [False]  # on CPUs one: test_gradients.py
 
 
-def test_matrices_of_one_size_do_not_change_one_another() -> None:
-    matrices = [torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in [(9, 4), (4, 7), (5, 6)]]
-    together = polar_factors([matrices[0], matrices[1] * 1e-3, matrices[2]])
-    alone = [polar_factors([matrix])[0] for matrix in (matrices[0], matrices[1] * 1e-3, matrices[2])]
-    for (small, left), (expected, expected_left) in zip(together, alone, strict=True):
-        assert left == expected_left
-        torch.testing.assert_close(small, expected)
-    assert polar_factors([torch.zeros(6, 3)])[0][0].isfinite().all()
-
-
 def test_eigenvalues_give_what_products_give() -> None:
     matrices = torch.randn(3, 9, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(6))
     grams = matrices.mT @ matrices / matrices.square().sum(dim=(1, 2), keepdim=True)
     torch.testing.assert_close(by_eigenvalues(grams), by_products(grams))
 
 
-def test_the_rows_of_a_convolution_are_those_of_a_matrix() -> None:
-    start = torch.randn(6, 4, 3, generator=torch.Generator().manual_seed(4))
-    weight, matrix = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.reshape(6, 12).clone())
-    optimizers = Muon([weight], lr=0.1), Muon([matrix], lr=0.1)
-    for _ in range(3):
-        weight.grad = torch.randn(6, 4, 3, generator=torch.Generator().manual_seed(5))
-        matrix.grad = weight.grad.reshape(6, 12)
+@pytest.mark.parametrize("weight_decay", [0.0, 2.0])
+def test_makes_the_steps_of_torchs_muon_for_each_matrix_and_for_convolutions(weight_decay: float) -> None:
+    generator = torch.Generator().manual_seed(2)
+    starts = [torch.randn(*shape, generator=generator) for shape in [(48, 8), (8, 40), (12, 12), (12, 8, 3)]]
+    ours = [torch.nn.Parameter(start.clone()) for start in starts]
+    theirs = [torch.nn.Parameter(start.flatten(start_dim=1).clone()) for start in starts]
+    optimizers = (
+        Muon(ours, lr=0.01, weight_decay=weight_decay),
+        torch.optim.Muon(theirs, lr=0.01, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"),
+    )
+    for _ in range(5):
+        for size, weight, matrix in zip((1, 1e-3, 1, 1e-3), ours, theirs, strict=True):
+            weight.grad = size * torch.randn(weight.shape, generator=generator)
+            matrix.grad = weight.grad.flatten(start_dim=1).clone()
         for optimizer in optimizers:
             optimizer.step()
-    assert not torch.equal(weight, start)
-    torch.testing.assert_close(weight.flatten(start_dim=1), matrix)
-
-
-@pytest.mark.parametrize("weight_decay", [0.0, 2.0])
-@pytest.mark.parametrize("shape", [(48, 8), (8, 40), (12, 12)])
-def test_makes_the_steps_of_torchs_muon(shape: tuple[int, int], weight_decay: float) -> None:
-    start = torch.randn(*shape, generator=torch.Generator().manual_seed(2))
-    ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
-    optimizers = (
-        Muon([ours], lr=0.01, weight_decay=weight_decay),
-        torch.optim.Muon([theirs], lr=0.01, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"),
-    )
-    for step in range(5):
-        gradient = torch.randn(*shape, generator=torch.Generator().manual_seed(10 + step))
-        for parameter, optimizer in zip((ours, theirs), optimizers, strict=True):
-            parameter.grad = gradient.clone()
-            optimizer.step()
-    moved = (ours - start).norm()
-    assert (ours - theirs).norm() < 0.02 * moved  # torch iterates in bfloat16
+    for start, weight, matrix in zip(starts, ours, theirs, strict=True):
+        assert (weight.flatten(1) - matrix).norm() < 0.02 * (weight - start).norm()  # torch iterates in bfloat16
+    assert polar_factors([torch.zeros(6, 3)])[0][0].isfinite().all()
