@@ -12,11 +12,8 @@ from elmokit.analysis.polysemy import occurrence_vectors
 OCCURRENCES = read_polysemes()
 
 
-def test_equal_numbers_share_the_mean_of_their_ranks():
+def test_spearman_asks_only_for_the_order_and_equal_numbers_share_the_mean_of_their_ranks():
     assert ranks([3.0, 1.0, 3.0, 2.0]) == [3.5, 1.0, 3.5, 2.0]
-
-
-def test_spearman_asks_only_for_the_order():
     assert spearman([1, 2, 3, 4], [1, 10, 100, 1000]) == pytest.approx(1.0)
     assert spearman([1, 2, 3, 4], [4, 3, 2, 1]) == pytest.approx(-1.0)
     assert spearman([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)  # 1 - 6 * 2 / (4 * 15)

@@ -113,15 +113,19 @@ def test_a_disk_that_cannot_be_read_is_not_damage_and_no_checkpoint_is_lost(
     resume_pretraining(run)
 
 
-def test_a_checkpoint_of_an_earlier_version_has_no_checksums_and_no_best_perplexity_and_is_read(run: Path) -> None:
+def test_a_run_of_an_earlier_version_has_no_checksums_sizes_and_best_perplexity_and_is_resumed(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    for name in ("shard_bytes", "shard_sha256", "vocabulary_sha256"):
+        del config["pretraining"][name]
+    (run / "config.json").write_text(json.dumps(config))
     for damage in (
         without_checksum(WEIGHTS),
         without_checksum(STATE),
         progress(lambda record: [record.pop(name) for name in ("best", "settings")]),
     ):
         damage(run / "checkpoints" / "step-00000007")
-    resume_pretraining(run)  # warnings are errors
-    assert sorted(os.listdir(run / "checkpoints")) == ["step-00000006", "step-00000007"]
+    resume_pretraining(run, ["num_steps=8"])  # warnings are errors
+    assert sorted(os.listdir(run / "checkpoints")) == ["step-00000007", "step-00000008"]
 
 
 def test_a_checkpoint_is_a_model_with_two_files_of_its_run(run: Path) -> None:

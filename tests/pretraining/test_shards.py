@@ -1,7 +1,5 @@
 """A resumed run reads the text that it started with, wherever that is now, or says what is wrong with it."""
 
-import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -66,16 +64,3 @@ def test_a_run_reads_all_of_its_text_with_its_vocabulary_and_at_its_end_none(tmp
     for shard in shards_in(tmp_path / "text"):
         shard.unlink()
     assert resume_pretraining(run) == run
-
-
-def test_runs_of_earlier_versions_have_no_sizes_and_digests_and_are_resumed(tmp_path: Path) -> None:
-    run = new_run(tmp_path, num_steps=2)
-    config = json.loads((run / "config.json").read_text())
-    assert config["pretraining"].pop("shard_bytes") == [len(text) * 20 for text in TEXTS]
-    digests = [hashlib.sha256((text * 20).encode()).hexdigest() for text in TEXTS]
-    assert config["pretraining"].pop("shard_sha256") == digests
-    del config["pretraining"]["vocabulary_sha256"]
-    (run / "config.json").write_text(json.dumps(config))
-    (tmp_path / "text" / "1.txt").write_text(TEXTS[1])
-    resume_pretraining(run, ["num_steps=4"])
-    assert read_record(run).shard_bytes == read_record(run).shard_sha256 == ()

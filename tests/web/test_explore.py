@@ -6,7 +6,7 @@ import struct
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator
+from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 
@@ -251,35 +251,27 @@ def test_a_model_of_this_folder_without_softmax_and_of_one_direction_is_shown_to
     assert "<title>elmokit: model</title>" in page
 
 
-@pytest.fixture
-def served(site: Path) -> Iterator[http.client.HTTPConnection]:
+def test_files_are_served_with_a_strict_policy_to_this_machine_only_and_impossible_names_are_not_found(
+    site: Path, capsys: pytest.CaptureFixture[str]
+):
+    def get(path: str, **headers: str) -> http.client.HTTPResponse:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        response.read()
+        return response
+
     with serve(site) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
         assert address(server) == f"http://127.0.0.1:{server.server_address[1]}/"
-        yield connection
-        connection.close()
+        with closing(http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)) as connection:
+            page = get("/")
+            assert page.status == 200 and "default-src 'none'" in (page.getheader("Content-Security-Policy") or "")
+            assert page.getheader("X-Content-Type-Options") == "nosniff"
+            assert get("/scripts/page.js").getheader("Content-Type") == "text/javascript"
+            assert get("/", Host="attacker.example").status == 403
+            assert get("/", Host="localhost:80").status == 200
+            for name in ("../../../etc/passwd", "%00", "scripts/%00.js", "%ED%A0%80"):  # the last: a lone surrogate
+                assert get(f"/{name}").status == 404
+            assert get("/").status == 200
         server.shutdown()
-
-
-def get(connection: http.client.HTTPConnection, path: str, **headers: str) -> http.client.HTTPResponse:
-    connection.request("GET", path, headers=headers)
-    response = connection.getresponse()
-    response.read()
-    return response
-
-
-def test_files_are_served_with_a_strict_policy_to_this_machine_only_and_impossible_names_are_not_found(
-    served: http.client.HTTPConnection, capsys: pytest.CaptureFixture[str]
-):
-    page = get(served, "/")
-    assert page.status == 200 and "default-src 'none'" in (page.getheader("Content-Security-Policy") or "")
-    assert page.getheader("X-Content-Type-Options") == "nosniff"
-    assert get(served, "/scripts/page.js").getheader("Content-Type") == "text/javascript"
-    assert get(served, "/../../../etc/passwd").status == 404
-    assert get(served, "/", Host="attacker.example").status == 403
-    assert get(served, "/", Host="localhost:80").status == 200
-    for name in ("%00", "scripts/%00.js", "%ED%A0%80"):  # the last is a lone surrogate
-        assert get(served, f"/{name}").status == 404
-    assert get(served, "/").status == 200
     assert capsys.readouterr().err == ""
