@@ -39,7 +39,9 @@ def run(short: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(short, tmp_path / "run"))
 
 
-def test_every_change_stands_in_config_card_and_report_with_its_step(run: Path, tmp_path: Path) -> None:
+def test_every_change_stands_in_config_card_and_report_and_a_card_that_a_user_wrote_stays(
+    run: Path, tmp_path: Path
+) -> None:
     before = (run / "README.md").read_text()
     resume_pretraining(run)
     assert read_record(run).changes == () and (run / "README.md").read_text() == before
@@ -55,13 +57,9 @@ def test_every_change_stands_in_config_card_and_report_with_its_step(run: Path, 
     assert "- run, step 6: num\\_steps 6 -\\> 8, schedule cosine -\\> linear" in page
     picture = (tmp_path / "report" / "training-curve.svg").read_text()
     assert picture.count("stroke-dasharray: 1,1.65") == 2
-
-
-def test_a_card_that_somebody_wrote_stays(run: Path) -> None:
     (run / "README.md").write_text("# Mine\n")
-    resume_pretraining(run, ["num_steps=6"])
-    assert (run / "README.md").read_text() == "# Mine\n"
-    assert len(read_record(run).changes) == 1
+    resume_pretraining(run, ["num_steps=9"])
+    assert (run / "README.md").read_text() == "# Mine\n" and len(read_record(run).changes) == 3
 
 
 def test_a_change_whose_checkpoint_was_lost_holds_from_the_step_where_the_run_continues() -> None:

@@ -48,14 +48,16 @@ def without_checksum(name: str) -> Damage:
     return edit
 
 
-def progress(change: Callable[[dict[str, Any]], object]) -> Damage:
-    def edit(checkpoint: Path) -> None:
-        record = json.loads((checkpoint / "training.json").read_text())
-        del record["checksum"]  # as an earlier version wrote it
-        change(record)
-        (checkpoint / "training.json").write_text(json.dumps(record))
+def edit_json(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    record = json.loads(path.read_text())
+    change(record)
+    path.write_text(json.dumps(record))
 
-    return edit
+
+def without(*names: str) -> Damage:
+    """Of the progress, as an earlier version wrote it."""
+    wanted = ("checksum", *names)
+    return lambda checkpoint: edit_json(checkpoint / PROGRESS, lambda record: [record.pop(name) for name in wanted])
 
 
 def flip_a_bit(name: str) -> Damage:
@@ -79,7 +81,7 @@ WEIGHTS, STATE, PROGRESS = FILES = ("model.safetensors", "training.safetensors",
         *((truncate(name), name) for name in FILES),
         *((flip_a_bit(name), f"{name}: does not have the checksum") for name in FILES),
         (lambda checkpoint: (checkpoint / STATE).unlink(), f"{STATE}: there is no such file"),
-        (progress(lambda record: record.pop("packers")), "field packers: is missing"),
+        (without("packers"), "field packers: is missing"),
     ],
 )
 def test_a_damaged_checkpoint_is_passed_over_for_the_one_before_and_named(
@@ -114,15 +116,9 @@ def test_a_disk_that_cannot_be_read_is_not_damage_and_no_checkpoint_is_lost(
 
 
 def test_a_run_of_an_earlier_version_has_no_checksums_sizes_and_best_perplexity_and_is_resumed(run: Path) -> None:
-    config = json.loads((run / "config.json").read_text())
-    for name in ("shard_bytes", "shard_sha256", "vocabulary_sha256"):
-        del config["pretraining"][name]
-    (run / "config.json").write_text(json.dumps(config))
-    for damage in (
-        without_checksum(WEIGHTS),
-        without_checksum(STATE),
-        progress(lambda record: [record.pop(name) for name in ("best", "settings")]),
-    ):
+    names = ("shard_bytes", "shard_sha256", "vocabulary_sha256")
+    edit_json(run / "config.json", lambda record: [record["pretraining"].pop(name) for name in names])
+    for damage in (without_checksum(WEIGHTS), without_checksum(STATE), without("best", "settings")):
         damage(run / "checkpoints" / "step-00000007")
     resume_pretraining(run, ["num_steps=8"])  # warnings are errors
     assert sorted(os.listdir(run / "checkpoints")) == ["step-00000007", "step-00000008"]
@@ -137,26 +133,26 @@ def test_a_checkpoint_is_a_model_with_two_files_of_its_run(run: Path) -> None:
     assert Elmo.from_pretrained(checkpoint).dim == Elmo.from_pretrained(run).dim
 
 
-def test_a_checkpoint_of_another_model_is_refused(run: Path) -> None:
-    config = json.loads((run / "config.json").read_text())
-    config["bilm"]["lstm_dim"] = 48
-    (run / "config.json").write_text(json.dumps(config))
-    message = r"7/model\.safetensors: is not of the model in config\.json: size mismatch for .*lstm"
-    with pytest.raises(ValueError, match=message):
-        resume_pretraining(run)
-
-
 @pytest.mark.parametrize(
-    ("setting", "value"), [("batch_size", 4), ("seed", 5), ("optimizer", "adam"), ("evaluate_sentences", 9)]
+    ("section", "setting", "value", "message"),
+    [
+        (
+            "bilm",
+            "lstm_dim",
+            48,
+            r"7/model\.safetensors: is not of the model in config\.json: size mismatch for .*l",
+        ),
+        ("pretraining", "batch_size", 4, r"training\.json is of a run with batch_size=2; put that back into the"),
+        ("pretraining", "seed", 5, "of a run with seed="),
+        ("pretraining", "optimizer", "adam", "of a run with optimizer="),
+        ("pretraining", "evaluate_sentences", 9, "of a run with evaluate_sentences="),
+    ],
 )
-def test_settings_that_a_run_keeps_are_not_changed_in_its_config_either(run: Path, setting: str, value: object) -> None:
-    config = json.loads((run / "config.json").read_text())
-    before = config["pretraining"][setting]
-    config["pretraining"][setting] = value
-    (run / "config.json").write_text(json.dumps(config))
-    with pytest.raises(
-        ValueError, match=rf"training\.json is of a run with {setting}={before}; put that back into the"
-    ):
+def test_model_and_settings_that_a_run_keeps_are_not_changed_in_its_config_either(
+    run: Path, section: str, setting: str, value: object, message: str
+) -> None:
+    edit_json(run / "config.json", lambda record: record[section].update({setting: value}))
+    with pytest.raises(ValueError, match=message):
         resume_pretraining(run)
 
 
