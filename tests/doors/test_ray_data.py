@@ -94,10 +94,16 @@ def test_a_table_without_rows_gives_no_files_and_starts_no_ray(tmp_path: Path, m
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_bad_input_is_named_and_not_tried_again(ray: Any, model: str, tmp_path: Path):
+def test_bad_input_and_resources_that_are_not_there_or_make_no_sense_are_refused(ray: Any, model: str, tmp_path: Path):
     pq.write_table(pa.table({"text": ["a", None]}), tmp_path / "in.parquet")
-    with pytest.raises(ValueError, match=r"in.parquet: row group 0, row 1: column text has a missing value"):
-        embed_parquet(tmp_path / "in.parquet", tmp_path / "out", model=model, resources=ONE)
+    for resources, message in (
+        (ONE, r"in.parquet: row group 0, row 1: column text has a missing value"),
+        (RayResources(on_gpus=True), "Ray has no GPU; start it with some, or choose the other kind"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            embed_parquet(tmp_path / "in.parquet", tmp_path / "out", model=model, resources=resources)
+    with pytest.raises(ValueError, match=r"workers is 0, and retries 3; expected at least 1, and 0"):
+        RayResources(workers=0)
 
 
 def test_files_that_cannot_be_written_are_named(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -108,15 +114,3 @@ def test_files_that_cannot_be_written_are_named(model: str, tmp_path: Path, monk
     pieces = list_pieces(write_corpus(tmp_path / "in"), tmp_path / "out")
     refused = PieceEmbedder(pieces, PieceSettings(), model, "float32", on_gpus=False)({"number": 1})
     assert refused["of_files"] and refused["refused"] == "the file system does not answer"
-
-
-def test_a_gpu_that_ray_does_not_have_is_named(ray: Any, model: str, tmp_path: Path):
-    with pytest.raises(ValueError, match=r"Ray has no GPU; start it with some, or choose the other kind"):
-        embed_parquet(
-            write_corpus(tmp_path / "in"), tmp_path / "out", model=model, resources=RayResources(on_gpus=True)
-        )
-
-
-def test_resources_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match=r"workers is 0, and retries 3; expected at least 1, and 0"):
-        RayResources(workers=0)
