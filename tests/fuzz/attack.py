@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from attacks.outcome import Part, Result, by_part, read_results, write_results
+from attacks.outcome import Part, Result, read_results, write_results
 
 PARTS = ("disks", "kills", "pairs", "determinism", "mutants", "text", "leaks")
 """Modules of `attacks/`; the constant `PART` of each says what it does. `disks` is first, as it needs one thread."""
@@ -36,7 +36,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         count = part_named(arguments.part).count if arguments.count is None else arguments.count
         results = [_result(arguments.part, arguments.seed, range(arguments.first, arguments.first + count))]
-    results = by_part(results)
     if arguments.output:
         write_results(arguments.output, results)
     for result in results:
@@ -68,7 +67,8 @@ def _result(name: str, seed: int, numbers: range) -> Result:
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     result, began = Result(name, [command], machine, __version__), time.monotonic()
     for attempt in part_named(name).attempts(seed, numbers):
-        result.count(attempt)
+        defect = [f"{attempt.target}: {attempt.outcome}: {attempt.note}"] if attempt.outcome.is_defect else []
+        result.add({attempt.target: {attempt.outcome.value: attempt.units}}, attempt.measured, defect)
     result.seconds = round(time.monotonic() - began, 1)
     return result
 

@@ -79,13 +79,11 @@ def test_every_kind_of_damage_changes_a_file_of_its_kind():
 
 
 def test_results_of_several_runs_add_up_by_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    for number, outcomes in enumerate([{"ok": 2, "crash": 1}, {"ok": 3}]):
-        result = Result(
-            "mutants", [f"attack {number}"], "machine", "1.0", 2.0, {"model": outcomes}, {"seconds": number}
-        )
+    for number, counts in enumerate([{"model": {"ok": 2, "crash": 1}}, {"model": {"ok": 3}}]):
+        result = Result("mutants", [f"attack {number}"], "machine", "1.0", 2.0, counts, {"seconds": number})
         write_results(tmp_path / f"{number}.json", [result])
-    paths = [str(tmp_path / name) for name in ("0.json", "1.json")]
-    assert main(["report", *paths, "--output", str(tmp_path / "all.json")]) == 1  # for the crash
+    paths = [str(tmp_path / f"{name}.json") for name in ("0", "1", "all")]
+    assert main(["report", *paths[:2], "--output", paths[2]]) == 1  # for the crash
     (together,) = read_results(tmp_path / "all.json")
     assert together.counts == {"model": {"crash": 1, "ok": 5}} and together.commands == ["attack 0", "attack 1"]
     assert (together.largest, together.num_defects, together.seconds) == ({"seconds": 1}, 1, 4.0)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr
 from io import StringIO
 from itertools import count
-from pathlib import Path
 
+from attacks.limited_child import own_memory
 from attacks.outcome import Attempt, Outcome, Part
 from attacks.run_folders import pretrain_tiny
 from attacks.targets import new_folder
@@ -34,23 +34,20 @@ def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
     with new_folder() as folder:
         write_native(folder / "bilm", stored_bilm())
         elmo, randomness = Elmo.from_pretrained(folder / "bilm", device="cpu"), random.Random(seed)
+        steps = count(3)
 
         def encode() -> None:
             for _ in range(CALLS):  # each with tokens that no call had before
                 tokens = [f"{randomness.getrandbits(64):x}" for _ in range(randomness.randrange(1, 4))]
                 elmo.encode([tokens], show_progress_bar=False)
 
+        def resume() -> None:
+            with redirect_stderr(StringIO()):
+                resume_pretraining(folder / "run", [f"num_steps={next(steps)}"], device="cpu")
+
+        pretrain_tiny(folder / "run")
         yield from _measured("encode", CALLS, encode, [number for number in numbers if number < BLOCKS])
-        resumes = [number for number in numbers if number >= BLOCKS]
-        if resumes:
-            pretrain_tiny(folder / "run")
-            steps = count(3)
-            yield from _measured("resume", 1, lambda: _resume(folder / "run", next(steps)), resumes)
-
-
-def _resume(run: Path, num_steps: int) -> None:
-    with redirect_stderr(StringIO()):
-        resume_pretraining(run, [f"num_steps={num_steps}"], device="cpu")
+        yield from _measured("resume", 1, resume, [number for number in numbers if number >= BLOCKS])
 
 
 def _measured(name: str, units: int, block: Callable[[], None], numbers: list[int]) -> Iterator[Attempt]:
@@ -58,19 +55,12 @@ def _measured(name: str, units: int, block: Callable[[], None], numbers: list[in
     for done, number in enumerate(numbers, start=1):
         block()
         gc.collect()
-        memory = _resident_bytes()
-        if done <= _WARM:
-            start = memory
+        memory = own_memory("VmRSS")
+        start = memory if done <= _WARM else start
         grown = memory - start
-        leaks = grown > MOST_BYTES
-        outcome = Outcome.MEMORY if leaks else Outcome.OK
-        note = f"block {number}: {grown / 1e6:.1f} MB more than after block {numbers[0] + _WARM - 1}" if leaks else ""
+        outcome = Outcome.MEMORY if grown > MOST_BYTES else Outcome.OK
+        note = f"block {number}: {grown / 1e6:.1f} MB more than after block {numbers[0] + _WARM - 1}"
         yield Attempt(name, outcome, note, units=units, measured={f"MB more after {name}": grown / 1e6})
-
-
-def _resident_bytes() -> int:
-    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(fields["VmRSS"].split()[0]) * 1024
 
 
 PART = Part("leaks", attempts, count=BLOCKS + 50, small_count=0)  # memory grows, if at all, over many blocks

@@ -22,13 +22,13 @@ from attacks.outcome import Outcome
 from elmokit.layers.devices import is_about_devices
 
 SECONDS = 10.0
-"""What one call may take: wall-clock time, and as much CPU time."""
+"""CPU time that one call may take."""
 ADDRESS_SPACE = 1 << 30
 """Bytes in addition to what the process has; beyond it, allocations fail."""
 CALLS_PER_CHILD = 200
 """After so many calls a child is replaced, so that what libraries leave behind does not add up."""
 MOST_PATIENCE = 12
-"""How many times the limit a child may wait for the processor on a busy machine."""
+"""How many times the limit a call may take of wall-clock time, as it waits for the processor on a busy machine."""
 _FORK = multiprocessing.get_context("fork")
 MOST_SAID = 1000
 """Characters of a refusal: of what a file holds, it quotes a token."""
@@ -80,7 +80,7 @@ def _one_child(calls: Sequence[Call], seconds: float) -> Iterator[Ending]:
     writer.close()
     try:
         for _ in calls:
-            if not _answers(reader, child.pid, seconds):
+            if not reader.poll(MOST_PATIENCE * seconds):
                 yield Ending(Outcome.HANG, seconds=seconds)
                 return
             try:
@@ -98,24 +98,13 @@ def _one_child(calls: Sequence[Call], seconds: float) -> Iterator[Ending]:
         child.join()
 
 
-def _answers(reader: Connection, pid: int | None, seconds: float) -> bool:
-    """Whether there is an answer in time. The time in which a child could run and was not let does not count."""
-    for _ in range(MOST_PATIENCE):
-        if reader.poll(seconds):
-            return True
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        if state not in "RD":
-            return False
-    return False
-
-
 def _be_child(calls: Sequence[Call], seconds: float, writer: Connection) -> None:
     """Run the calls, and send how each ended. Does not return."""
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(silence, descriptor)
-        most = _memory("VmSize") + ADDRESS_SPACE
+        most = own_memory("VmSize") + ADDRESS_SPACE
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for call in calls:
@@ -132,9 +121,9 @@ def _run(call: Call) -> Ending:
     call.prepare()
     with suppress(OSError):  # where it is forbidden to forget the peak so far, peaks are those of the whole child
         Path("/proc/self/clear_refs").write_text("5")
-    before, began = _memory("VmRSS"), time.monotonic()
+    before, began = own_memory("VmRSS"), time.monotonic()
     outcome, said = _outcome(call)
-    return Ending(outcome, said[:400], _memory("VmHWM") - before, time.monotonic() - began)
+    return Ending(outcome, said[:400], own_memory("VmHWM") - before, time.monotonic() - began)
 
 
 def _outcome(call: Call) -> tuple[Outcome, str]:
@@ -161,7 +150,8 @@ def _place(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:150]} ({' > '.join(places)})"
 
 
-def _memory(field: str) -> int:
+def own_memory(field: str) -> int:
+    """Bytes that this process has, by the name that the kernel gives them."""
     found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None
     return int(found[1]) * 1024

@@ -15,7 +15,8 @@ from attacks.run_folders import run_targets
 from attacks.targets import Target, new_folder
 from attacks.text_files import text_targets
 from attacks.vector_files import vector_targets
-from attacks.weights import weights_targets
+from attacks.weights import stored_bilm, weights_targets
+from elmokit.formats.native import write_native
 
 MEMORY_PER_BYTE = 2
 MEMORY = 64 << 20
@@ -25,8 +26,11 @@ MEMORY = 64 << 20
 def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
     """Damage files and read them, one attempt for each number."""
     with new_folder() as folder:
+        (given := folder / "given").mkdir()
+        write_native(given / "bilm", stored_bilm())
         weights = list(weights_targets(folder / "weights"))
-        others = [found for make in (run_targets, vector_targets, text_targets) for found in make(folder / "others")]
+        makers = (run_targets, vector_targets, text_targets)
+        others = [found for make in makers for found in make(folder / "others", given)]
         targets = [_target_of(number, weights, others) for number in numbers]
         pairs = zip(targets, numbers, strict=True)
         calls = (_call(target, seed, number, folder / "damaged") for target, number in pairs)

@@ -82,21 +82,8 @@ class Result:
         ended = [item for outcomes in self.counts.values() for item in outcomes.items()]
         return sum(number for outcome, number in ended if Outcome(outcome).is_defect)
 
-    def count(self, attempt: Attempt) -> None:
-        """Add an attempt."""
-        defect = [f"{attempt.target}: {attempt.outcome}: {attempt.note}"] if attempt.outcome.is_defect else []
-        self._add({attempt.target: {attempt.outcome.value: attempt.units}}, attempt.measured, defect)
-
-    def add(self, other: Result) -> None:
-        """Add another run of the part. Raises ValueError unless machine and version are the same."""
-        if (self.machine, self.version) != (other.machine, other.version):
-            runs = f"{self.machine}, {self.version} and {other.machine}, {other.version}"
-            raise ValueError(f"{self.part}: runs of {runs}")
-        self.commands += other.commands
-        self.seconds = round(self.seconds + other.seconds, 1)
-        self._add(other.counts, other.largest, other.defects)
-
-    def _add(self, counts: dict[str, dict[str, int]], measured: dict[str, float], defects: list[str]) -> None:
+    def add(self, counts: dict[str, dict[str, int]], measured: dict[str, float], defects: list[str]) -> None:
+        """Add what became of more attempts."""
         for target, outcomes in counts.items():
             sums = Counter(self.counts.get(target, {})) + Counter(outcomes)
             self.counts[target] = dict(sorted(sums.items()))
@@ -105,19 +92,16 @@ class Result:
         self.defects = (self.defects + defects)[:MOST_DEFECTS]
 
 
-def by_part(results: Iterable[Result]) -> list[Result]:
-    """One result for each part: several of one part are added up."""
+def write_results(path: Path, results: Iterable[Result]) -> None:
+    """Write results, keyed by part: several of one part are added up."""
     parts: dict[str, Result] = {}
     for result in results:
-        if parts.setdefault(result.part, result) is not result:
-            parts[result.part].add(result)
-    return [parts[name] for name in sorted(parts)]
-
-
-def write_results(path: Path, results: Iterable[Result]) -> None:
-    """Write results, one for each part, keyed by part."""
-    record = {result.part: asdict(result) | {"counts": dict(sorted(result.counts.items()))} for result in results}
-    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        whole = parts.setdefault(result.part, Result(result.part, [], result.machine, result.version))
+        whole.commands += result.commands
+        whole.seconds = round(whole.seconds + result.seconds, 1)
+        whole.add(result.counts, result.largest, result.defects)
+    in_order = (asdict(whole) | {"counts": dict(sorted(whole.counts.items()))} for _, whole in sorted(parts.items()))
+    path.write_text(json.dumps({whole["part"]: whole for whole in in_order}, indent=2) + "\n", encoding="utf-8")
 
 
 def read_results(path: Path) -> list[Result]:

@@ -7,8 +7,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 from attacks.targets import Target, new_folder, target
-from attacks.weights import stored_bilm
-from elmokit.formats.native import write_native
 from elmokit.pretraining.train import Run, resume_pretraining
 from elmokit.report.pages import write_report
 from elmokit.tasks.config import ElmoInput, InputConfig, Splits, TaskConfig, TrainingConfig
@@ -25,11 +23,9 @@ PRETRAINING = (
 )
 
 
-def run_targets(folder: Path) -> Iterator[Target]:
-    """Finished runs; what they have read, and do not hold, stays whole."""
-    given = folder / "given"
-    given.mkdir(parents=True)
-    write_native(given / "bilm", stored_bilm())
+def run_targets(folder: Path, given: Path) -> Iterator[Target]:
+    """Finished runs; what they have read, and do not hold, is in `given` and stays whole."""
+    folder.mkdir()
     made = target("run of pretraining: resume", folder, pretrain_tiny, _resume_pretraining, _report)
     yield made
     yield replace(made, name="run of pretraining: report", use=_report)

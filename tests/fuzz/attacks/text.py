@@ -219,14 +219,12 @@ def _attempt(models: Models, seed: int, number: int) -> None:
     if text.bad_line is None:
         run(models, text)
         return
-    before = sorted(place.iterdir())
     try:
         run(models, text)
     except (ValueError, OSError) as error:
         if f"text.txt, line {text.bad_line}:" not in str(error):
             raise WrongError(f"line {text.bad_line} is not UTF-8, but: {error}") from error
-        left = [path for path in sorted(place.iterdir()) if path not in before and not path.name.endswith(".lock")]
-        if left:
+        if left := [path for path in place.iterdir() if path != text.path and path.suffix != ".lock"]:
             raise WrongError(f"refused, but {left} is left") from error
         raise
     raise WrongError(f"line {text.bad_line} is not UTF-8, which was not said")

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from attacks.targets import Target, new_folder, target
-from attacks.weights import SPECIALS, WORDS, stored_bilm
+from attacks.weights import SPECIALS, WORDS
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.vocabulary_counts import write_vocabulary
-from elmokit.formats.native import write_native
 from elmokit.scoring.breakdown import measure_files
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits
@@ -54,11 +53,8 @@ DATA = (
 )
 
 
-def text_targets(folder: Path) -> Iterator[Target]:
+def text_targets(folder: Path, given: Path) -> Iterator[Target]:
     """Text that is counted, scored and prepared; vocabularies; word vectors; data sets."""
-    given = folder / "given-text"
-    given.mkdir(parents=True)
-    write_native(given / "bilm", stored_bilm())
     words = "".join(f"{word}\n" for word in (*SPECIALS, *WORDS))
     for ending in PACKINGS:
         uses = {"vocabulary": _count, "prepare": _prepare, "perplexity": partial(_perplexity, str(given / "bilm"))}

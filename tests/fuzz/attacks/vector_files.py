@@ -7,9 +7,7 @@ from unittest.mock import patch
 
 from attacks.limited_child import WrongError
 from attacks.targets import Target, target
-from attacks.weights import stored_bilm
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.native import write_native
 from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
@@ -21,11 +19,8 @@ LINES = ("the cat sat", "on a mat .", "", "a b c", "Seoul", "the the the", "x")
 SENTENCES = [line.split() for line in LINES]
 
 
-def vector_targets(folder: Path) -> Iterator[Target]:
+def vector_targets(folder: Path, given: Path) -> Iterator[Target]:
     """Every layout that `embed` writes, each with its sentences."""
-    given = folder / "given-vectors"
-    given.mkdir(parents=True)
-    write_native(given / "bilm", stored_bilm())
     text = given / "text.txt"
     text.write_text("".join(f"{line}\n" for line in LINES))
     elmo = Elmo.from_pretrained(given / "bilm", device="cpu")
@@ -34,7 +29,6 @@ def vector_targets(folder: Path) -> Iterator[Target]:
             make = partial(_embed, elmo, text, ending, layers)
             yield target(f"vectors {ending} {layers}", folder, make, partial(_load, ending))
     yield target("cache of activations", folder, partial(_cache, elmo), partial(_cache, elmo))
-    _embed_in_blocks(elmo, text, given)
     yield target("partial output", folder, partial(_interrupted, elmo, text), partial(_resume, elmo, text))
 
 
