@@ -1,22 +1,9 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from elmokit.metrics.score import Accuracy, Score
 from elmokit.metrics.spans import Span, score_spans, spans_from_tags, tagging_scheme, tags_from_spans
 
 SCHEMES = ["IOB1", "BIO", "BIOUL", "IOBES"]
-LABELS = st.sampled_from(["PER", "LOC", "ORG-X"])
-
-
-@st.composite
-def spans_in_a_sentence(draw: st.DrawFn) -> tuple[list[Span], int]:
-    spans: list[Span] = []
-    start = 0
-    for gap, length, label in draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 4), LABELS), max_size=4)):
-        spans.append(Span(label, start + gap, start + gap + length - 1))
-        start += gap + length
-    return spans, start + draw(st.integers(0, 2))
 
 
 @pytest.mark.parametrize(
@@ -67,12 +54,6 @@ def test_a_score_counted_by_hand():
     assert score.tokens == Accuracy(correct=5, total=8)
     sentences = score_spans(gold=[["B-PER"], ["I-PER"]], predicted=[["I-PER"], ["B-PER"]])  # a span ends with its own
     assert sentences.overall == Score.of_matches(correct=2, predicted=2, gold=2)
-
-
-@given(spans_in_a_sentence(), st.sampled_from(SCHEMES))
-def test_spans_survive_every_scheme(sentence: tuple[list[Span], int], scheme: str):
-    spans, num_tokens = sentence
-    assert spans_from_tags(tags_from_spans(spans, num_tokens=num_tokens, scheme=scheme)) == spans
 
 
 ILLEGAL = {
