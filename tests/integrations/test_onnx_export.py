@@ -134,9 +134,7 @@ def test_a_file_that_computes_something_else_goes(exported: Path, tmp_path: Path
         for written in exported.parent.iterdir():
             shutil.copy(written, path.parent)
 
-    other = SimpleNamespace(
-        model=SimpleNamespace(metadata_props={}), save=save
-    )  # of weights that may not be the model's
+    other = SimpleNamespace(model=SimpleNamespace(metadata_props={}), save=save)  # of weights that may be others
     monkeypatch.setattr(onnx_export, "_program", lambda _: other)
     assert 0 < export_onnx(made(BOTH), tmp_path / "both.onnx", model_name="toy").difference <= 2e-6
     folder = tmp_path / "other"

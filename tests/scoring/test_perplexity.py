@@ -73,14 +73,6 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
     assert measured.num_sentences is None
 
 
-def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large_and_needs_enough(text: Path) -> None:
-    bilm, softmax = toy_parts()
-    with pytest.raises(ValueError, match=r"at least 256 tokens \(elmokit surprisal --carry-state reads fewer"):
-        bilm_perplexity(bilm, softmax, VOCABULARY, [text], carry_state=True)
-    torch.nn.init.zeros_(softmax.weight)
-    assert bilm_perplexity(bilm, softmax, VOCABULARY, [text]).mean == pytest.approx(6.0, rel=1e-6)
-
-
 @pytest.mark.usefixtures("on_cpu")
 def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, tmp_path: Path) -> None:
     bilm, softmax = toy_parts()

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from elmokit.runs.optimizer_state import DivergenceError
-from elmokit.tasks.batching import num_tokens, predict_all, training_batches
+from elmokit.tasks.batching import num_tokens, training_batches
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.loop import TaskTraining
@@ -145,16 +145,3 @@ def test_an_epoch_has_every_example_once_in_batches_of_similar_length(toy: Toy):
     assert starts != sorted(starts) and starts != sorted(starts, reverse=True)
     assert epoch == training_batches(toy, examples, size=8, seed="0 0")
     assert epoch != training_batches(toy, examples, size=8, seed="0 1")
-
-
-def test_predictions_come_in_the_order_of_the_examples_and_training_goes_on(toy: Toy):
-    class Echo(nn.Module):
-        def predict(self, examples: list[Any]) -> list[int]:
-            assert not self.training and not torch.is_grad_enabled() and len(examples) <= 3
-            return [len(example.tokens) for example in examples]
-
-    model: Any = Echo()
-    examples = [toy.from_json({"tokens": ["a"] * length}) for length in (3, 1, 4, 1, 5, 9, 2, 6)]
-    assert predict_all(toy, model, examples, batch_size=3) == [3, 1, 4, 1, 5, 9, 2, 6]
-    assert model.training
-    assert predict_all(toy, model, [], batch_size=3) == []

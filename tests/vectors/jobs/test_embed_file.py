@@ -56,11 +56,7 @@ def test_a_column_of_a_text_file_is_embedded_and_its_tokens_are_found_with_the_v
 
 
 @pytest.mark.parametrize(
-    (
-        "ending",
-        "given",
-        "layers",
-    ),  # all in HDF5, as the released tool wrote them, elsewhere the top one, if none is given
+    ("ending", "given", "layers"),  # all in HDF5, as the released tool wrote them; elsewhere the top one
     [(".h5", None, "all"), (".npz", "all", "all"), (".npy", None, "top"), (".safetensors", 0, 0)],
 )
 def test_every_format_holds_the_vectors_of_every_line_and_says_what_made_them(
