@@ -7,7 +7,6 @@ and none may be left over. What appears as a whole must be whole, or as it was b
 """
 
 import random
-import shutil
 from pathlib import Path
 
 from attacks.outcome import Part
@@ -25,10 +24,7 @@ def _disturb(undisturbed: Undisturbed, job: Job, number: int, randomness: random
     folder = undisturbed.new_folder(job, old=randomness.random() < 0.5)
     kills = [_kill(whole, randomness) for _ in range(randomness.randint(1, 3))]
     wrong = _wrong_after_kills(undisturbed, job, folder, kills) or _wrong_in_the_end(undisturbed, job, folder)
-    if wrong:
-        return f"{wrong} after {', '.join(map(str, kills))}"
-    shutil.rmtree(folder)
-    return ""
+    return f"{wrong} after {', '.join(map(str, kills))}" if wrong else ""
 
 
 def _kill(whole: Whole, randomness: random.Random) -> Kill:

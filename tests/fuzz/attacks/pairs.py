@@ -5,7 +5,6 @@ refused with exit code 2, if it names a process that holds the output, or says t
 """
 
 import random
-import shutil
 import time
 from pathlib import Path
 
@@ -26,10 +25,8 @@ def _disturb(undisturbed: Undisturbed, job: Job, number: int, randomness: random
         go_on(job, folder, kill=Kill(randomness.randint(1, whole.num_operations)))
         command = job.resume if (folder / "run" / "config.json").exists() else command
     wrong = _wrong_with([command] * num_processes, job, folder, whole.seconds, randomness)
-    if wrong := wrong or undisturbed.difference(job, folder):
-        return f"{num_processes} in {folder}: {wrong}"
-    shutil.rmtree(folder)
-    return ""
+    wrong = wrong or undisturbed.difference(job, folder)
+    return f"{num_processes} in {folder}: {wrong}" if wrong else ""
 
 
 def _wrong_with(commands: list[str], job: Job, folder: Path, seconds: float, randomness: random.Random) -> str:

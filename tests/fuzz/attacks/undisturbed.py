@@ -50,7 +50,6 @@ class Undisturbed:
     def __init__(self) -> None:
         _import(_IMPORTED)
         self._wholes: dict[str, Whole] = {}
-        self._num_folders = 0
         self.keep = False
         self.folder = Path(tempfile.mkdtemp(prefix="elmokit-attack-"))
         atexit.register(lambda: self.keep or shutil.rmtree(self.folder))
@@ -58,9 +57,7 @@ class Undisturbed:
 
     def new_folder(self, job: Job, *, old: bool = False, empty: Path | None = None) -> Path:
         """A folder for the job, with what it works on; with `old`, there are also outputs of an earlier time."""
-        self._num_folders += 1
-        folder = empty or self.folder / f"{self._num_folders}"
-        folder.mkdir(exist_ok=True)
+        folder = empty or Path(tempfile.mkdtemp(prefix="job-", dir=self.folder))
         if job.before:
             run_whole(job.before, folder)
         for name in job.old if old else ():
@@ -85,7 +82,6 @@ class Undisturbed:
                 file_bytes=max(sizes, default=1),
                 pages=sum(-(-size // 4096) for size in sizes),
             )
-            shutil.rmtree(folder)
         return self._wholes[job.name]
 
     def difference(self, job: Job, folder: Path) -> str:
@@ -125,6 +121,8 @@ def attempts_on(
             job = jobs[number % len(jobs)]
             wrong = disturb(undisturbed, job, number, random.Random(f"{seed} {number}"))
             undisturbed.keep |= bool(wrong)
+            for folder in undisturbed.folder.glob("job-*") if not undisturbed.keep else ():
+                shutil.rmtree(folder)
             note = f"--seed {seed} --first {number}: {wrong} (in {undisturbed.folder})"
             yield Attempt(job.name, Outcome.WRONG if wrong else Outcome.OK, note)
 
