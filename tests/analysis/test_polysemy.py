@@ -45,8 +45,10 @@ def at_degrees(*angles: float) -> np.ndarray:
 FOUR = [occurrence(sense) for sense in ("river", "river", "money", "money")]
 
 
-def test_rates_worked_out_by_hand():
+def test_cosines_and_rates_worked_out_by_hand():
     """At 0, 30, 40 and 90 degrees: the nearest of 30 is 40, of 40 is 30; those at the ends have a neighbour inside."""
+    found = cosines(np.array([[3.0, 4.0], [4.0, 3.0], [0.0, 0.0]]))
+    assert found == pytest.approx(np.array([[1, 0.96, 0], [0.96, 1, 0], [0, 0, 0]]))
     vectors = at_degrees(0, 30, 40, 90) * np.array([[1e-3], [1.0], [50.0], [7.0]])  # only the direction counts
     assert nearest_hits(vectors, FOUR).tolist() == [1, 0, 0, 1]  # 30 for 0; 40 for 30; 30 for 40; 40 for 90
     others = [occurrence(sense, word="play") for sense in ("drama", "drama", "game", "game")]
@@ -153,7 +155,10 @@ def test_the_language_is_that_of_most_of_the_frequent_tokens(tokens: str, langua
     assert language_of(Vocabulary(["<S>", "</S>", "<UNK>", *frequent, *rare])) == language_of(None) == "en"
 
 
-def test_static_neighbours_are_nearest_by_the_token_representation():
+def test_static_neighbours_are_nearest_by_the_token_representation_among_words_with_letters():
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "of", "1990", "and", "'s"])
+    assert most_frequent_words(vocabulary, number=3) == ["the", "of", "and"]
+    assert most_frequent_words(vocabulary) == ["the", "of", "and", "'s"]
     words, elmo = ["bank", "banks", "tree", "play", "players"], Elmo(random_bilm().eval())
     everything = dict(zip(words, cosines(elmo.encode([words], layers=0)[0])[0], strict=True))
     nearest = static_neighbours(elmo.bilm, words)
@@ -161,18 +166,6 @@ def test_static_neighbours_are_nearest_by_the_token_representation():
     assert [word for word, _ in found] == sorted(words[1:], key=lambda word: -everything[word])
     assert [cosine for _, cosine in found] == pytest.approx([everything[word] for word, _ in found], abs=1e-6)
     assert len(nearest("unseen")) == 4
-
-
-def test_the_most_frequent_words_are_the_first_ones_with_letters():
-    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "of", "1990", "and", "'s"])
-    assert most_frequent_words(vocabulary, number=3) == ["the", "of", "and"]
-    assert most_frequent_words(vocabulary) == ["the", "of", "and", "'s"]
-
-
-def test_cosines_worked_out_by_hand():
-    assert cosines(np.array([[3.0, 4.0], [4.0, 3.0], [0.0, 0.0]])) == pytest.approx(
-        np.array([[1, 0.96, 0], [0.96, 1, 0], [0, 0, 0]])
-    )
 
 
 def test_the_principal_plane_keeps_distances_of_points_that_lie_in_one():

@@ -1,7 +1,6 @@
 import errno
 import fcntl
 import os
-import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -49,30 +48,19 @@ def holder(target: Path) -> subprocess.Popen[str]:
     return process
 
 
-def kill(process: subprocess.Popen[str]) -> None:
-    with process:
-        process.send_signal(signal.SIGKILL)
-
-
 def assert_refused(target: Path) -> None:
     with pytest.raises(InUseError, match=f"{target.name} is in use by another process; wait until"), lock(target):
         pytest.fail("both hold it")
 
 
-def test_a_second_process_thread_or_call_is_refused(tmp_path: Path):
-    first = holder(tmp_path / "out.h5")
-    assert_refused(tmp_path / "out.h5")
-    kill(first)
+def test_a_second_process_thread_or_call_is_refused_and_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path):
+    with holder(tmp_path / "run") as first:
+        assert_refused(tmp_path / "run")
+        first.kill()
+    assert os.listdir(tmp_path) == [".run.lock"]
     with lock(tmp_path / "run"), ThreadPoolExecutor(1) as thread:
         assert_refused(tmp_path / "run")
         thread.submit(assert_refused, tmp_path / "run").result()
-
-
-def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path):
-    kill(holder(tmp_path / "run"))
-    assert os.listdir(tmp_path) == [".run.lock"]
-    with lock(tmp_path / "run"):
-        assert_refused(tmp_path / "run")
     assert os.listdir(tmp_path) == []
 
 

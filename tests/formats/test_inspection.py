@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from elmokit.formats.native import write_native
 from elmokit.formats.recognise import inspect
 from toy_stored import make_stored
@@ -9,25 +11,21 @@ from toy_stored import make_stored
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
-def test_a_native_model(folder: Path):
-    inspection = inspect(folder)
-    assert inspection.format == "native"
-    assert {path.name for path in inspection.files} == {path.name for path in folder.iterdir()}
-    assert all(path.stat().st_size == size for path, size in inspection.files.items())
-    assert (inspection.dtypes, inspection.vocabulary_size) == (["float32"], 20)
-    assert (inspection.num_parameters, inspection.num_softmax_rows) == (3622, 20)
+@pytest.mark.parametrize(
+    ("model", "format", "num_rows", "said"),
+    [("model", "native", 20, "3,622 (3,762 with the softmax)"), ("pair", "bilm_tf", None, "3,622 (no softmax)")],
+)
+def test_a_model_of_either_format(written: Path, model: str, format: str, num_rows: int | None, said: str):
+    inspection = inspect(written / model)
+    assert (inspection.format, inspection.num_softmax_rows, inspection.num_parameters) == (format, num_rows, 3622)
+    assert inspection.files == {path: path.stat().st_size for path in (written / model).iterdir()}
+    assert (inspection.dtypes, inspection.vocabulary_size) == (["float32"], num_rows or 4)
     assert inspection.refusals == inspection.risks == []
     size = "2 layers of 10 cells projected to 6, forward and backward, skip connections"
-    assert all(words in str(inspection) for words in (size, "3,622 (3,762 with the softmax)", "none found"))
+    assert all(words in str(inspection) for words in (size, said, "none found"))
 
 
-def test_a_pair(pair: Path):
-    inspection = inspect(pair)
-    assert inspection.format == "bilm_tf"
-    assert {path.name for path in inspection.files} == {"options.json", "weights.hdf5", "vocabulary.txt"}
-    assert (inspection.dtypes, inspection.vocabulary_size) == (["float32"], 4)
-    assert (inspection.num_parameters, inspection.num_softmax_rows) == (3622, None)
-    assert "3,622 (no softmax)" in str(inspection)
+def test_the_words_are_not_those_of_files_that_are_named_and_published_files_have_no_refusals(pair: Path):
     assert inspect(pair / "options.json", pair / "weights.hdf5").vocabulary_size is None
     published = inspect(FIXTURES / "bilm_tf")
     assert (published.format, published.num_parameters, published.refusals) == ("bilm_tf", 105_120, [])

@@ -135,12 +135,3 @@ def _datasets(path: Path) -> dict[str, np.ndarray]:
     with h5py.File(path) as file:
         file.visit(names.append)
         return {name: file[name][...] for name in names if isinstance(file[name], h5py.Dataset)}
-
-
-def test_modules_and_files_hold_the_same_bits(tmp_path: Path):
-    stored = make_stored(num_tokens=20)
-    bilm, softmax, vocabulary = from_stored(stored)
-    write_native(tmp_path / "model", to_stored(bilm, softmax, vocabulary, pretraining={"step": 7}))
-    assert_equal(stored, read_stored(tmp_path / "model", with_softmax=True))
-    assert read_stored(tmp_path / "model").pretraining == {"step": 7}
-    assert_equal(stored.without_softmax(), to_stored(bilm))

@@ -159,6 +159,18 @@ def test_the_loss_is_minus_the_log_likelihood_of_all_correct_antecedents_togethe
     torch.testing.assert_close(resolver([example]), expected)
 
 
+def test_column_m_has_the_score_with_the_span_m_places_before(resolver: CoreferenceResolver):
+    for parameter in resolver.score_mention.parameters():
+        nn.init.zeros_(parameter)
+    resolver.score_pair.register_forward_hook(
+        lambda module, args, named, output: 100.0 * named["later"] + named["earlier"], with_kwargs=True
+    )
+    _, scores = resolver._antecedent_scores(DOCUMENTS[2])
+    assert len(scores) > 3
+    for later in range(len(scores)):
+        assert scores[later, 1 : later + 1].tolist() == [100.0 * later + later - m for m in range(1, later + 1)]
+
+
 def test_a_pair_s_score_is_that_of_the_whole_layer():
     torch.manual_seed(0)
     score = PairScorer(SMALL, span_dim=5, num_genres=2).eval()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -118,10 +119,6 @@ class TaskExamples:
         return model.eval()
 
 
-def _label(prediction: Any) -> str:
-    return prediction.label
-
-
 COREFERENCE = TaskExamples(
     "coreference",
     DOCUMENTS,
@@ -139,7 +136,7 @@ ENTAILMENT = TaskExamples(
         encoder_dim=8, projection_dim=8, inference_dim=8, hidden_dim=8, lstm_dropout_rate=0.0, output_dropout_rate=0.0
     ),
     "label",
-    found=_label,
+    found=attrgetter("label"),
 )
 NAMED_ENTITIES = TaskExamples(
     "named-entities",
@@ -180,7 +177,7 @@ SENTIMENT = TaskExamples(
         cnn_filters=((2, 8), (3, 8)),
     ),
     "label",
-    found=_label,
+    found=attrgetter("label"),
 )
 EXAMPLES = {
     each.task: each for each in (COREFERENCE, ENTAILMENT, NAMED_ENTITIES, QUESTION_ANSWERING, SEMANTIC_ROLES, SENTIMENT)
