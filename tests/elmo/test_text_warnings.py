@@ -5,7 +5,7 @@ from functools import lru_cache
 import pytest
 
 from elmokit.elmo.sentences import tokens_of_each
-from elmokit.elmo.text_warnings import TextWarnings, unread_script
+from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.formats.names import resolve_model
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.text.indexer import ByteSpelling
@@ -61,13 +61,6 @@ def test_what_a_model_has_read_is_not_warned_of() -> None:
     check([[decomposed, "밥을"]], vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", decomposed]))
     for mark in ("-LRB-", "``"):
         check([["We", mark]], vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", "(", '"', mark]))
-
-
-def test_without_a_vocabulary_nothing_is_known() -> None:
-    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", "bank"])
-    assert unread_script(None, KOREAN) is None
-    assert unread_script(vocabulary, [["12", "."]]) is None
-    assert unread_script(vocabulary, KOREAN) == "HANGUL"
 
 
 def test_whatever_reads_text_looks_at_it_and_the_warning_points_at_the_caller() -> None:
