@@ -14,6 +14,17 @@ from elmokit.text import tokenizer
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 ANY_TEXT = st.text(st.one_of(st.characters(), st.sampled_from("aAnt's.,-_ \n5@!?/“”’–—…\"`MrUS가ㅋ中あア\u0301\u200d")))
+# Visible characters that no documented normalisation touches.
+UNTOUCHED = st.text(
+    st.one_of(
+        st.sampled_from("aZn't cannot 3.50,7 Mr. U.S. x_y (밥) 北京 ラーメン हि ु é $%&/@"),
+        st.characters(categories=["Lu", "Ll", "Lo", "Nd", "Mn", "Mc", "Sc"], exclude_characters="ﬀﬁﬂﬃﬄﬅﬆ"),
+    )
+)
+
+
+def visible(text: str) -> str:
+    return "".join(unicodedata.normalize("NFC", text).split())
 
 
 @pytest.mark.parametrize(
@@ -79,6 +90,11 @@ def test_splits_english_as_its_corpus_is_split(text: str, tokens: str):
 )
 def test_splits_korean_into_eojeols_and_punctuation_and_other_scripts_sensibly(text: str, tokens: str):
     assert tokenize(text) == tokens.split(" ")
+
+
+@given(UNTOUCHED)
+def test_keeps_every_visible_character(text: str):
+    assert "".join(tokenize(text)) == visible(text)
 
 
 @given(ANY_TEXT)
