@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from elmokit.files.atomic import atomic_write
 from elmokit.tasks.all_tasks import TASKS
-from elmokit.web.explore.presets import LEARNT_MIXES, TaskMix
+from elmokit.web.explore.site import LEARNT_MIXES
 from paper.ablations import KOREAN_TABLE
 from paper.figure2 import ARMS, learnt_mixes
 from paper.plan import ELMO, MODEL
@@ -22,30 +21,30 @@ from paper.runs import make_setup, read_evidence
 EXPERIMENTS = Path(__file__).parent
 
 
-def presets(paths: Sequence[Path]) -> list[TaskMix]:
+def presets(paths: Sequence[Path]) -> list[dict[str, object]]:
     """The mixes of figure 2, and the Korean ones of `mini-ko`."""
-    mixes: list[TaskMix] = []
+    mixes: list[dict[str, object]] = []
     for model, tasks, arms in ((MODEL, TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
         evidence = read_evidence(make_setup(Path(), model=model), paths)
         for one in (mix for task in tasks for mix in learnt_mixes(evidence, [task], arms)):
             run = one.arm.runs[0]
-            mix = TaskMix(
-                model=model,
-                fingerprint=run.record.fingerprint or "",
-                task=run.record.task,
-                data=run.data,
-                place=one.place,
-                num_runs=len(one.arm.runs),
-                weights=tuple(round(weight, 4) for weight in one.weights),
-                gamma=round(one.gamma, 4),
-            )
+            mix = {
+                "model": model,
+                "fingerprint": run.record.fingerprint or "",
+                "task": run.record.task,
+                "data": run.data,
+                "place": one.place,
+                "num_runs": len(one.arm.runs),
+                "weights": [round(weight, 4) for weight in one.weights],
+                "gamma": round(one.gamma, 4),
+            }
             mixes.append(mix)
     return mixes
 
 
 def main() -> None:
     mixes = presets(sorted(EXPERIMENTS.glob("*/runs.jsonl")))
-    lines = ",\n".join(json.dumps(asdict(mix)) for mix in mixes)
+    lines = ",\n".join(json.dumps(mix) for mix in mixes)
     with as_file(files("elmokit.web.explore") / LEARNT_MIXES) as path:
         with atomic_write(path) as unfinished:
             unfinished.write_text(f"[\n{lines}\n]\n", encoding="utf-8")

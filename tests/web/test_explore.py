@@ -22,11 +22,10 @@ from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore import corpus as explorer_corpus
 from elmokit.web.explore import planes as explorer_planes
 from elmokit.web.explore import site as explorer
-from elmokit.web.explore.corpus import RatedWord, inner_products, quantised, rated_words, read_corpus, write_corpus
+from elmokit.web.explore.corpus import inner_products, quantised, rated_words, read_corpus, write_corpus
 from elmokit.web.explore.planes import umap_planes
-from elmokit.web.explore.presets import LEARNT_MIXES, presets, read_learnt_mixes
 from elmokit.web.explore.server import address, serve
-from elmokit.web.explore.site import write_site
+from elmokit.web.explore.site import LEARNT_MIXES, presets, write_site
 from toy_bilm import random_bilm
 from toy_language_model import write_toy
 from toy_umap import first_two_columns
@@ -118,7 +117,7 @@ def test_presets_are_those_of_the_runs_that_are_kept():
     """`python experiments/explorer_presets.py` writes them."""
     kept = (files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8")
     presets_of_runs = runpy.run_path(str(EXPERIMENTS / "explorer_presets.py"))["presets"]
-    assert presets_of_runs(sorted(EXPERIMENTS.glob("*/runs.jsonl"))) == read_learnt_mixes(kept)
+    assert presets_of_runs(sorted(EXPERIMENTS.glob("*/runs.jsonl"))) == json.loads(kept)
 
 
 @pytest.mark.filterwarnings("ignore:.* unusual spaces")
@@ -180,14 +179,14 @@ def test_planes_of_umap_are_those_of_frequent_words(monkeypatch: pytest.MonkeyPa
 def test_rated_words_have_a_sense_twice_and_another_one(monkeypatch: pytest.MonkeyPatch):
     tokens = ["Bank", "bank", "bank", "tree", "tree", "river", "bank", "bank"]
     senses = dict(enumerate(["slope", "money", "slope", "plant", "plant", "water", "money", "slope"]))
-    bank = RatedWord("bank", (0, 1, 2, 6, 7), ("slope", "money", "slope", "money", "slope"))
-    assert rated_words(senses, tokens) == [bank]
+    bank = {0: "slope", 1: "money", 2: "slope", 6: "money", 7: "slope"}
+    assert rated_words(senses, tokens) == {"bank": bank}
     many = {number: f"sense {max(number - 1, 0)}" for number in range(400)}  # all but the first occur once
-    assert rated_words(many, ["bank"] * 400)[0].senses[:3] == ("sense 0", "sense 0", "sense 1")
+    assert [*rated_words(many, ["bank"] * 400)["bank"].values()][:3] == ["sense 0", "sense 0", "sense 1"]
     monkeypatch.setattr(explorer_corpus, "MAX_RATED_OCCURRENCES", 4)
-    assert rated_words(senses, tokens) == [RatedWord("bank", bank.numbers[:4], bank.senses[:4])]
+    assert rated_words(senses, tokens) == {"bank": dict(list(bank.items())[:4])}
     monkeypatch.setattr(explorer_corpus, "MAX_RATED", 1)
-    assert rated_words(senses, tokens) == []
+    assert rated_words(senses, tokens) == {}
 
 
 def test_inner_products_of_a_mix_follow_from_those_of_the_layers_and_zeros_stay_zeros_in_int8():

@@ -26,9 +26,8 @@ from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore.planes import _spread
-from elmokit.web.explore.presets import LEARNT_MIXES, read_learnt_mixes
 from elmokit.web.explore.server import address, serve
-from elmokit.web.explore.site import write_site
+from elmokit.web.explore.site import LEARNT_MIXES, write_site
 from toy_language_model import write_toy
 from toy_umap import first_two_columns
 
@@ -327,7 +326,7 @@ def test_mixes_that_tasks_have_learnt_are_presets(new_page: Callable[..., Page],
     page.open(link)
     assert page.page.locator("#preset option:checked").text_content() == choice
     text = (files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8")
-    learnt = {(mix.model, mix.task, mix.place): mix.weights for mix in read_learnt_mixes(text)}
+    learnt = {(mix["model"], mix["task"], mix["place"]): mix["weights"] for mix in json.loads(text)}
     top = learnt["mini-ko", "named-entities", "input"][2]
     assert page.page.locator("#weights output").first.text_content() == f"{top:.2f}"
 

@@ -53,9 +53,13 @@ class Rate:
         low, high = self.interval
         return f"{100 * self.share:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
+    def fraction(self) -> str:
+        """Correct ones among all, such as `231/272`."""
+        return f"{round(self.correct, 1):g}/{self.total}"
+
     def __str__(self) -> str:
         """The fraction, rate and interval, such as `231/272 = 84.9 % [80.1, 88.7]`."""
-        return f"{round(self.correct, 1):g}/{self.total} = {self.percent()}"
+        return f"{self.fraction()} = {self.percent()}"
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.planes import umap_planes
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Float32, Int8
-    from numpy.typing import NDArray
+    from jaxtyping import Float, Float32, Float64, Int8
 
     from elmokit.analysis.polysemes import Language, Occurrence
     from elmokit.elmo.elmo import Elmo
@@ -58,17 +57,6 @@ class Corpus:
         """All tokens whose sense is known: sentence, index, sense."""
         listed = [(number, occurrence.index, occurrence.sense) for number, occurrence in enumerate(self.occurrences)]
         return listed + self.labels
-
-
-@dataclass(frozen=True)
-class RatedWord:
-    """A word whose occurrences have known senses: at least two, and one of them at least twice."""
-
-    word: str
-    """In lower case."""
-    numbers: tuple[int, ...]
-    """Of its tokens among those of the corpus."""
-    senses: tuple[str, ...]
 
 
 def read_corpus(
@@ -150,7 +138,8 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
     rated = rated_words({number: sense for number, sense in senses.items() if number >= first_of_files}, tokens)
     is_of_files = bool(rated)
     rated = rated or rated_words(senses, tokens)
-    places = {number: at for at, number in enumerate(sorted(number for word in rated for number in word.numbers))}
+    numbers = sorted(number for occurrences in rated.values() for number in occurrences)
+    places = {number: at for at, number in enumerate(numbers)}
     targets = np.empty((elmo.num_layers, len(places), elmo.dim), np.float32)
     top = np.empty(shape[1:] if umap else (0, elmo.dim), np.float32)
     start = 0
@@ -167,8 +156,9 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
             start += vectors.shape[1]
             bar.update(vectors.shape[1])
     with (folder / "rates.bin").open("wb") as file:
-        for word in rated:
-            file.write(inner_products(targets[:, [places[number] for number in word.numbers]]).astype("<f4").tobytes())
+        for occurrences in rated.values():
+            of_word = targets[:, [places[number] for number in occurrences]]
+            file.write(inner_products(of_word).astype("<f4").tobytes())
     starts = [ends[first] for _, first in corpus.sources]
     planes = umap_planes(top, tokens, first=words_of(corpus.occurrences), starts=starts) if umap else {}
     about = {
@@ -178,7 +168,7 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
         "senses": corpus.senses(),
         "sources": corpus.sources,
         "planes": planes,
-        "rated": [[word.word, word.senses] for word in rated],
+        "rated": [[word, [*occurrences.values()]] for word, occurrences in rated.items()],
         "rated_files": is_of_files,
         **_rates(corpus.occurrences, listed),
     }
@@ -207,15 +197,16 @@ def quantised(vectors: Float[np.ndarray, "L N E"]) -> tuple[Int8[np.ndarray, "L 
     return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scales
 
 
-def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> list[RatedWord]:
-    """Words of labelled tokens, whose numbers and senses are given, in the order of the corpus.
+def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> dict[str, dict[int, str]]:
+    """Words with at least two known senses, one of them at least twice, in lower case: numbers of tokens with a sense.
 
-    Of a word with more senses than are rated, these are the ones that occur most.
+    senses: of the tokens that are labelled, by their numbers, in the order of the corpus. Of a word with more senses
+        than are rated, these are the ones that occur most.
     """
     by_word: dict[str, dict[str, list[int]]] = {}
     for number, sense in senses.items():
         by_word.setdefault(tokens[number].lower(), {}).setdefault(sense, []).append(number)
-    rated: list[RatedWord] = []
+    rated: dict[str, dict[int, str]] = {}
     room = MAX_RATED
     for word, by_sense in by_word.items():
         if len(by_sense) < 2 or all(len(numbers) < 2 for numbers in by_sense.values()):
@@ -225,7 +216,7 @@ def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> list[RatedW
         chosen = sorted((number, sense) for sense, numbers in kept for number in numbers[:share])
         room -= len(chosen)
         if room >= 0:
-            rated.append(RatedWord(word, *zip(*chosen, strict=True)))
+            rated[word] = dict(chosen)
     return rated
 
 
@@ -243,19 +234,18 @@ def inner_products(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, 
 def _rates(occurrences: list[Occurrence], encoded: list[Float32[np.ndarray, "L T E"]]) -> dict[str, object]:
     """How often the nearest neighbour has the same sense, by chance and at each layer, for all words and for each."""
     targets = occurrence_vectors(encoded, occurrences)
-    hits = [chance(occurrences).nearest, *(nearest_hits(layer, occurrences) for layer in targets)]
-    overall = [float(of_layer.mean()) for of_layer in hits]
-    return {"words": _words(occurrences, hits), "chance": overall[0], "rates": overall[1:]}
-
-
-def _words(occurrences: list[Occurrence], hits: list[NDArray[np.float64]]) -> list[dict[str, object]]:
+    hits = np.stack([chance(occurrences).nearest, *(nearest_hits(layer, occurrences) for layer in targets)])
     words: list[dict[str, object]] = []
     for word in words_of(occurrences):
         members = members_of(word, occurrences)
         senses = senses_of(word, occurrences)
         examples = [next(occurrences[number] for number in members if occurrences[number].sense == s) for s in senses]
-        rates = [float(of_layer[members].mean()) for of_layer in hits]
         texts = [" ".join(example.tokens) for example in examples]
         shown = {"word": word, "senses": senses, "examples": texts, "index": examples[0].index}
-        words.append({**shown, "chance": rates[0], "rates": rates[1:]})
-    return words
+        words.append({**shown, **_shares(hits[:, members])})
+    return {"words": words, **_shares(hits)}
+
+
+def _shares(hits: Float64[np.ndarray, "K N"]) -> dict[str, object]:
+    by_chance, *rates = (float(of_layer.mean()) for of_layer in hits)
+    return {"chance": by_chance, "rates": rates}

@@ -22,13 +22,15 @@ from elmokit.formats.recognise import read_stored
 from elmokit.text.scripts import script_counts
 from elmokit.web.explore.corpus import read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
-from elmokit.web.explore.presets import presets
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
     from elmokit.analysis.polysemes import Language
     from elmokit.formats.weights import StoredBiLM
 
+LEARNT_MIXES = "learnt_mixes.json"
+"""Mixes that tasks have learnt for the layers of a model, with the fingerprint of the weights that it had then: written
+by `experiments/explorer_presets.py` from the logs of runs. The shares of the layers begin with the lowest."""
 MAX_PARAMETERS = 40_000_000
 """Of a model that a browser should have to load: 80 MB in float16."""
 CONTENT_SECURITY_POLICY = (
@@ -123,6 +125,21 @@ def _write_page(target: Path, elmo: Elmo, given: Mapping[str, object]) -> None:
             settings=settings, language=language, policy=CONTENT_SECURITY_POLICY
         )
         (target / file).write_text(page, encoding="utf-8")
+
+
+def presets(elmo: Elmo) -> list[dict[str, object]]:
+    """The mixes of a model: those learnt with its weights, and those of a bundled model with the weights of before."""
+    fingerprint = elmo.fingerprint()
+    mixes = json.loads((files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8"))
+    return [
+        {
+            **{name: mix[name] for name in ("task", "data", "place", "weights")},
+            "runs": mix["num_runs"],
+            "isFormer": mix["fingerprint"] != fingerprint,
+        }
+        for mix in mixes
+        if mix["fingerprint"] == fingerprint or mix["model"] == elmo.name
+    ]
 
 
 def _scripts(elmo: Elmo) -> list[str]:
