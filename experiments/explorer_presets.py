@@ -28,7 +28,7 @@ def presets(paths: Sequence[Path]) -> list[dict[str, object]]:
         evidence = read_evidence(make_setup(Path(), model=model), paths)
         for one in (mix for task in tasks for mix in learnt_mixes(evidence, [task], arms)):
             run = one.arm.runs[0]
-            mix = {
+            mix: dict[str, object] = {
                 "model": model,
                 "fingerprint": run.record.fingerprint or "",
                 "task": run.record.task,

@@ -43,28 +43,10 @@ def summarise(study: SenseStudy, *, colours: bool) -> Iterator[str]:
     """Yield the lines for the terminal: the rates over all words, and one word in detail."""
     yield from _describe_all_words(study)
     yield ""
-    right = [close_up for close_up in study.close_ups if _is_right(close_up, study.occurrences)]
     words = ", ".join(close_up.word for close_up in study.close_ups)
-    said = "One word in detail, which the model gets right" if right else "One word in detail"
-    yield from wrap(f"{said}; the page has {words}, right or wrong.", WIDTH)
+    yield from wrap(f"One word in detail; the page has {words}.", WIDTH)
     yield ""
-    yield from _describe_word((right or study.close_ups)[0], study.occurrences, colours=colours)
-
-
-def _is_right(close_up: CloseUp, occurrences: list[Occurrence]) -> bool:
-    """Whether the nearest occurrence of each one that is shown has its sense."""
-    for one in close_up.nearest:
-        nearest = one.same_word[0]
-        found = occurrences[nearest.sentence]
-        if nearest.index != found.index or found.sense != occurrences[one.occurrence].sense:
-            return False
-    return True
-
-
-def _describe_all_words(study: SenseStudy) -> Iterator[str]:
-    yield from _describe_rates(study)
-    yield ""
-    yield from _describe_words(study)
+    yield from _describe_word(study.close_ups[0], study.occurrences, colours=colours)
 
 
 def extent(study: SenseStudy) -> str:
@@ -74,9 +56,9 @@ def extent(study: SenseStudy) -> str:
     return f"{len(words)} words of {' or '.join(_NUMERALS.get(number, str(number)) for number in numbers)} senses"
 
 
-def _describe_rates(study: SenseStudy) -> Iterator[str]:
-    occurrences = study.occurrences
-    yield f"Measured over the whole list: {extent(study)}, {len(occurrences)} sentences"
+def _describe_all_words(study: SenseStudy) -> Iterator[str]:
+    """For every word, the number of occurrences whose nearest one has the same sense; no word is left out."""
+    yield f"Measured over the whole list: {extent(study)}, {len(study.occurrences)} sentences"
     yield ""
     yield f"  {'':22}nearest one has its sense"
     for measured in study.measured:
@@ -86,6 +68,24 @@ def _describe_rates(study: SenseStudy) -> Iterator[str]:
     yield "  brackets 95 % intervals. The static vector is layer 0, the same in every"
     yield "  sentence: all are tied, and that is chance. The bag is the mean of the static"
     yield "  vectors of the other words. `encode` gives the top layer."
+    yield ""
+    yield "Nearest one has its sense, by the kind of senses, for the top layer:"
+    for contrast, members in study.contrasts().items():
+        yield f"  {contrast:22}{study.top.nearest_rate(members)}"
+    yield ""
+    words = words_of(study.occurrences)
+    guesses = [study.measured[0].nearest_rate(members_of(word, study.occurrences)) for word in words]
+    chance = "; ".join(sorted({f"of {guess.total}, chance is {guess.correct:.2g}" for guess in guesses}))
+    yield f"Word by word, for the top layer ({chance}):"
+    line = " "
+    for word in words:
+        rate = study.top.nearest_rate(members_of(word, study.occurrences))
+        part = f" {word} {rate.correct:.3g}"
+        if columns(line + part) >= WIDTH:
+            yield line
+            line = " "
+        line += part + ","
+    yield line.rstrip(",")
 
 
 def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours: bool) -> Iterator[str]:
@@ -115,27 +115,6 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
             yield f"    {near.similarity:.2f}  {text} {sense}".rstrip()
     neighbours = ", ".join(f"{word} {cosine:.2f}" for word, cosine in close_up.static)
     yield f"  static vector: {neighbours}"
-
-
-def _describe_words(study: SenseStudy) -> Iterator[str]:
-    """For every word, the number of occurrences whose nearest one has the same sense; no word is left out."""
-    yield "Nearest one has its sense, by the kind of senses, for the top layer:"
-    for contrast, members in study.contrasts().items():
-        yield f"  {contrast:22}{study.top.nearest_rate(members)}"
-    yield ""
-    words = words_of(study.occurrences)
-    guesses = [study.measured[0].nearest_rate(members_of(word, study.occurrences)) for word in words]
-    chance = "; ".join(sorted({f"of {guess.total}, chance is {guess.correct:.2g}" for guess in guesses}))
-    yield f"Word by word, for the top layer ({chance}):"
-    line = " "
-    for word in words:
-        rate = study.top.nearest_rate(members_of(word, study.occurrences))
-        part = f" {word} {rate.correct:.3g}"
-        if columns(line + part) >= WIDTH:
-            yield line
-            line = " "
-        line += part + ","
-    yield line.rstrip(",")
 
 
 def _padded(text: str, width: int) -> str:
