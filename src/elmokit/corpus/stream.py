@@ -14,7 +14,6 @@ from pathlib import Path
 from elmokit.corpus.manifest import EARLIER_MANIFEST_NAME, MANIFEST_NAME
 from elmokit.files.lines import shown_name, split_tokens
 from elmokit.system.batches import batched
-from elmokit.text.corpora.column_texts import column_lines
 from elmokit.text.sentence_lines import prose_lines, sentence_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -99,10 +98,6 @@ class SentenceStream:
         return random.Random(f"{self.seed}/{self.purpose}/{what}/{position.epoch}/{position.shard}/{position.block}")
 
     def _blocks(self, shard: Path) -> Iterator[list[str]]:
-        if self.warn:
-            lines = sentence_lines(shard, raw_text=self.raw_text, column=self.column, is_shard=self.is_shard)
-        elif self.column is not None:
-            lines = column_lines(shard, self.column, raw_text=self.raw_text)
-        else:
-            lines = prose_lines(shard, is_shard=self.is_shard)
+        read = sentence_lines if self.warn else prose_lines
+        lines = read(shard, raw_text=self.raw_text, column=self.column, is_shard=self.is_shard)
         return batched((line for line in lines if line and not line.isspace()), size=BLOCK_LINES)

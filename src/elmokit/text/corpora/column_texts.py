@@ -17,11 +17,6 @@ CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "depre
 """Spaces in its words are read as no-break spaces."""
 
 
-def column_lines(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
-    """The texts of `column_texts`, each as one line."""
-    return (" ".join(text.splitlines()) for text in column_texts(path, column, raw_text=raw_text))
-
-
 def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
     """The texts in a column; of lists of tokens, and of CoNLL-U, with a space between the tokens.
 
