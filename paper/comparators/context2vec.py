@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.corpus.stream import SentenceStream
-from elmokit.corpus.vocabulary_counts import SPECIALS
 from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
 from elmokit.layers.devices import seeded
 from elmokit.runs.folder import CONFIG_NAME
@@ -29,7 +28,7 @@ from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.system.batches import batched
-from elmokit.text.vocabulary import Vocabulary
+from elmokit.text.vocabulary import SPECIALS, Vocabulary
 from paper.comparators.training import (
     check_config,
     comparator_run,

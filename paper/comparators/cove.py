@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from elmokit.corpus.vocabulary_counts import SPECIALS
 from elmokit.files.lines import read_lines
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
@@ -32,7 +31,7 @@ from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.system.messages import FormatError
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
-from elmokit.text.vocabulary import Vocabulary
+from elmokit.text.vocabulary import SPECIALS, Vocabulary
 from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.training import check_config, comparator_run, frequent_words, shuffled_groups, train_epochs
 

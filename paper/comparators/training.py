@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from elmokit.corpus.vocabulary_counts import SPECIALS
 from elmokit.files.json_fields import Fields
 from elmokit.integrations.encoder import of_equal_length
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, new_run, read_config, start_writing, write_config
@@ -23,6 +22,7 @@ from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.system.messages import FormatError
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.config import check_bounds
+from elmokit.text.vocabulary import SPECIALS
 
 FORMAT = "elmokit-comparator"
 VERSION = 1

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from elmokit.files.lines import read_lines
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.vocabulary import UNKNOWN
+from elmokit.text.vocabulary import SPECIALS
 
 if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
@@ -59,8 +58,7 @@ def language_of(vocabulary: Vocabulary | None) -> Language:
 
 def most_frequent_words(vocabulary: Vocabulary, *, number: int = 5000) -> list[str]:
     """The first tokens with a letter in a vocabulary, which is sorted by frequency."""
-    specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
-    words = (token for token in vocabulary.tokens if token not in specials and any(map(str.isalpha, token)))
+    words = (token for token in vocabulary.tokens if token not in SPECIALS and any(map(str.isalpha, token)))
     return list(islice(words, number))
 
 

@@ -118,7 +118,7 @@ def _vocabulary(arguments: argparse.Namespace) -> None:
 
 
 def _vocabulary_text(summary: VocabularySummary) -> str:
-    from elmokit.corpus.vocabulary_counts import SPECIALS
+    from elmokit.text.vocabulary import SPECIALS
 
     share_cut = summary.num_cut_tokens / summary.num_tokens
     return (

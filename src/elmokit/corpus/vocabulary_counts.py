@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -13,9 +13,7 @@ from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import expanded
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
-from elmokit.text.vocabulary import UNKNOWN
-
-SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+from elmokit.text.vocabulary import SPECIALS
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,13 @@ def write_vocabulary(
     shards, path = as_paths(shards), expanded(path)
     check_is_not_input(path, *shards)
     with atomic_write(path) as unfinished:
-        counts, num_sentences = _counted(shards)
+        counts: Counter[str] = Counter()
+        num_sentences = 0
+        with progress_bar(unit=" sentences", label="counting") as bar:
+            for sentence in SentenceStream(shards, shuffle=False, num_epochs=1, warn=True):
+                bar.update()
+                num_sentences += 1
+                counts.update(sentence)
         tokens = sorted(token for token in counts if token not in SPECIALS)
         tokens.sort(key=counts.__getitem__, reverse=True)  # tokens with the same count stay in their order
         most = None if max_size is None else max_size - len(SPECIALS)
@@ -80,15 +84,3 @@ def write_vocabulary(
             num_cut_tokens=sum(count * num_truncated([token]) for token, count in counts.items()),
             rarest_count=counts[kept[-1]] if kept else 0,
         )
-
-
-def _counted(shards: Sequence[Path]) -> tuple[Counter[str], int]:
-    """Every type of the shards with its count, and the number of sentences."""
-    counts: Counter[str] = Counter()
-    num_sentences = 0
-    with progress_bar(unit=" sentences", label="counting") as bar:
-        for tokens in SentenceStream(shards, shuffle=False, num_epochs=1, warn=True):
-            bar.update()
-            num_sentences += 1
-            counts.update(tokens)
-    return counts, num_sentences

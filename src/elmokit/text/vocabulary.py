@@ -23,7 +23,7 @@ also in text of another domain, while one in another order has 0.31 at most (min
 13 corpora)."""
 LEAST_TO_JUDGE = 5_000, 500
 """A vocabulary with fewer tokens, and a text with fewer known tokens, say nothing about the order."""
-_SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 _SKIPPED_LINE = "!!!MAXTERMID"  # a line in the vocabulary of the 1B Word benchmark that is not a token
 
 
@@ -138,9 +138,9 @@ def _check(tokens: list[str], ids: dict[str, int]) -> None:
         token = tokens[position]
         again = tokens.index(token, position + 1)
         raise _TokenError(f"duplicate token {token[:40]!r} (first at entry {position + 1})", position=again)
-    missing = [special for special in _SPECIALS if special not in ids]
+    missing = [special for special in SPECIALS if special not in ids]
     if missing:
         raise ValueError(
             f"the vocabulary of {plural(len(tokens), 'token')} lacks {' and '.join(missing)}; "
-            f"expected {', '.join(_SPECIALS)} (case-sensitive), one token per line"
+            f"expected {', '.join(SPECIALS)} (case-sensitive), one token per line"
         )
