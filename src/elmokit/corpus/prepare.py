@@ -47,8 +47,7 @@ _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(f"[{HANGUL}
 _MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{DAMAGED}")  # of HTML, XML and wikis
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
 _HELD_OUT, _TO_TRAIN = 0, 1
-_HELD_OUT_KEY = struct.Struct(">BQ")  # _HELD_OUT, position: held-out sentences stay in their order
-_TRAIN_KEY = struct.Struct(">BQQ")  # _TO_TRAIN, random number, position
+_KEY = struct.Struct(">BQQ")  # _HELD_OUT or _TO_TRAIN, random number, position
 
 
 @dataclass(frozen=True)
@@ -222,7 +221,7 @@ class _Sentences:
         return Source(path=os.fspath(path), bytes=path.stat().st_size, sha256=sha256, **amounts)
 
     def without_duplicates(self, when_read: Callable[[int], object]) -> Iterator[bytes]:
-        """Records to shuffle, each a key and a sentence: `_HELD_OUT_KEY` or `_TRAIN_KEY`, which sort in that order.
+        """Records to shuffle, each a `_KEY` and a sentence: first those that are held out, which stay in their order.
 
         when_read: called with 1 for each sentence that passes the filters.
         """
@@ -245,7 +244,7 @@ class _Sentences:
                         self.dropped[DUPLICATE].add(num_tokens)
                         continue
                     kept_out = True
-                    yield _HELD_OUT_KEY.pack(_HELD_OUT, position) + sentence
+                    yield _KEY.pack(_HELD_OUT, 0, position) + sentence
                 elif kept_out:
                     self.dropped[HELD_OUT_TOO].add(num_tokens)
                 elif kept_to_train and not self._how.keep_duplicates:
@@ -253,7 +252,7 @@ class _Sentences:
                 else:
                     kept_to_train = True
                     number = _random_number(self._how.seed, "sentence", position)
-                    yield _TRAIN_KEY.pack(_TO_TRAIN, number, position) + sentence
+                    yield _KEY.pack(_TO_TRAIN, number, position) + sentence
 
     def _why_not(self, sentence: str, tokens: list[str]) -> str | None:
         if len(tokens) < self._how.min_tokens:
@@ -283,8 +282,7 @@ def _write_corpus(
     held_out: CorpusFile | None = None
     shards: list[CorpusFile] = []
     for kind, group in groupby(_shown(records), key=lambda record: record[0]):
-        key_size = (_HELD_OUT_KEY if kind == _HELD_OUT else _TRAIN_KEY).size
-        lines = (record[key_size:] + b"\n" for record in group)
+        lines = (record[_KEY.size :] + b"\n" for record in group)
         if kind == _HELD_OUT:
             held_out, _ = _write_file(folder / HELD_OUT_FILE, next(lines), lines, limit=sys.maxsize)
             continue

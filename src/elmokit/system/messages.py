@@ -68,12 +68,8 @@ def readable_bytes(num_bytes: int) -> str:
     """A size in words: `512 bytes`, `37.3 GiB`."""
     if num_bytes < 1024:
         return f"{num_bytes} bytes"
-    size = float(num_bytes)
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if size < 1024:
-            return f"{size:.1f} {unit}"
-    return f"{size / 1024:.1f} TiB"
+    exponent = next((n for n in (1, 2, 3) if num_bytes < 1024 ** (n + 1)), 4)
+    return f"{num_bytes / 1024**exponent:.1f} {'KMGT'[exponent - 1]}iB"
 
 
 def join_names(names: Iterable[str]) -> str:

@@ -29,10 +29,10 @@ def test_reads_documents_which_may_have_parts_and_number_signs():
     [
         ([], "x.conll has no document"),
         ([ROW.format(0, "a")], "line 1: 'bc/x' ... is outside a document"),
-        ([f"#begin document (bc/x); part {'1' * 5000}"], "line 1: '#begin' ...; expected"),
+        ([f"#begin document (bc/x); part {'1' * 5000}"], "line 1: '#begin' ... is outside a document; expected"),
         (document(), "line 1: document 'bc/x' is empty"),
         (document(ROW.format(0, "a"))[:-1], "line 1: document 'bc/x' has no '#end document' up to line 3"),
-        (document(ROW.format(0, "a"))[:-1] + document(), "line 4: a document begins, but the one of line 1"),
+        (document(ROW.format(0, "a"))[:-1] + document(), "line 1: document 'bc/x' has no '#end document' up to line 4"),
         (document(ROW.format(0, "a"), "bc/x 0 1"), "line 3: 3 columns, but 13 in the lines above"),
         (document("bc/x 0 0 a NN"), "line 2: 5 columns; CoNLL-2012 has 11.*'bc/x' ..."),
         (document(ROW.format(0, "a"), ROW.format(1, "[WORD]")), "line 3: the word is \\[WORD\\]; first add the words"),

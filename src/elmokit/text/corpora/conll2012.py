@@ -41,22 +41,21 @@ def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
     begin = number = 0
     body: list[str] = []
     for number, line in enumerate(lines, start=1):
-        if line.startswith(BEGIN):
-            if head is not None:
-                raise ValueError(f"{name}, line {number}: a document begins, but the one of line {begin} has not ended")
+        if head is None and line.strip():
             head = _HEAD.fullmatch(line)
             if head is None:
-                raise ValueError(f"{name}, line {number}: {first_token(line)}; expected '{BEGIN} (NAME); part 000'")
+                raise ValueError(
+                    f"{name}, line {number}: {first_token(line)} is outside a document; expected '{BEGIN} (NAME); "
+                    "part 000'"
+                )
             begin, body = number, []
         elif head is not None and line.startswith(_END):
             yield _document(head, body, name=name, begin=begin)
             head = None
+        elif line.startswith(BEGIN):
+            break
         elif head is not None:
             body.append(line)
-        elif line.strip():
-            raise ValueError(
-                f"{name}, line {number}: {first_token(line)} is outside a document; expected '{BEGIN} (NAME); part 000'"
-            )
     if head is not None:
         raise ValueError(
             f"{name}, line {begin}: document {first_token(head['name'])} has no '{_END}' up to line {number}"
