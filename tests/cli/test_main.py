@@ -146,7 +146,7 @@ def test_errors_are_one_line_and_exit_with_2(capsys: pytest.CaptureFixture[str])
         ("perplexity model text.txt", "softmax"),
         ("pretrain text.txt", "a new run also needs --vocabulary FILE, --run DIR"),
         ("pretrain text.txt --resume . --recipe tiny", "leave out --recipe NAME"),
-        ("pretrain text.txt --run run --vocabulary text.txt --recipe huge", "unknown recipe"),
+        ("pretrain text.txt --run run --vocabulary text.txt --recipe huge", "no recipe 'huge'; "),
         ("pretrain text.txt --run run --vocabulary text.txt --set x=1", "unknown field"),
     ):
         assert run(command) == 2

@@ -93,14 +93,14 @@ def plain_loss(maker: LossAndGradients, batch: Batch, *, step: int) -> torch.Ten
 @pytest.mark.parametrize("softmax_kind", ["sampled", "full"])
 def test_the_step_is_the_plain_one(config: PretrainingConfig, softmax_kind: str) -> None:
     maker, batch = made(replace(config, softmax=softmax_kind)), random_batch()
-    result = maker.backward(batch, None, step=7)
+    losses, _ = maker.backward(batch, None, step=7)
     got = [parameter.grad.clone() for parameter in parameters_of(maker)]  # type: ignore[union-attr]
 
     for parameter in parameters_of(maker):
         parameter.grad = None
     loss = plain_loss(maker, batch, step=7)
     (loss * config.bptt_steps).backward()
-    assert sum(result.losses) / 2 == pytest.approx(float(loss.detach()), abs=1e-10)
+    assert sum(losses) / 2 == pytest.approx(float(loss.detach()), abs=1e-10)
     for one, parameter in zip(got, parameters_of(maker), strict=True):
         torch.testing.assert_close(one, parameter.grad, rtol=0, atol=1e-9)
 
@@ -127,9 +127,8 @@ def test_a_step_over_several_batches_takes_their_mean_gradient_with_dropout_of_i
     mean = [parameter.grad.clone() for parameter in parameters_of(maker)]  # type: ignore[union-attr]
     losses: list[tuple[float, ...]] = []
     for step in (3, 4, 5):
-        result = maker.backward(batch, state, step=step)
-        state = result.state
-        losses.append(result.losses)
+        loss, state = maker.backward(batch, state, step=step)
+        losses.append(loss)
         for total, parameter in zip(mean, parameters_of(maker), strict=True):
             total -= parameter.grad / 3
     assert together == pytest.approx(np.mean(losses, axis=0)) and len({*losses}) == 3
@@ -143,9 +142,9 @@ def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> N
         starts = np.zeros((T, B), dtype=np.bool_)
         starts[0] = True
         batch = replace(batch, directions=tuple(replace(part, starts=starts) for part in batch.directions))
-        first = maker.backward(batch, None, step=1)
-        second = maker.backward(batch, first.state, step=1)
-        assert (second.losses == first.losses) is reset_state
+        first, state = maker.backward(batch, None, step=1)
+        second, _ = maker.backward(batch, state, step=1)
+        assert (second == first) is reset_state
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])

@@ -122,7 +122,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(whole: Path, tmp_path: Path, t
 
 @pytest.mark.parametrize(
     ("value", "found"),
-    [(math.nan, "the backward loss is not finite"), (1e4, r"a loss is \d+\.\d nats, where guessing has \d\.\d")],
+    [(math.nan, "a loss or a gradient is not finite"), (1e4, r"a loss is \d+\.\d nats, where guessing has \d\.\d")],
 )
 def test_a_loss_that_shows_divergence_stops_the_run_and_is_named(tmp_path: Path, value: float, found: str) -> None:
     def poison(run: Run) -> None:
@@ -156,8 +156,7 @@ def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: 
         run.save()
 
     run = tmp_path / "run"
-    name = "backward_lstm.layers.1.bias"
-    with pytest.raises(DivergenceError, match=f"step 1: .*{name} has a number that is not finite, .*has no checkpoint"):
+    with pytest.raises(DivergenceError, match="step 1: a weight, .* is not finite, .*has no checkpoint"):
         pretrain_toy(run, "num_steps=2", on_step=poison_and_save)
     assert not (run / "model.safetensors").exists()
     resume_pretraining(run)
@@ -392,7 +391,7 @@ def test_a_log_file_gets_whole_lines_and_at_least_one_a_minute(tmp_path: Path, c
     [
         (["num_steps=10"], "10 steps read the 33 tokens of text 11 times, and without held-out text"),
         (["num_steps=12", "warmup_steps=5"], "5 of the 12 steps would be warm-up; a tenth is usual: warmup_steps=1$"),
-        (["num_steps=9", "warmup_steps=90", "learning_rate=1"], "warm-up, so the learning rate ends at 0.1; a tenth"),
+        (["num_steps=9", "warmup_steps=90", "learning_rate=1"], "90 of the 9 steps would be warm-up; a tenth"),
     ],
 )
 def test_settings_that_rarely_make_a_good_model_are_warned_of(
@@ -502,7 +501,7 @@ def test_the_schedule_rises_stays_and_falls() -> None:
     )
     rates = [config.learning_rate_at(step) for step in (0, 9, 10, 50, 75, 99)]
     assert rates == pytest.approx([0.1, 1.0, 1.0, 1.0, 0.5, 0.02])
-    shared = with_settings(recipe("mini-flat"), ["num_steps=2000", "learning_rate=1"])  # over a fifth of any run
+    shared = with_settings(config, ["num_steps=2000", "decay_steps=0", "decay_share=0.2"])  # over a fifth of any run
     assert [shared.learning_rate_at(step) for step in (1600, 1800, 2000)] == pytest.approx([1.0, 0.5, 0.0])
     cosine = with_settings(config, ["schedule=cosine"])
     assert [cosine.learning_rate_at(step) for step in (50, 75)] == pytest.approx([1.0, 0.5])

@@ -23,9 +23,7 @@ def _add_pretrain(parser: Parser) -> None:
     parser.option(
         "--run, --run-dir DIR", "output folder of the run (must not contain a run)", type=Path, dest="run_dir"
     )
-    parser.option(
-        "--recipe NAME", "sizes and settings: tiny, mini, mini-flat, small-en, small, medium, original (default: mini)"
-    )
+    parser.option("--recipe NAME", "sizes and settings: tiny, mini, small-en, small, medium, original (default: mini)")
     parser.option("--set FIELD=VALUE", "override settings of the recipe", nargs="+", action="extend", default=[])
     parser.option(
         "--held-out FILE",

@@ -167,10 +167,8 @@ def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_he
         elif not config.dropout_rate:
             warn_caller(f"{read}, and a model learns them by heart without dropout; dropout_rate=0.2 puts it off")
     if config.warmup_steps > MOST_WARM_UP * num_steps:
-        highest = config.learning_rate_at(min(config.warmup_steps, num_steps) - 1)
-        reached = "" if config.warmup_steps <= num_steps else f", so the learning rate ends at {highest:g}"
         warn_caller(
-            f"{config.warmup_steps:,} of the {num_steps:,} steps would be warm-up{reached}; a tenth is usual: "
+            f"{config.warmup_steps:,} of the {num_steps:,} steps would be warm-up; a tenth is usual: "
             f"warmup_steps={num_steps // 10}"
         )
 

@@ -62,13 +62,10 @@ class Checkpoint:
     """Of the optimiser, and the carried LSTM states of all streams; there are none before the first step."""
     progress: PretrainingProgress
 
-    def not_finite(self) -> str | None:
-        """Name of a tensor with a number that is not finite."""
-        for name, tensor in (self.weights | self.tensors).items():
-            lowest, highest = torch.aminmax(tensor)  # NaN if there is one; `isfinite` would take as much memory again
-            if not (math.isfinite(lowest.item()) and math.isfinite(highest.item())):
-                return name
-        return None
+    def is_finite(self) -> bool:
+        # both bounds are NaN if there is one; `torch.isfinite` would take as much memory again
+        bounds = (torch.aminmax(tensor) for own in (self.weights, self.tensors) for tensor in own.values())
+        return all(math.isfinite(low.item()) and math.isfinite(high.item()) for low, high in bounds)
 
 
 def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
@@ -156,11 +153,11 @@ def _check_may_start_again(
     if from_start and started_from is None:
         return
     found = "; ".join(f"{path.name} ({reason})" for path, reason in refused) or "there is none"
-    if started_from is None:
-        advice = "put back a copy of one, or train again from the first step with --from-start, or from_start=True"
-    else:
-        advice = f"put back a copy of one, or fine-tune {started_from} again into another folder"
-    raise ValueError(f"{run_dir} has no checkpoint that can be read: {found}. Nothing was changed; {advice}")
+    again = "train again from the first step with --from-start, or from_start=True"
+    if started_from is not None:
+        again = f"fine-tune {started_from} again into another folder"
+    unchanged = "Nothing was changed; put back a copy of one"
+    raise ValueError(f"{run_dir} has no checkpoint that can be read: {found}. {unchanged}, or {again}")
 
 
 def read_checkpoint(path: Path, *, config: PretrainingConfig) -> Checkpoint:

@@ -99,17 +99,16 @@ class PretrainingConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adam_betas", tuple(self.adam_betas))
-        counts = ("num_steps", "batch_size", "bptt_steps", "accumulate")
-        for name in (*counts, "checkpoint_every", "keep_checkpoints", "log_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in counts[1:]:
+        at_once = ("batch_size", "bptt_steps", "accumulate")
+        counts = ("num_steps", *at_once, "checkpoint_every", "keep_checkpoints", "log_every")
+        amounts = ("warmup_steps", "decay_steps", "seed", "weight_decay", "softmax_scale")
+        amounts += ("evaluate_every", "evaluate_sentences", "patience")
+        for name, least in {**dict.fromkeys(counts, 1), **dict.fromkeys(amounts, 0)}.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        for name in at_once:
             if getattr(self, name) > MOST_AT_ONCE:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {MOST_AT_ONCE}")
-        amounts = ("warmup_steps", "decay_steps", "seed", "weight_decay", "softmax_scale")
-        for name in (*amounts, "evaluate_every", "evaluate_sentences", "patience"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
         for name in ("learning_rate", "clip_norm", "num_negatives"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")

@@ -5,7 +5,6 @@ On a CPU each direction runs on a thread with half of the cores: one core for ea
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,14 +30,6 @@ DROPOUT_SEED = 2**62  # the masks do not follow the same random numbers as the n
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """Mean loss in nats per predicted token of each direction, and the state that the next batch starts from."""
-
-    losses: tuple[float, ...]
-    state: BiLMState
 
 
 @dataclass(frozen=True)
@@ -73,11 +64,11 @@ class LossAndGradients:
     ) -> tuple[tuple[float, ...], BiLMState]:
         """Fill `.grad` with the mean gradients of the batches of a step: each direction's mean loss, and the state."""
         parameters = [*self.bilm.parameters(), *self.softmax.parameters()]
-        results: list[StepResult] = []
+        losses: list[tuple[float, ...]] = []
         sums: list[Tensor] = []
         for index, batch in enumerate(group):
-            results.append(self.backward(batch, state, step=step * len(group) + index))
-            state = results[-1].state
+            losses_of_batch, state = self.backward(batch, state, step=step * len(group) + index)
+            losses.append(losses_of_batch)
             if len(group) > 1:
                 new = [cast("Tensor", parameter.grad) for parameter in parameters]
                 sums = [total + gradient for total, gradient in zip(sums, new, strict=True)] if sums else new
@@ -85,23 +76,13 @@ class LossAndGradients:
                     parameter.grad = None  # the next batch must not fill what is being summed
         for parameter, total in zip(parameters, sums, strict=bool(sums)):
             parameter.grad = total / len(group)
-        columns = zip(*(result.losses for result in results), strict=True)
-        return tuple(sum(column) / len(group) for column in columns), results[-1].state
+        assert state is not None  # there is a batch
+        return tuple(sum(column) / len(group) for column in zip(*losses, strict=True)), state
 
-    def not_finite(self, losses: tuple[float, ...]) -> str:
-        """What is not finite of the losses or of the gradients that are filled, for an error."""
-        for direction, loss in zip(("forward", "backward"), losses, strict=False):
-            if not math.isfinite(loss):
-                return f"the {direction} loss"
-        for prefix, module in (("", self.bilm), ("softmax.", self.softmax)):
-            for name, parameter in module.named_parameters():
-                if parameter.grad is not None and not bool(torch.isfinite(parameter.grad).all()):
-                    return f"the gradient of {prefix}{name}"
-        return "the norm of the gradient"
-
-    def backward(self, batch: Batch, state: BiLMState | None, *, step: int) -> StepResult:
+    def backward(self, batch: Batch, state: BiLMState | None, *, step: int) -> tuple[tuple[float, ...], BiLMState]:
         """Fill `.grad` with the gradients of loss x bptt_steps for one batch, as in the released code.
 
+        Returns each direction's mean loss in nats per predicted token, and the state that the next batch starts from.
         `step` and the config's seed determine negatives and dropout, so a step can be repeated alone. Processes that
         train together draw the same negatives, but different dropout, because it depends on their `rank` too.
         """
@@ -124,7 +105,7 @@ class LossAndGradients:
         self._fill_softmax(results)
         states = [result.state for result in results]
         state = BiLMState(states[0], states[1] if len(states) > 1 else ())
-        return StepResult(tuple(result.loss for result in results), state)
+        return tuple(result.loss for result in results), state
 
     def _direction(
         self,

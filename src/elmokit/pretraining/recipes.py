@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from elmokit.model.config import BiLMConfig
 from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.system.messages import find_named
 
 
 def original() -> PretrainingConfig:
@@ -52,14 +53,6 @@ def mini() -> PretrainingConfig:
         dropout_rate=0.0,
         checkpoint_every=500,
     )
-
-
-def mini_flat() -> PretrainingConfig:
-    """`mini` at a constant rate that falls to 0 over the last fifth, so that a run can be made longer before the fall.
-
-    Source: ours, rate, schedule and optimiser of former bundled models (experiments/LOG.md, 2026-11-21, 2026-11-22).
-    """
-    return replace(mini(), muon_for="lstm", learning_rate=3e-3, schedule="linear", decay_share=0.2, keep_every=2_000)
 
 
 def small_en() -> PretrainingConfig:
@@ -121,7 +114,6 @@ def finetuning(bilm: BiLMConfig) -> PretrainingConfig:
 RECIPES: dict[str, Callable[[], PretrainingConfig]] = {
     "tiny": tiny,
     "mini": mini,
-    "mini-flat": mini_flat,
     "small-en": small_en,
     "small": small,
     "medium": medium,
@@ -134,6 +126,4 @@ def recipe(name: str, settings: Sequence[str] = ()) -> PretrainingConfig:
 
     Raises ValueError for an unknown name, listing the known ones, and for unknown fields and wrong values.
     """
-    if name not in RECIPES:
-        raise ValueError(f"unknown recipe {name!r}; expected one of {', '.join(RECIPES)}")
-    return with_settings(RECIPES[name](), settings)
+    return with_settings(find_named(RECIPES, name, what="recipe")(), settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from shlex import quote
 
@@ -19,9 +20,6 @@ from elmokit.text.sentence_lines import prose_lines
 
 LEAST_SEEN, MOST_SEEN = 10, 0.05
 """Number and share of held-out sentences, short ones mostly, that may be in the shards too without a warning."""
-_OTHER_TEXT = (
-    ", so it would not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
-)
 
 
 def read_text(config: PretrainingConfig, shards: Sequence[Path], held_out: Sequence[str]) -> RunRecord:
@@ -86,20 +84,19 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
                 f"no shard {shard}, which {run_dir} reads; put it back, or say where all of its shards are now: "
                 f"elmokit pretrain --resume {quote(str(run_dir))} SHARD ..., or shards=[SHARD, ...]"
             )
-    for shard, num_bytes in zip(record.shards, record.shard_bytes, strict=bool(record.shard_bytes)):
-        if (found := shard.stat().st_size) != num_bytes:
-            reason = f"has {found:,} bytes, but {run_dir} started with one of {num_bytes:,}"
-            raise ValueError(f"the shard {shard} {reason}{_OTHER_TEXT}")
-    for shard, digest in zip(record.shards, record.shard_sha256, strict=bool(record.shard_sha256)):
-        if _digest(shard) != digest:
-            raise ValueError(f"the shard {shard} has other contents than when {run_dir} started{_OTHER_TEXT}")
+    for shard, num_bytes, digest in zip_longest(record.shards, record.shard_bytes, record.shard_sha256):
+        if num_bytes not in (None, shard.stat().st_size) or digest not in (None, _digest(shard)):
+            raise ValueError(
+                f"the shard {shard} has other contents than when {run_dir} started, so it would not end as an "
+                "uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
+            )
 
 
 def check_same_vocabulary(record: RunRecord, path: Path) -> None:
     """Raise ValueError if the vocabulary is not the one that the run began with, as far as it has recorded it."""
-    if record.vocabulary_sha256 not in ("", file_digest(path, "sha256").hex()):
+    if record.vocabulary_sha256 not in ("", _digest(path)):
         raise ValueError(f"{path} is not the vocabulary that the run began with; put it back")
 
 
-def _digest(shard: Path) -> str:
-    return file_digest(shard, "sha256").hex()
+def _digest(path: Path) -> str:
+    return file_digest(path, "sha256").hex()

@@ -304,8 +304,8 @@ class Run:
             optimizer_tensors(self.optimizer) | state_tensors(self.ranks.gather_state(self.state)),
             self.progress,
         )
-        if (name := checkpoint.not_finite()) is not None:  # in all processes, because they have the same weights
-            raise self._diverged(f"{name} has a number that is not finite")
+        if not checkpoint.is_finite():  # in all processes, because they have the same weights
+            raise self._diverged("a weight, or what the optimiser keeps of it, is not finite")
         if self.ranks.first:
             save_checkpoint(checkpoint, self.config)
 
@@ -335,7 +335,7 @@ class Run:
         together = self.ranks.device.type != "mps"  # which has no operators on lists of tensors
         norm = torch.nn.utils.get_total_norm(gradients, foreach=together)
         if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
-            raise self._diverged(f"{self.gradients.not_finite(losses)} is not finite")
+            raise self._diverged("a loss or a gradient is not finite")
         guessing = math.log(len(self.vocabulary))
         is_new = self.record.started_from is None  # a fine-tuned model may be surprised by its new text
         if is_new and max(losses) > WORSE_THAN_GUESSING + guessing:
