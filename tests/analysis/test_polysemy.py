@@ -161,7 +161,7 @@ def test_static_neighbours_are_nearest_by_the_token_representation_among_words_w
     assert most_frequent_words(vocabulary) == ["the", "of", "and", "'s"]
     words, elmo = ["bank", "banks", "tree", "play", "players"], Elmo(random_bilm().eval())
     everything = dict(zip(words, cosines(elmo.encode([words], layers=0)[0])[0], strict=True))
-    nearest = static_neighbours(elmo.bilm, words)
+    nearest = static_neighbours(elmo.bilm, words, number=4)
     found = nearest("bank")
     assert [word for word, _ in found] == sorted(words[1:], key=lambda word: -everything[word])
     assert [cosine for _, cosine in found] == pytest.approx([everything[word] for word, _ in found], abs=1e-6)

@@ -110,7 +110,7 @@ def study_senses(elmo: Elmo, occurrences: list[Occurrence], *, model: str, langu
         candidates = sorted({token for sentence in sentences for token in sentence})
     else:
         candidates = most_frequent_words(elmo.vocabulary)
-    static = static_neighbours(elmo.bilm, candidates)
+    static = static_neighbours(elmo.bilm, candidates, number=NUM_STATIC_NEIGHBOURS)
     return SenseStudy(
         model=model,
         num_parameters=elmo.config.num_parameters,
@@ -147,8 +147,8 @@ def _close_up(
     )
 
 
-def static_neighbours(bilm: BiLM, tokens: list[str]) -> Callable[[str], list[tuple[str, float]]]:
-    """A function of a token that gives the nearest other ones of `tokens` with their cosines, nearest first.
+def static_neighbours(bilm: BiLM, tokens: list[str], *, number: int) -> Callable[[str], list[tuple[str, float]]]:
+    """A function of a token that gives the `number` nearest other ones of `tokens` with their cosines, nearest first.
 
     They are compared by their token representations (layer 0 of the biLM), which do not depend on context.
     """
@@ -164,7 +164,7 @@ def static_neighbours(bilm: BiLM, tokens: list[str]) -> Callable[[str], list[tup
         nearness = units @ units_of([token])[0]
         order: list[int] = np.argsort(-nearness, kind="stable").tolist()
         others = (row for row in order if tokens[row] != token)
-        return [(tokens[row], float(nearness[row])) for row in islice(others, NUM_STATIC_NEIGHBOURS)]
+        return [(tokens[row], float(nearness[row])) for row in islice(others, number)]
 
     return nearest
 

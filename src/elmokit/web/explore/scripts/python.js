@@ -60,13 +60,12 @@ function expectations({ model, sentences, tokens, index, pair }) {
       "for sentence in (first, second):", '    print(list(zip(sentence.tokens, sentence.bits("forward"), sentence.bits("backward"))))'];
   }
   return [...start(model, "SoftmaxDetails"), `(found,) = elmo.surprisal([${split(tokens)}], details=SoftmaxDetails(num_likeliest=10))`,
-    
     `print(found.bits("forward")[${index}], found.forward.likeliest[${index}])`, `print(found.bits("backward")[${index}], found.backward.likeliest[${index + 1}])`];
 }
 
 function characters({ model, tokens, index, ...rest }) {
-  return [...start(model), "from elmokit.analysis.sense_study import StaticWords", ...corpusOf({ ...rest, source: 0 }),
-    "words = dict.fromkeys(token for tokens in corpus for token in tokens)", `found = StaticWords(elmo.bilm, list(words)).nearest(${quoted(tokens[index])}, number=12)`];
+  return [...start(model), "from elmokit.analysis.sense_study import static_neighbours", ...corpusOf({ ...rest, source: 0 }),
+    "words = dict.fromkeys(token for tokens in corpus for token in tokens)", `found = static_neighbours(elmo.bilm, list(words), number=12)(${quoted(tokens[index])})`];
 }
 
 function tour({ model, list }) {
