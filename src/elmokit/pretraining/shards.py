@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 from shlex import quote
 
@@ -84,7 +83,9 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
                 f"no shard {shard}, which {run_dir} reads; put it back, or say where all of its shards are now: "
                 f"elmokit pretrain --resume {quote(str(run_dir))} SHARD ..., or shards=[SHARD, ...]"
             )
-    for shard, num_bytes, digest in zip_longest(record.shards, record.shard_bytes, record.shard_sha256):
+    unknown = (None,) * len(record.shards)
+    recorded = zip(record.shards, record.shard_bytes or unknown, record.shard_sha256 or unknown, strict=True)
+    for shard, num_bytes, digest in recorded:
         if num_bytes not in (None, shard.stat().st_size) or digest not in (None, _digest(shard)):
             raise ValueError(
                 f"the shard {shard} has other contents than when {run_dir} started, so it would not end as an "
@@ -94,9 +95,9 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
 
 def check_same_vocabulary(record: RunRecord, path: Path) -> None:
     """Raise ValueError if the vocabulary is not the one that the run began with, as far as it has recorded it."""
-    if record.vocabulary_sha256 not in ("", _digest(path)):
+    if record.vocabulary_sha256 not in ("", file_digest(path, "sha256").hex()):
         raise ValueError(f"{path} is not the vocabulary that the run began with; put it back")
 
 
-def _digest(path: Path) -> str:
-    return file_digest(path, "sha256").hex()
+def _digest(shard: Path) -> str:
+    return file_digest(shard, "sha256").hex()
