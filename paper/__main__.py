@@ -16,6 +16,7 @@ from paper.comparators.all_comparators import VERBS as COMPARATOR_VERBS
 from paper.page import write_reproduction, write_results
 from paper.plan import Setup
 from paper.reproduction import REPRODUCTIONS, Reproduction, Request, find_reproduction
+from paper.results import RESULTS_NAME
 from paper.runs import make_setup, read_evidence
 from paper.train import Training, check_data, missing_runs, plan_runs, train_for
 
@@ -77,7 +78,8 @@ def _tables(arguments: argparse.Namespace) -> None:
             if arguments.results is None or len(tables) > 1:
                 folder /= table.name
             folder.mkdir(parents=True, exist_ok=True)
-            paths = table.compute(Request(arguments.data, folder, tuple(arguments.model), arguments.word_vectors))
+            table.compute(Request(arguments.data, folder, tuple(arguments.model), arguments.word_vectors))
+            paths = [folder / RESULTS_NAME]
         own: list[str] = arguments.model if table.plan is not None else []
         if len(own) > 1:
             raise ValueError(f"{len(own)} models; {table.name} is made of training runs, which take one --model")

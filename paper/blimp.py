@@ -6,7 +6,7 @@ the same sentence; `both` adds the two logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
@@ -21,7 +21,7 @@ from elmokit.text.tokenizer import tokenize
 from paper.data_folders import data_folder, not_empty
 from paper.printed import BLIMP
 from paper.reproduction import OurRow, OurTable, Reproduction, Request
-from paper.results import RESULTS_NAME, append_result, read_results
+from paper.results import append_result, read_results
 from paper.runs import Evidence
 
 NAME = "blimp"
@@ -41,7 +41,7 @@ def read_paradigm(path: Path) -> tuple[str, list[Sentences]]:
     return term, not_empty(path, pairs)
 
 
-def compute(request: Request) -> list[Path]:
+def compute(request: Request) -> None:
     """Score every paradigm that the results of a model do not have; a record of results is written for each.
 
     Raises FileNotFoundError if the data are not there.
@@ -51,9 +51,22 @@ def compute(request: Request) -> list[Path]:
     found = read_results([request.results_dir], NAME)
     done = {(one.text("fingerprint"), one.text("paradigm"), one.integer("num_pairs")) for one in found}
     for elmo in map(Elmo.from_pretrained, request.models or (DEFAULT_MODEL,)):
-        keys = {name: (elmo.fingerprint(), name, len(pairs)) for name, (_, pairs) in paradigms.items()}
-        _score(elmo, {name: paradigms[name] for name, key in keys.items() if key not in done}, request.results_dir)
-    return [request.results_dir / RESULTS_NAME]
+        fingerprint, reader = elmo.fingerprint(), elmo.surprisal_model()
+        lacking = [name for name, (_, pairs) in paradigms.items() if (fingerprint, name, len(pairs)) not in done]
+        with progress_bar(unit="paradigm", total=len(lacking)) as bar:
+            for name in lacking:
+                term, pairs = paradigms[name]
+                right = accuracies(list(score_pairs(reader, pairs)))
+                record = {
+                    "model": model_name(str(elmo.name)),
+                    "fingerprint": fingerprint,
+                    "paradigm": name,
+                    "term": term,
+                    "num_pairs": len(pairs),
+                    "right": {direction: accuracy.correct for direction, accuracy in right.items()},
+                }
+                append_result(request.results_dir, NAME, record)
+                bar.update()
 
 
 def right_answers(paths: Sequence[Path]) -> dict[str, dict[str, dict[str, Accuracy]]]:
@@ -92,23 +105,6 @@ def our_tables(evidence: Evidence) -> list[OurTable]:
         columns = tuple(_sums(paradigms.values()))
         tables.append(OurTable(f"{model} by phenomena", "Accuracy in percent.", columns, rows))
     return tables
-
-
-def _score(elmo: Elmo, paradigms: Mapping[str, tuple[str, list[Sentences]]], results_dir: Path) -> None:
-    reader = elmo.surprisal_model()
-    with progress_bar(unit="paradigm", total=len(paradigms)) as bar:
-        for name, (term, pairs) in paradigms.items():
-            right = accuracies(list(score_pairs(reader, pairs)))
-            record = {
-                "model": model_name(elmo.name or "biLM"),
-                "fingerprint": elmo.fingerprint(),
-                "paradigm": name,
-                "term": term,
-                "num_pairs": len(pairs),
-                "right": {direction: accuracy.correct for direction, accuracy in right.items()},
-            }
-            append_result(results_dir, NAME, record)
-            bar.update()
 
 
 def _sums(paradigms: Collection[dict[str, Accuracy]]) -> dict[str, Accuracy]:

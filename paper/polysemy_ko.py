@@ -29,7 +29,7 @@ BAG = "bag of context words"
 COUNTS = "occurrences that are judged"
 
 
-def compute(request: Request) -> list[Path]:
+def compute(request: Request) -> None:
     """Find the nearest occurrences with each system."""
     folder = data_folder(request.data_dir, "ko/tasks/homonym_ko")
     train, test = read_homonyms(folder / "train.jsonl"), read_homonyms(folder / "test.jsonl")
@@ -42,7 +42,7 @@ def compute(request: Request) -> list[Path]:
         "list": (read_polysemes(LISTS["ko"]), None),
         PRAISE: (praise, None),
     }
-    return measure_systems(
+    measure_systems(
         NAME,
         request,
         lambda system: _measure(system, tests),

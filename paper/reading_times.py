@@ -24,7 +24,7 @@ from elmokit.text.tokenizer import split_sentences, tokenize
 from paper.data_folders import data_folder, not_empty
 from paper.printed import READING_TIMES
 from paper.reproduction import OurRow, Reproduction, Request
-from paper.results import RESULTS_NAME, append_result, newest, read_results
+from paper.results import append_result, newest, read_results
 from paper.runs import Evidence
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _owners(words: Sequence[ReadWord], tokens: list[str]) -> Int[np.ndarray, " T
     return np.searchsorted(ends, [start for start, _ in token_offsets(text, tokens)], side="right")
 
 
-def compute(request: Request) -> list[Path]:
+def compute(request: Request) -> None:
     """Measure each model that the results do not have. Raises FileNotFoundError if the data are not there."""
     words = read_words(data_folder(request.data_dir, "external/natural_stories", "ns"))
     known = read_results([request.results_dir], NAME)
@@ -165,14 +165,16 @@ def compute(request: Request) -> list[Path]:
         if (elmo.fingerprint(), len(words)) in done:
             continue
         scored = score_words(elmo.surprisal_model(), words)
-        ways = {name: ways for name, ways in RATES.items() if set(ways) <= scored[0].bits.keys()}
-        added = {name: added_likelihood(scored, directions) for name, directions in ways.items()}
+        added = {name: added_likelihood(scored, directions) for name, directions in RATES.items()}
         errors = {name: each.std(ddof=1) / math.sqrt(len(each)) for name, each in added.items()}
-        values = {name: [float(each.mean()), float(errors[name])] for name, each in added.items()}
-        model = {"model": model_name(elmo.name or "biLM"), "fingerprint": elmo.fingerprint(), "words_read": len(words)}
-        record = {**model, "num_words": len(added["forward"]), "added": values}
+        record = {
+            "model": model_name(str(elmo.name)),
+            "fingerprint": elmo.fingerprint(),
+            "words_read": len(words),
+            "num_words": len(added["both"]),
+            "added": {name: [float(each.mean()), float(errors[name])] for name, each in added.items()},
+        }
         append_result(request.results_dir, NAME, record)
-    return [request.results_dir / RESULTS_NAME]
 
 
 def our_rows(evidence: Evidence) -> list[OurRow]:

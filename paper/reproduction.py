@@ -96,8 +96,8 @@ class Reproduction:
     """Our rows; None for a figure, of which the paper prints no values. Raises ValueError for what cannot be read."""
     details: Callable[[Evidence], Sequence[OurTable]] | None = None
     """Tables that the page shows below the paper's."""
-    compute: Callable[[Request], Sequence[Path]] | None = None
-    """Computes what the results folder lacks, and returns the paths of the results; None if runs have to be trained.
+    compute: Callable[[Request], None] | None = None
+    """Adds what it lacks to the results folder's `results.jsonl`; None if runs have to be trained.
 
     Raises FileNotFoundError, naming the path, for data that are not there.
     """

@@ -54,7 +54,7 @@ def find_supervised(given: str) -> Supervised:
     )
 
 
-def compute(request: Request) -> list[Path]:
+def compute(request: Request) -> None:
     """Train the systems of a request on SemCor, and answer the five test sets."""
     asked, inventory = read_test_sets(request.data_dir), read_wordnet(request.data_dir)
     words = {each.word for each in asked.instances}
@@ -64,7 +64,7 @@ def compute(request: Request) -> list[Path]:
         answers = system.train(known).predict(asked.with_words(words), inventory)
         return Measured({ANSWERS: scores(asked, answers)})
 
-    return measure_systems(
+    measure_systems(
         NAME,
         request,
         measure,

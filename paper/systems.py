@@ -130,7 +130,7 @@ class SystemTable:
 
     name: str
     paper: PaperTable
-    compute: Callable[[Request], Sequence[Path]]
+    compute: Callable[[Request], None]
     """Measures what the results lack, by `measure_systems`."""
     row: Callable[[SystemResult, str], OurRow | None]
     """A row (a layer or a mix of layers) of a result -> the table's row; None for what is only below the table."""
@@ -190,8 +190,8 @@ def measure_systems(
     data: str,
     opened: Callable[[str], Any] | None = None,
     without_vectors: Callable[[], Measured] | None = None,
-) -> list[Path]:
-    """Measure the systems of a request that its results lack, one record each; returns the path of the results.
+) -> None:
+    """Measure the systems of a request that its results lack, one record each.
 
     A system that was measured on the same data is known by its name and the fingerprint of its vectors.
 
@@ -199,17 +199,19 @@ def measure_systems(
     opened: makes a system of its name on the command line; None stands for `open_system`.
     without_vectors: rows that need no vectors.
     """
-    path = request.results_dir / RESULTS_NAME
-    done = {(each.system, each.fingerprint) for each in read_system_results([path], name) if each.data == data}
-    if without_vectors is not None and (NO_SYSTEM, "") not in done:
-        nothing = {"system": NO_SYSTEM, "is_bilm": False, "fingerprint": "", "data": data}
-        append_result(request.results_dir, name, {**nothing, **_timed(without_vectors)})
+    found = read_system_results([request.results_dir / RESULTS_NAME], name)
+    done = {(each.system, each.fingerprint) for each in found if each.data == data}
+
+    def add(system: str, is_bilm: bool, fingerprint: str, measure: Callable[[], Measured]) -> None:
+        if (system, fingerprint) not in done:
+            known = {"system": system, "is_bilm": is_bilm, "fingerprint": fingerprint, "data": data}
+            append_result(request.results_dir, name, {**known, **_timed(measure)})
+
+    if without_vectors is not None:
+        add(NO_SYSTEM, False, "", without_vectors)
     for given in request.models or default:
         system: Any = opened(given) if opened else open_system(given, word_vectors=request.word_vectors)
-        if (system.name, system.fingerprint) not in done:
-            known = {"system": system.name, "is_bilm": system.is_bilm, "fingerprint": system.fingerprint, "data": data}
-            append_result(request.results_dir, name, {**known, **_timed(partial(measure, system))})
-    return [path]
+        add(system.name, system.is_bilm, system.fingerprint, partial(measure, system))
 
 
 def read_system_results(paths: Sequence[Path], name: str) -> list[SystemResult]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from elmokit.analysis.polysemes import read_polysemes
 from elmokit.analysis.polysemy import nearest_hits, occurrence_vectors
@@ -40,10 +39,10 @@ WORDS_AROUND = 4
 _PAIRS = (("layer 0", "layer 2"), *TOP_LAYER_OVER_OTHERS)
 
 
-def compute(request: Request) -> list[Path]:
+def compute(request: Request) -> None:
     """Find neighbours with each system."""
     corpus = read_semcor(request.data_dir)
-    return measure_systems(
+    measure_systems(
         NAME,
         request,
         lambda system: _measure(system, corpus),

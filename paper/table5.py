@@ -45,7 +45,7 @@ def read_wordnet(data_dir: Path) -> Senses:
     return read_inventory(data_folder(data_dir, "tasks/wordnet30") / "index.sense")
 
 
-def compute(request: Request) -> list[Path]:
+def compute(request: Request) -> None:
     """Disambiguate the five test sets with each system."""
     asked, inventory = read_test_sets(request.data_dir), read_wordnet(request.data_dir)
     known = read_semcor(request.data_dir)
@@ -58,7 +58,7 @@ def compute(request: Request) -> list[Path]:
         }
         return Measured(rows, hits)
 
-    return measure_systems(
+    measure_systems(
         NAME,
         request,
         lambda system: measure(disambiguate(system.layers, known=known, asked=asked, inventory=inventory)),

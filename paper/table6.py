@@ -53,21 +53,19 @@ CORPORA = {
 """The last one has the tags of an eojeol's morphemes together, such as NNG+JKB: do lower layers know morphology?"""
 
 
-def compute(request: Request, *, name: str) -> list[Path]:
+def compute(request: Request, *, name: str) -> None:
     """Probe each system on each corpus."""
-    paths: list[Path] = []
     for corpus in CORPORA[name]:
         folder = data_folder(request.data_dir, corpus.folder)
         parts = [corpus.read(folder / file) for file in corpus.files]
         counts = ", ".join(f"{sum(len(each.tokens) for each in part):,}" for part in parts)
-        paths = measure_systems(
+        measure_systems(
             name,
             request,
             partial(_measure, parts=parts, corpus=corpus.name),
             default=english_systems(request.data_dir) if name == ENGLISH else KOREAN_SYSTEMS,
             data=f"{corpus.name}: {counts} tokens",
         )
-    return paths
 
 
 def _measure(system: System, *, parts: list[list[TaggedSentence]], corpus: str) -> Measured:

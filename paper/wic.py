@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 PARTS = ("train", "dev", "test")
 
 
-def compute(request: Request, *, name: str) -> list[Path]:
+def compute(request: Request, *, name: str) -> None:
     """Score each system on the pairs of WiC, or on those of KB-WiC, tokenised as the Korean model was trained."""
     if name == "wic":
         folder = data_folder(request.data_dir, "external/wic", "HW2", "WiC_dataset")
@@ -52,7 +52,7 @@ def compute(request: Request, *, name: str) -> list[Path]:
         folder, default = data_folder(request.data_dir, "external/kobest", "v1.0", "WiC"), KOREAN_SYSTEMS
         parts = [read_kobest_wic(folder / f"{part}.tsv") for part in PARTS]
     data = " / ".join(f"{len(part):,}" for part in parts) + " pairs"
-    return measure_systems(name, request, partial(score_wic, parts=parts), default=default, data=data)
+    measure_systems(name, request, partial(score_wic, parts=parts), default=default, data=data)
 
 
 def _row(result: SystemResult, row: str) -> OurRow:
@@ -105,10 +105,9 @@ def read_kobest_wic(path: Path) -> list[Pair]:
         verdict = answer.strip().lower()  # the training table has a few TRUE and FALSE
         if verdict not in ("true", "false"):
             raise FormatError(where, f"has the answer {printable(answer)!r}; expected True or False")
-        marked = [_marked(text) for text in texts]
-        if marked[0] is not None and marked[1] is not None:
-            (first, at_first), (second, at_second) = marked[0], marked[1]
-            pairs.append(Pair((first, second), (at_first, at_second), verdict == "true"))
+        first, second = map(_marked, texts)
+        if first and second:
+            pairs.append(Pair((first[0], second[0]), (first[1], second[1]), verdict == "true"))
     return not_empty(path, pairs)
 
 
@@ -153,10 +152,8 @@ def _marked(text: str) -> tuple[list[str], int] | None:
     plain = before + word + after
     start = len(before) + len(word) - len(word.lstrip())
     tokens = tokenize(plain)
-    for index, (_, end) in enumerate(token_offsets(plain, tokens)):
-        if end > start:
-            return tokens, index
-    return None
+    ends = (end for _, end in token_offsets(plain, tokens))
+    return next(((tokens, index) for index, end in enumerate(ends) if end > start), None)
 
 
 TABLE = _table("wic", WIC)

@@ -18,6 +18,7 @@ from paper.reading_times import (
     score_words,
 )
 from paper.reproduction import Request
+from paper.results import RESULTS_NAME
 from toy_language_model import toy_elmo, write_toy
 from toy_planned_runs import evidence_of
 
@@ -93,8 +94,9 @@ def test_each_model_is_measured_once_and_becomes_rows(tmp_path: Path):
     stories = {item: list("abcabacbabca"[::item]) for item in (1, 2)}
     write_stories(tmp_path / "external" / "natural_stories" / "ns", stories)
     request = Request(tmp_path, tmp_path / "results", (str(write_toy(tmp_path / "toy")),))
+    path = request.results_dir / RESULTS_NAME
     for _ in range(2):
-        (path,) = compute(request)
+        compute(request)
         (record,) = map(json.loads, path.read_text().splitlines())
     rows = our_rows(evidence_of([path]))
     for name, kept in (("processed_wordinfo.tsv", 17), ("all_stories.tok", 1)):

@@ -102,7 +102,8 @@ def made(name: str, data: Path, *models: str) -> tuple[list[OurRow], list[OurTab
     """The rows of a table, and the tables below it."""
     table = find_reproduction(name)
     assert table.compute is not None
-    evidence = evidence_of(table.compute(Request(data, data / "results", models or ("cues",))))
+    table.compute(Request(data, data / "results", models or ("cues",)))
+    evidence = evidence_of([data / "results"])
     return list(table.measure(evidence)), list(table.details(evidence)) if table.details else []
 
 
@@ -229,26 +230,23 @@ def test_a_number_that_was_not_measured_is_left_open_and_other_hits_are_refused(
         table.measure(evidence_of([tmp_path]))
 
 
-def measure(folder: Path, counts: list[str], *, data: str = "toy: 4") -> list[Path]:
-    def count(system: object) -> Measured:
+def test_a_system_is_measured_once_for_the_same_data_and_its_record_says_its_cost(tmp_path: Path):
+    counts: list[str] = []
+
+    def count(_: object) -> Measured:
         counts.append("measured")
         rows = {"layer 0": {"F1": 50.00049}, "layer 1": {"F1": 100.0, "dev": 1.0}}
         return Measured(rows, {"layer 0": "1100", "layer 1": "1111"}, {"play": "a [play] ended"})
 
-    chance = Measured({"chance": {"F1": 25.0}})
-    request = Request(folder, folder)
-    return measure_systems("toy", request, count, default=["cues"], data=data, without_vectors=lambda: chance)
-
-
-def test_a_system_is_measured_once_for_the_same_data_and_its_record_says_its_cost(tmp_path: Path):
-    counts: list[str] = []
-    paths = [path for data in ("toy: 4", "toy: 4", "toy: 5") for path in measure(tmp_path, counts, data=data)]
-    found = read_system_results(paths, "toy")
+    request, chance = Request(tmp_path, tmp_path), Measured({"chance": {"F1": 25.0}})
+    for data in ("toy: 4", "toy: 4", "toy: 5"):
+        measure_systems("toy", request, count, default=["cues"], data=data, without_vectors=lambda: chance)
+    found = read_system_results([tmp_path], "toy")
     assert counts == ["measured"] * 2 and [each.system for each in found] == [NO_SYSTEM, "cues", NO_SYSTEM, "cues"]
     assert found[1].measured.rows["layer 0"] == {"F1": 50.0} and found[1].fingerprint == "cues"
     assert found[1].measured.texts == {"play": "a [play] ended"} and found[1].data == "toy: 4"
     for name in ("version", "commit", "machine", "seconds", "processor_seconds", "threads"):
-        assert f'"{name}": ' in paths[0].read_text(), name
+        assert f'"{name}": ' in (tmp_path / "results.jsonl").read_text(), name
     other = replace(found[1], system="static, words.vec", is_bilm=False, fingerprint="0123456789abcdef")
     assert [each.label for each in (found[0], other)] == [NO_SYSTEM, "static, words.vec (01234567)"]
     assert distinct_rows([("NER", 1), ("SRL", 2), ("NER", 3)]) == {"NER": 1, "SRL": 2, "NER (2)": 3}
