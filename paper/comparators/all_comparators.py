@@ -17,7 +17,7 @@ from paper.comparators.cove import COVE, train_cove
 
 COMPARATORS: dict[str, Comparator] = {**SYSTEMS, COVE.name: COVE, CONTEXT2VEC.name: CONTEXT2VEC}
 TRAININGS = {"cove": train_cove, "context2vec": train_context2vec}
-"""Trainings by name: files, output and settings `field=value` -> what was measured, by name."""
+"""Trainings by name: files, output and settings `field=value` -> the loss of the last epoch."""
 
 
 def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> VectorSource:
@@ -42,8 +42,8 @@ def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
 
 def _train_comparator(arguments: argparse.Namespace) -> None:
     """Train a system that ELMo is compared with on your text."""
-    measured = TRAININGS[arguments.system](arguments.files, arguments.output, arguments.set)
-    print(json.dumps({"model": str(arguments.output), **measured}, ensure_ascii=False))
+    loss = TRAININGS[arguments.system](arguments.files, arguments.output, arguments.set)
+    print(json.dumps({"model": str(arguments.output), "loss": loss}, ensure_ascii=False))
 
 
 def _add_substitutes(parser: argparse.ArgumentParser) -> None:

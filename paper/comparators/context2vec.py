@@ -198,7 +198,7 @@ class Context2vecConfig:
             raise ValueError(f"num_tokens is {self.num_tokens}; it must not be negative")
 
 
-def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
+def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> float:
     """Train a model and write its folder: weights, vocabulary, config.json, metrics.jsonl.
 
     settings: fields of `Context2vecConfig` as `field=value`.
@@ -218,11 +218,9 @@ def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[st
             return negative_sampling_loss(encoder, ids, negatives.view(*ids.shape, -1)), ids.numel()
 
         batches = partial(_batches, files, Context2vec(encoder, vocabulary), config)
-        measured: dict[str, float] = {}
-        for epoch, measured["loss"] in enumerate(train_epochs(encoder, config, batches, loss_of)):
-            log(epoch=epoch, **measured)
+        loss = train_epochs(encoder, config, batches, loss_of, log)
         write_tensors(output / MODEL_FILE, encoder.state_dict())
-    return measured
+    return loss
 
 
 def negative_sampling_loss(

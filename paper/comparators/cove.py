@@ -165,34 +165,21 @@ class Translator(nn.Module):
 
     def forward(self, source: Float[Tensor, "B T D"], target: Int[Tensor, "B U"]) -> Float[Tensor, "B U V"]:
         """Logits of the token after each of `target`, which starts with the begin of the sentence."""
-        memory, state = self._start(self.dropout(source))
-        embedded = self.dropout(self.embedding(target)).unbind(1)
+        memory, of_encoder = self.encoder(self.dropout(source))
+        # each layer of the decoder starts from the last states of both directions of the encoder's layer
+        hidden, cell = (torch.cat([states[0::2], states[1::2]], dim=2) for states in of_encoder)
+        state = torch.zeros_like(hidden[0])  # attentional: what was read at the step before
         steps: list[Tensor] = []
-        for token in embedded:
-            state = self._step(token, memory, state)
-            steps.append(state[0])
+        for token in self.dropout(self.embedding(target)).unbind(1):
+            output, (hidden, cell) = self.decoder(torch.cat([token, state], dim=1)[:, None], (hidden, cell))
+            weights = torch.softmax(torch.einsum("bth,bh->bt", memory, self.query(output[:, 0])), dim=1)
+            context = torch.einsum("bt,bth->bh", weights, memory)
+            state = torch.tanh(self.combine(torch.cat([context, output[:, 0]], dim=1)))
+            steps.append(state)
         return self.output(self.dropout(torch.stack(steps, dim=1)))
 
-    def _start(self, source: Float[Tensor, "B T D"]) -> tuple[Float[Tensor, "B T H"], tuple[Tensor, ...]]:
-        """The encoder's output, and the decoder's state: attentional state, then hidden states and cells of its layers.
 
-        Each layer starts from the last states of both directions of the encoder's layer.
-        """
-        memory, of_encoder = self.encoder(source)
-        hidden, cell = (torch.cat([states[0::2], states[1::2]], dim=2) for states in of_encoder)
-        return memory, (torch.zeros_like(hidden[0]), hidden, cell)
-
-    def _step(
-        self, token: Float[Tensor, "B E"], memory: Float[Tensor, "B T H"], state: tuple[Tensor, ...]
-    ) -> tuple[Tensor, ...]:
-        last, *of_layers = state
-        output, (hidden, cell) = self.decoder(torch.cat([token, last], dim=1)[:, None], of_layers)
-        weights = torch.softmax(torch.einsum("bth,bh->bt", memory, self.query(output[:, 0])), dim=1)
-        context = torch.einsum("bt,bth->bh", weights, memory)
-        return torch.tanh(self.combine(torch.cat([context, output[:, 0]], dim=1))), hidden, cell
-
-
-def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
+def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> float:
     """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
 
     files: the source and the target text, one sentence per line, which is tokenised.
@@ -233,11 +220,9 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
             return loss, int((wanted != _IGNORED).sum())
 
         batches = partial(shuffled_groups, sources, most=config.batch_size)
-        measured: dict[str, float] = {}
-        for epoch, measured["loss"] in enumerate(train_epochs(model, config, batches, loss_of)):
-            log(epoch=epoch, **measured)
+        loss = train_epochs(model, config, batches, loss_of, log)
         write_tensors(output / ENCODER_FILE, model.encoder.state_dict())
-    return measured
+    return loss
 
 
 def _read_pairs(source: Path, target: Path, *, max_tokens: int) -> Sequence[Sequence[list[str]]]:

@@ -150,7 +150,7 @@ def train_sense_tagger(sentences: Sequence[SenseSentence], settings: Sequence[st
         def batches(draws: random.Random) -> Iterator[Sequence[SenseSentence]]:
             return batched(draws.sample(sentences, len(sentences)), size=config.batch_size)
 
-        list(train_epochs(network, config, batches, loss_of))
+        train_epochs(network, config, batches, loss_of)
     return tagger
 
 

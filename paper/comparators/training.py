@@ -6,7 +6,7 @@ import dataclasses
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,14 +47,16 @@ def train_epochs(
     config: Any,
     batches: Callable[[random.Random], Iterable[Batch]],
     loss_of: Callable[[Batch], tuple[Tensor, int]],
-) -> Iterator[float]:
-    """Train a module with Adam; yields the mean loss of each epoch, whose draws depend on no other epoch.
+    log: Callable[..., None] | None = None,
+) -> float:
+    """Train a module with Adam, in epochs whose draws depend on no other one; returns the mean loss of the last.
 
     batches: those of an epoch, in an order that is drawn.
     loss_of: the mean loss of a batch, and of how many tokens it is the mean.
+    log: called with `epoch` and `loss` after each epoch.
     Raises DivergenceError if a loss is not finite.
     """
-    optimizer = torch.optim.Adam(module.parameters(), config.learning_rate)
+    optimizer, mean_loss = torch.optim.Adam(module.parameters(), config.learning_rate), 0.0
     for epoch in range(config.epochs):
         torch.default_generator.manual_seed(random.Random(f"{config.seed}/{epoch}/dropout").getrandbits(63))
         module.train()
@@ -71,7 +73,10 @@ def train_epochs(
                 total += count * loss.item()
                 num_tokens += count
                 bar.update()
-        yield total / num_tokens
+        mean_loss = total / num_tokens
+        if log is not None:
+            log(epoch=epoch, loss=mean_loss)
+    return mean_loss
 
 
 def shuffled_groups(sentences: Sequence[Sequence[str]], draws: random.Random, *, most: int) -> list[list[int]]:
