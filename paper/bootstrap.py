@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def measure_test_items(found: Sequence[Tested], folder: Path) -> None:
         runs = [*one.none.runs, *one.elmo.runs]
         if item_record(one, known) or not all((folder / run.name).is_dir() for run in runs):
             continue
-        counts = ITEM_COUNTS[DATASETS[one.task].task]
+        _, score = ITEM_COUNTS[DATASETS[one.task].task]
         none, elmo = ([_counts(run, one.test_set, folder) for run in arm.runs] for arm in (one.none, one.elmo))
         record = {
             "task": DATASETS[one.task].task,
@@ -54,9 +54,10 @@ def measure_test_items(found: Sequence[Tested], folder: Path) -> None:
             "baseline": [run.name for run in one.none.runs],
             "elmo": [run.name for run in one.elmo.runs],
             "model": one.elmo.runs[0].model,
-            "interval": asdict(paired_bootstrap(none, elmo, score=counts.score)),
+            "interval": asdict(paired_bootstrap(none, elmo, score=score)),
+            "ensembles": _ensembles(one, folder),
         }
-        append_result(folder, NAME, {**record, "ensembles": _ensembles(one, folder)})
+        append_result(folder, NAME, record)
 
 
 def item_records(paths: Sequence[Path]) -> Mapping[RunNames, Fields]:
@@ -75,7 +76,7 @@ def item_record(one: Tested, records: Mapping[RunNames, Fields]) -> Fields | Non
 
 
 def _counts(run: TaskRun, test_set: str, folder: Path) -> list[Counts]:
-    examples, of = _examples(run, test_set), ITEM_COUNTS[run.record.task].of
+    examples, (of, _) = _examples(run, test_set), ITEM_COUNTS[run.record.task]
     predictions = _load(run, folder).model_predictions(examples)
     return [of(example, made) for example, made in zip(examples, predictions, strict=True)]
 
@@ -104,16 +105,6 @@ def _examples(run: TaskRun, test_set: str) -> Sequence[Any]:
     task = find_task(run.record.task)
     paths = [path for path in run.record.splits.test if path.name == test_set]
     return read_files(task, paths, run.record.config.model, name=test_set).examples
-
-
-@dataclass(frozen=True)
-class ItemCounts:
-    """How a task's score is taken apart into items."""
-
-    of: Callable[[Any, Any], Counts]
-    """(example, prediction) -> what the item adds."""
-    score: Callable[[Counts], float]
-    """The sums of all items -> the score that `Task.metric` names."""
 
 
 def _spans(example: Any, prediction: Any) -> Counts:
@@ -157,15 +148,16 @@ def _average_f1(sums: Counts) -> float:
     return CoreferenceScore(muc=muc, b_cubed=b_cubed, ceaf_e=ceaf_e).average_f1
 
 
-ITEM_COUNTS = {
-    "named-entities": ItemCounts(_spans, _f1),
-    "semantic-roles": ItemCounts(_roles, _f1),
-    "coreference": ItemCounts(_clusters, _average_f1),
-    "entailment": ItemCounts(_labels, _share),
-    "question-answering": ItemCounts(_answers, _share),
-    "sentiment": ItemCounts(_labels, _share),
+ITEM_COUNTS: Mapping[str, tuple[Callable[[Any, Any], Counts], Callable[[Counts], float]]] = {
+    "named-entities": (_spans, _f1),
+    "semantic-roles": (_roles, _f1),
+    "coreference": (_clusters, _average_f1),
+    "entailment": (_labels, _share),
+    "question-answering": (_answers, _share),
+    "sentiment": (_labels, _share),
 }
-"""By task. Items are sentences, predicates, documents, pairs and questions."""
+"""By task: (example, prediction) -> what the item adds, and the sums of all -> the score that `Task.metric` names.
+Items are sentences, predicates, documents, pairs and questions."""
 
 
 def _mean_labels(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[LabelPrediction]:

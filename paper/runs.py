@@ -6,7 +6,7 @@ import functools
 import statistics
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
@@ -178,17 +178,6 @@ class Tested:
     def names(self) -> tuple[str, ...]:
         """The test set and the names of the runs, by which `bootstrap.item_records` knows the pair."""
         return (self.test_set, *(",".join(run.name for run in arm.runs) for arm in (self.none, self.elmo)))
-
-
-def tested_pair(evidence: Evidence, task: str, words: str, none: Arm, elmo: Arm) -> Tested | None:
-    """The pair of arms; None if no seed has both test scores."""
-    arms = [found for arm in (none, elmo) if (found := evidence.arm(task, arm)) is not None]
-    if len(arms) < 2:
-        return None
-    scored = [arm.by_seed(DATASETS[task].test_set) for arm in arms]
-    seeds = scored[0].keys() & scored[1].keys()
-    both = [replace(arm, runs=tuple(run for run in arm.runs if run.seed in seeds)) for arm in arms]
-    return Tested(task, words, *both) if seeds else None
 
 
 def _data(run: TaskRun) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SI
 from paper.printed import ENSEMBLES, TABLE_1
 from paper.reproduction import Cell, OurRow, OurTable, Reproduction
 from paper.results import read_interval
-from paper.runs import Evidence, Tested, gain_text, gains_by_seed, tested_pair
+from paper.runs import Evidence, Tested, gain_text, gains_by_seed
 
 NAME = "table1"
 
@@ -82,10 +82,15 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 
 def tested(evidence: Evidence, pairs: Sequence[Pair] = ALL_PAIRS) -> list[Tested]:
-    """The pairs that have been trained, by task in the order of the pairs."""
-    of_tasks = ((task, pair) for task in SIX_TASKS for pair in pairs if task in pair.tasks)
-    found = (tested_pair(evidence, task, pair.words, pair.none, pair.elmo) for task, pair in of_tasks)
-    return [one for one in found if one is not None]
+    """The pairs that have been trained, by task in the order of the pairs, with the seeds that both arms have."""
+    found: list[Tested] = []
+    for task, pair in ((task, pair) for task in SIX_TASKS for pair in pairs if task in pair.tasks):
+        arms = [runs for arm in (pair.none, pair.elmo) if (runs := evidence.arm(task, arm)) is not None]
+        scored = [arm.by_seed(DATASETS[task].test_set).keys() for arm in arms]
+        if len(arms) == 2 and (seeds := scored[0] & scored[1]):
+            both = [replace(arm, runs=tuple(run for run in arm.runs if run.seed in seeds)) for arm in arms]
+            found.append(Tested(task, pair.words, *both))
+    return found
 
 
 def headlines(evidence: Evidence) -> dict[str, Tested]:

@@ -62,7 +62,8 @@ def shares_read(questions: list[Question], shards: list[Path]) -> dict[str, floa
 def answers(arm: ArmRuns, questions: list[Question]) -> list[list[Counts]]:
     """For each run, what each question adds to the score."""
     made = [load_task(run.where).model_predictions(questions) for run in arm.runs]
-    return [[ITEM_COUNTS[TASK].of(*pair) for pair in zip(questions, run, strict=True)] for run in made]
+    counts_of, _ = ITEM_COUNTS[TASK]
+    return [[counts_of(*pair) for pair in zip(questions, run, strict=True)] for run in made]
 
 
 def main(data: Path, folder: Path) -> None:
@@ -70,6 +71,7 @@ def main(data: Path, folder: Path) -> None:
     shares = shares_read(questions, sorted((data / "en").glob("train-*.txt.xz")))
     pair = headlines(read_evidence(make_setup(data), [folder]))[TASK]
     first, second = (answers(arm, questions) for arm in (pair.none, pair.elmo))
+    _, score = ITEM_COUNTS[TASK]
 
     def measure(titles: list[str]) -> dict[str, Any]:
         chosen = [number for number, question in enumerate(questions) if question.article in titles]
@@ -81,7 +83,7 @@ def main(data: Path, folder: Path) -> None:
             "percent_read": round(sum(shares[title] for title in titles) / len(titles), 3),
             "baseline": round(none, 2),
             "elmo": round(elmo, 2),
-            "interval": asdict(paired_bootstrap(*arms, score=ITEM_COUNTS[TASK].score)),
+            "interval": asdict(paired_bootstrap(*arms, score=score)),
         }
 
     ordered = sorted(shares, key=lambda title: -shares[title])

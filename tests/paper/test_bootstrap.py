@@ -19,7 +19,7 @@ from elmokit.tasks.task_model import LabelPrediction
 from paper.bootstrap import ENSEMBLES, ITEM_COUNTS
 from paper.differences import paired_bootstrap
 
-accuracy, f1 = (ITEM_COUNTS[task].score for task in ("sentiment", "named-entities"))
+(_, accuracy), (_, f1) = (ITEM_COUNTS[task] for task in ("sentiment", "named-entities"))
 
 
 def items(*right: int) -> list[tuple[float, ...]]:
@@ -79,12 +79,12 @@ EXAMPLES: dict[str, tuple[list[Any], list[Any]]] = {
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_sums_of_the_items_give_the_score_of_the_task(name: str):
-    counts, task = ITEM_COUNTS[name], find_task(name)
+    (counts_of, score), task = ITEM_COUNTS[name], find_task(name)
     examples, predictions = EXAMPLES[name]
-    items = [counts.of(example, made) for example, made in zip(examples, predictions, strict=True)]
+    items = [counts_of(example, made) for example, made in zip(examples, predictions, strict=True)]
     expected = task.score(examples, predictions)[task.metric]
     assert 0 < expected < 100
-    assert counts.score(tuple(map(sum, zip(*items, strict=True)))) == pytest.approx(expected)
+    assert score(tuple(map(sum, zip(*items, strict=True)))) == pytest.approx(expected)
 
 
 def member(task: str, *, predictions: list[Any] | None = None, model: Any = None) -> Any:
