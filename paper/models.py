@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import math
-import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,16 +70,13 @@ def weights_of(name: str, folder: Path) -> Path:
     if not (found / CONFIG_NAME).is_file():
         bundled = "-".join(name.split("-")[:2])  # mini-en, of mini-en-138
         command = ["git", "archive", f"{commit}:src/elmokit/bundled/{bundled}"]
-        if shutil.which("git") is None:
+        try:
+            archive = subprocess.run(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
             raise ValueError(
-                f"{name} is in the history of elmokit's repository, and git, which reads it, is not installed"
-            )
-        archive = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
-        if archive.returncode:
-            raise ValueError(
-                f"{name} is in commit {commit} of elmokit's repository, which is not here "
-                f"({archive.stderr.decode().strip()}); run this in a full clone, such as after `git fetch --unshallow`"
-            )
+                f"{name} is in commit {commit} of elmokit's repository, which git cannot read here ({error}); install "
+                "git, and run this in a full clone, such as after `git fetch --unshallow`"
+            ) from error
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files, new_folder(found) as unfinished:
             files.extractall(unfinished, filter="data")
     return found
