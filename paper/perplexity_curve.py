@@ -54,14 +54,13 @@ class GainCurve:
 
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs without ELMo, and with each biLM, until they converge."""
-    older = setup_of(setup, MODEL)
-    baselines = [run for task in TASKS for run in older.runs(task, BASELINE)]
-    arms = [(setup_of(setup, model) if arm is TODAY else older, arm) for model, arm in ARMS.items()]
-    return [*baselines, *(run for task in TASKS for where, arm in arms for run in where.runs(task, arm))]
+    arms = [(MODEL, BASELINE), *ARMS.items()]
+    return [run for task in TASKS for model, arm in arms for run in setup_of(setup, model).runs(task, arm)]
 
 
 def setup_of(setup: Setup, model: str) -> Setup:
-    """The setup with this biLM, whichever the user names: the curve is of several."""
+    """The setup with this biLM, whichever the user names: the curve is of several. Others are made next to MODEL."""
+    model = model if model in BY_FINGERPRINT else MODEL
     return replace(setup, model=model, fingerprint=fingerprint_of(model))
 
 
@@ -70,16 +69,12 @@ def gain_curves(evidence: Evidence) -> list[GainCurve]:
     records = read_results(evidence.results, CURVE_RESULTS)
     of_weights = {one.text("fingerprint")[:FINGERPRINT_DIGITS]: one.number("mean") for one in records}
     measured = {model: of_weights[own] for model in ARMS if (own := fingerprint_of(model)) in of_weights}
-    of_model = {
-        model: Evidence(setup_of(evidence.setup, model), evidence.runs, evidence.results) for model in BY_FINGERPRINT
-    }
     curves: list[GainCurve] = []
     for task in TASKS:
         baseline = evidence.arm(task, BASELINE)
-        arms = ((model, of_model.get(model, evidence), arm) for model, arm in ARMS.items() if model in measured)
-        found = ((model, where.arm(task, arm)) for model, where, arm in arms)
         points: list[GainPoint] = []
-        for model, elmo in found:
+        for model in measured:
+            elmo = replace(evidence, setup=setup_of(evidence.setup, model)).arm(task, ARMS[model])
             gains = gains_by_seed(baseline, elmo) if baseline and elmo else {}
             if elmo is not None and (gain := paired_t(list(gains.values())) if gains else None) is not None:
                 points.append(GainPoint(model, measured[model], elmo, gain))

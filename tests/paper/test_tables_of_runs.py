@@ -164,14 +164,14 @@ def test_figure_1_has_scores_by_size_and_updates_until_the_baseline_is_passed(tm
 
 def test_figure_2_has_the_mean_weights_at_each_place(tmp_path: Path):
     converged, both = figure2.ARMS
-    mixes = [{"input": {"gamma": 1.0 + seed, "weights": [0.2 + seed / 5, 0.5 - seed / 5, 0.3]}} for seed in (0, 1)]
+    mixes = [{"input": {"gamma": 1.0, "weights": [0.2 + seed / 5, 0.5 - seed / 5, 0.3]}} for seed in (0, 1)]
     for run, mix in zip(write_arm(tmp_path, NER, converged, (80, 81)), mixes, strict=True):
         log = run / "metrics.jsonl"
         log.write_text(log.read_text().replace("}\n{", "}\n{" + f'"mixes": {mix}, '.replace("'", '"')))
     flat = {"gamma": 1.0, "weights": [0.9, 0.05, 0.05]}
     write_arm(tmp_path, NER, both, (80,), mixes={"input": flat, "output": flat})
     at_input, at_output = learnt_mixes(evidence_in(tmp_path))
-    assert (at_input.row, at_input.place, at_input.gamma) == ("NER", "input", 1.5)
+    assert (at_input.row, at_input.place) == ("NER", "input")
     assert at_input.weights == pytest.approx((0.3, 0.4, 0.3)) and at_output.weights == (0.9, 0.05, 0.05)
     (table,) = figure2.details(evidence_in(tmp_path))
     assert cells(table) == [["0.30", "0.40", "0.30"], ["0.90", "0.05", "0.05"]]
