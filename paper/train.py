@@ -50,7 +50,6 @@ class Training:
     def __post_init__(self) -> None:
         if self.jobs < 1:
             raise ValueError(f"{self.jobs} jobs; expected at least 1")
-        object.__setattr__(self, "tasks", tuple(find_task(task).name for task in self.tasks))
 
 
 def plan_runs(training: Training) -> list[PlannedRun]:
@@ -65,9 +64,10 @@ def plan_runs(training: Training) -> list[PlannedRun]:
     names = ", ".join(table.name for table, _ in training.plans)
     if not needed:
         raise ValueError(f"{names}: no runs are trained for it; `python -m paper NAME` measures it")
-    if unneeded := [task for task in training.tasks if task not in needed]:
+    wanted = [find_task(task).name for task in training.tasks]
+    if unneeded := [task for task in wanted if task not in needed]:
         raise ValueError(f"no run of {', '.join(unneeded)} is needed for {names}; the runs are of {', '.join(needed)}")
-    return [run for run in runs if run.task in training.tasks] if training.tasks else runs
+    return [run for run in runs if run.task in wanted] if wanted else runs
 
 
 def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[PlannedRun]:
