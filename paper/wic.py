@@ -89,7 +89,8 @@ def read_wic(data: Path, gold: Path) -> list[Pair]:
     for line, answer in zip(read_lines(data), read_lines(gold), strict=True):
         _, _, indices, *texts = line.split("\t")
         first, second = map(int, indices.split("-"))
-        pairs.append(Pair((split_tokens(texts[0]), split_tokens(texts[1])), (first, second), answer == "T"))
+        is_same = {"T": True, "F": False}[answer]
+        pairs.append(Pair((split_tokens(texts[0]), split_tokens(texts[1])), (first, second), is_same))
     return not_empty(data, pairs)
 
 

@@ -25,7 +25,7 @@ from paper.bootstrap import ITEM_COUNTS
 from paper.differences import paired_bootstrap
 from paper.results import append_result
 from paper.runs import make_setup, read_evidence
-from paper.table1 import ARTICLES, headlines
+from paper.table1 import headlines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from paper.runs import ArmRuns
 
 TASK = "question-answering"
+ARTICLES = "squad-articles"
 TEST_SET = "dev-v1.1.json"
 NUM_WORDS = 8
 NUM_MOST = 7

@@ -82,7 +82,7 @@ def main() -> None:
         )
         state = [(torch.randn_like(c), torch.randn_like(h)) for c, h in model.state(8)]
         old = BiLMState(*(tuple(LSTMState(c[side], h[side]) for c, h in state) for side in (0, 1)))
-        result = theirs.backward(Batch(text.rows[types[mine].numpy()].astype(np.int32), directions), old, step=0)
+        losses, after = theirs.backward(Batch(text.rows[types[mine].numpy()].astype(np.int32), directions), old, step=0)
         loss, means, last = model.loss(
             rows, groups, index[step], targets[step], kept[step], state, negatives=negatives, dropout=0.0,
             drawn=(drawn.ids, torch.tensor(float(drawn.num_draws), dtype=torch.float64)),
@@ -90,7 +90,7 @@ def main() -> None:
         gradients = torch.autograd.grad(loss, list(model.named.values()))
         for value, gradient in zip(model.named.values(), gradients, strict=True):
             value.grad = gradient
-        print(negatives, result.losses, means.tolist())
+        print(negatives, losses, means.tolist())
         worst = 0.0
         for name, value in model.named.items():
             for side in (0, 1):
@@ -103,7 +103,7 @@ def main() -> None:
                 worst = max(worst, float((one - other).abs().max() / other.abs().max()))
         print("largest relative difference of a gradient", worst)
         assert worst < 1e-5  # the log expected counts are float32 in both
-        for (c, h), a, b in zip(last, result.state.forward, result.state.backward, strict=True):
+        for (c, h), a, b in zip(last, after.forward, after.backward, strict=True):
             assert torch.allclose(c, torch.stack([a.cell, b.cell]))
             assert torch.allclose(h, torch.stack([a.output, b.output]))
         ours = Optimizer(model.named, betas=(0.9, 0.999), decay=0.1)

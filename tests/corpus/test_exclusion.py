@@ -40,6 +40,7 @@ LAYOUTS = {
     "a JSON array": json.dumps([{"text": "a\n" + PASSAGE}]),
     "a JSON array after a byte order mark and blank lines": "\ufeff\n \n\t[\n\n" + json.dumps({"text": PASSAGE}) + "]",
     "a JSON array that begins with a number": json.dumps([1, {"text": PASSAGE}]),
+    "a JSON array that begins with numbers in one": json.dumps([[1, 2], PASSAGE]),
     "JSON lines of arrays": '["a"]\n' + json.dumps(PASSAGE.split()) + "\n",
     "text that begins with two brackets": f"[[1], see below]\n\n{PASSAGE}",
     "SQuAD over many lines": json.dumps({"data": [{"paragraphs": [{"context": PASSAGE}]}]}, indent=1),

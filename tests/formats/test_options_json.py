@@ -57,6 +57,7 @@ def test_a_clip_of_0_is_no_clip_and_a_risk_as_are_fields_that_are_not_known(pair
         (lambda o: o["lstm"].update(dim=1 << 40), r"field lstm\.dim: is 1099511627776; expected 1 to 1048576"),
         (lambda o: o["lstm"].update(dim=5), "projection_dim 6 is wider than lstm_dim 5"),
         (lambda o: o["lstm"].update(cell_clip=-3), r"field lstm\.cell_clip: is -3; expected 0 to"),
+        (lambda o: o["lstm"].update(use_skip_connections=1), "expected true or false"),
         (lambda o: o["char_cnn"].update(n_characters=60), r"field char_cnn\.n_characters: is 60; expected 261 to 262"),
         (lambda o: o["char_cnn"].update(activation="gelu"), "activation is 'gelu'"),
         (lambda o: o["char_cnn"].update(max_characters_per_token=5, filters=[[7, 1]]), "at least the widest filter"),

@@ -107,6 +107,8 @@ def test_weights_are_told_from_other_hdf5_files(pair: Path):
     assert pair_names(pair / "copy.hdf5")[1] == "copy.hdf5"
     (pair / "copy.hdf5").unlink()
     (pair / "weights.hdf5").unlink()
+    assert_refused(r"broken\.hdf5: cannot be opened as HDF5, perhaps truncated", pair)
+    (pair / "broken.hdf5").write_bytes((pair / "a_cache.hdf5").read_bytes())
     assert_refused("holds no HDF5 file with a biLM's weights", pair)
 
 

@@ -90,6 +90,8 @@ def test_writes_columns_that_its_reader_reads(write):
     assert TASK.read(path, CoreferenceConfig(), True).examples == [EXAMPLE, EXAMPLE]
     spaced = to_text(replace(EXAMPLE, name="a\nb", speakers=["Bob\tLee"] * 9), CLUSTERS)
     assert spaced.startswith("#begin document (a b); part") and spaced.count("\tBob Lee\t") == 9
+    nobody = to_text(replace(EXAMPLE, name=" ", speakers=[""] * 9), CLUSTERS)
+    assert nobody == to_text(replace(EXAMPLE, name="-", speakers=["-"] * 9), CLUSTERS)
 
 
 def test_scores_as_conll2012():
@@ -114,6 +116,8 @@ def test_reads_json():
     assert (made.name, made.sentences, made.speakers) == ("bc/x", SENTENCES, ["-"] * 9)
     assert from_json(result(EXAMPLE, CLUSTERS).to_dict()).sentences == SENTENCES
     assert from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
+    with pytest.raises(ValueError, match="sentences: is an empty list; expected at least one sentence"):
+        from_json({"sentences": []})
     assert from_text("Ann saw the cat. It saw her.") == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
 
 

@@ -125,6 +125,15 @@ def test_reads_some_articles_of_a_file(file: Path):
     assert len(ids(named_so)) == 12
 
 
+def test_a_split_by_the_user_comes_first_and_a_training_file_alone_is_no_data_set(file: Path):
+    with pytest.raises(ValueError, match="no data set of question answering"):
+        TASK.find(file.parent)
+    for name in ("dev-v1.1.json", "train.json", "dev.json"):
+        (file.parent / name).write_text("{}")
+        test = TASK.find(file.parent).test
+        assert test == ((file.with_name("dev-v1.1.json"),) if name != "dev.json" else ())
+
+
 def test_cuts_passages_to_train_on(file: Path):
     reading = TASK.read(file, QuestionAnsweringConfig(max_train_tokens=4), True)
     assert [question.id for question in reading.examples] == ["0a", "1a", "2a", "3a", "4a", "5a"]

@@ -71,6 +71,7 @@ def test_reads_conll2005_with_its_columns_pasted_together(write):
     [
         (conll2012("a (V*) -", "b (A1* -"), "data, lines 2-3, predicate 1, token 1: A1 opens here and is never closed"),
         (conll2012("a (V*) -", "b (V*) -"), "data, lines 2-3, predicate 1: V begins at tokens 0, 1; expected one"),
+        ("a do (V*) (V*)\nb be * *\n", "data, lines 1-2, predicate 2: token 0 is V of another predicate, too"),
         ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles after it"),
         ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
         ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after"),

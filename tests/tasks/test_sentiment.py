@@ -60,6 +60,7 @@ def test_with_two_classes_what_is_neutral_has_no_label(write):
         ("It", 1),
         ("(3 It) (2 is)", 7),  # a second tree
         ("(3 (2 ) (2 is))", 6),
+        ("(3 a" + 20_000 * " " + "x", 3),  # in a moment
         *((tree, 1) for tree in ("(5 It)", "(It)", "((2 It))")),
     ],
 )

@@ -72,9 +72,12 @@ def texts_of(path: Path, tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
     opening = first.lstrip(_SPACE)[:1]
     if opening == "[":
         lines = whole(lines, path)
-    if opening == "{" or (opening == "[" and _JSON_LIST.match("\n".join([first, *lines]))):
-        for text in _texts_in_json(first, lines, path, number=number):
-            yield _words(tokenizer(text))
+    if opening == "{" or (opening == "[" and _is_json_list(first, lines, path)):
+        try:
+            for text in _texts_in_json(first, lines, path, number=number):
+                yield _words(tokenizer(text))
+        except FormatError as error:
+            raise ValueError(f"{error}; put another line in front of plain text") from error
         return
     for is_text, block in groupby(chain([first], lines), key=lambda line: bool(line.strip())):
         if is_text:
@@ -90,6 +93,18 @@ def _texts_of_block(block: Sequence[str], tokenizer: SentenceTokenizer) -> Itera
     rows = [split_tokens(line) for line in block]
     for column in range(min(NUM_COLUMNS, max(map(len, rows)))):
         yield _words(tokenizer(" ".join(plain_token(row[column]) for row in rows if column < len(row))))
+
+
+def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:
+    """Whether lines that begin with a bracket are JSON, whole or cut short, and not plain text."""
+    content = "\n".join([first, *rest])
+    if _JSON_LIST.match(content):
+        return True
+    try:
+        parse_json(content, where=path)
+    except FormatError:
+        return False
+    return True
 
 
 def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) -> Iterator[str]:

@@ -105,7 +105,7 @@ class Preparation:
             )
         if self.exclude_words < 1:
             raise ValueError(f"exclude_words is {self.exclude_words}; expected at least 1")
-        if not 0 < self.shard_megabytes < math.inf:
+        if not 0 < self.shard_megabytes * 1e6 < math.inf:
             raise ValueError(f"shard_megabytes is {self.shard_megabytes:g}; expected a number above 0")
 
 

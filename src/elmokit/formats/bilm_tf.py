@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -163,12 +162,18 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
     if len(found) == 1:
         return found[0]
     weights: list[Path] = []
+    errors: list[FormatError] = []
     for candidate in found:
-        with suppress(FormatError), open_hdf5(candidate) as file:  # one that is damaged may be something else
-            weights += [candidate] if holds_weights(file.entries) else []
+        try:
+            with open_hdf5(candidate) as file:
+                weights += [candidate] if holds_weights(file.entries) else []
+        except FormatError as error:  # one that is damaged may be something else
+            errors.append(error)
     weights = _of_the_same_name(path, weights) or weights
     if len(weights) == 1:
         return weights[0]
+    if errors and not weights:
+        raise errors[0]
     if found:
         names = join_names(file.name for file in weights)
         said = f"several HDF5 files of weights: {names}" if weights else "no HDF5 file with a biLM's weights"

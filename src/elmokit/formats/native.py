@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -169,8 +169,8 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     config, _ = read_config(config_path)
     inspection.config = config
     names = {code: name for name, code in WEIGHTS.items()} | {INT8: "int8"}
-    header = read_layout(weights, dtypes=WEIGHTS.values()).tensors
     inspection.add_files(weights)
+    header = read_layout(weights, dtypes=WEIGHTS.values()).tensors
     inspection.dtypes = sorted({names[e.dtype] for name, e in header.items() if name not in SOFTMAX_NAMES})
     check_shapes(weights, config, {name: entry.shape for name, entry in header.items()})
     if _has_softmax(folder, header):
@@ -237,8 +237,9 @@ def _target(folder: Path, *, has_softmax: bool) -> Generator[Path]:
             yield staging
     elif (folder / CONFIG_NAME).is_file() and kind_of(folder / CONFIG_NAME) is FileKind.NATIVE_CONFIG:
         with lock(folder):
-            weights = folder / WEIGHTS_NAME
-            header = read_layout(weights, dtypes=WEIGHTS.values()).tensors if weights.is_file() else {}
+            header: Mapping[str, TensorEntry] = {}
+            with suppress(FormatError, FileNotFoundError):  # what is damaged is replaced
+                header = read_layout(folder / WEIGHTS_NAME, dtypes=WEIGHTS.values()).tensors
             if not has_softmax and _has_softmax(folder, header):
                 raise FileExistsError(
                     f"{folder} holds a model with its softmax, which would be lost; choose another folder or remove "

@@ -62,10 +62,10 @@ def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
         with opened(files) as (known, found):
             inspection.format, inspection.description = known.name, known.description
             known.inspect(found, inspection)
-        if files.is_archive:
-            inspection.add_files(files.path)
     except (ValueError, OSError) as error:
         inspection.refusals.append(str(error))
+    if files.is_archive:
+        inspection.add_files(files.path)
     return inspection
 
 

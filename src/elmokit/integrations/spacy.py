@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class ElmoPipe:
         if size is None or size < 1:
             raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
         self.model = model
-        self.layers: Layers = layers
+        self.layers: Layers = cast("Any", layers).tolist() if isinstance(layers, np.ndarray) else layers
         self.tokens: Tokens = tokens
         self.precision: Precision = precision
         self.device = device

@@ -164,7 +164,8 @@ class TrainedTask:
             examples = self._read_data(path)
         except ValueError as error:
             raise ValueError(
-                f"{error}; if this is raw text, or JSON lines, say so with --input-kind text or json, or kind='text'"
+                f"{error}; if this is raw text, or JSON lines, say so with --input-kind text or json, or kind='text' "
+                "or 'json'"
             ) from error
         return examples if self.task.without_labels is None else list(map(self.task.without_labels, examples))
 

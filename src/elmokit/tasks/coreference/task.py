@@ -96,6 +96,8 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
             raise values.error("speakers", "needs sentences, one for each speaker; a text is split by us")
         return replace(from_text(values.text("text")), name=name)
     tokens = [Fields("the document", {"sentence": one}).tokens("sentence") for one in values.items("sentences")]
+    if not tokens:
+        raise values.error("sentences", "is an empty list; expected at least one sentence")
     speakers = values.texts("speakers") if "speakers" in values else [_NOBODY] * len(tokens)
     if len(speakers) != len(tokens):
         raise ValueError(
@@ -109,14 +111,14 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
 
 
 def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
-    """The columns of CoNLL-2012, which its scorer reads; unknown columns are empty (`-`). White space is one space."""
-    name = " ".join(example.name.split())
+    """The columns of CoNLL-2012, which its scorer reads; what is unknown is `-`. White space is one space."""
+    name = " ".join(example.name.split()) or _NOBODY
     cells = iter(_coreference_cells(prediction, num_tokens=len(example.speakers)))
     speakers = iter(example.speakers)
     lines = [f"#begin document ({name}); part {example.part:03d}\n"]
     for sentence in example.sentences:
         for number, token in enumerate(sentence):
-            speaker = " ".join(next(speakers).split())
+            speaker = " ".join(next(speakers).split()) or _NOBODY
             columns = [name, str(example.part), str(number), token, "-", "-", "-", "-", "-", speaker]
             lines.append("\t".join([*columns, "*", next(cells)]) + "\n")
         lines.append("\n")

@@ -40,14 +40,15 @@ def find(folder: Path) -> Splits:
     The test sets of SQuAD and KorQuAD are not public. So the development set serves as test set, and the first articles
     of the training set as development set: `train-v1.1.json#4:` is that file from its fifth article on (see `read`).
     """
-    for train_name, test_name, held_out in _FILES:
+    is_split = all((folder / name).is_file() for name in _SPLIT_FILES[:2])
+    for train_name, test_name, held_out in () if is_split else _FILES:
         if (folder / train_name).is_file() and (folder / test_name).is_file():
             return Splits(
                 (folder / f"{train_name}#{held_out}:",),
                 (folder / f"{train_name}#:{held_out}",),
                 (folder / test_name,),
             )
-    names = (_SPLIT_FILES, *((train_name, "", test_name) for train_name, test_name, _ in _FILES))
+    names = (_SPLIT_FILES, *((train_name, test_name, "") for train_name, test_name, _ in _FILES))
     return find_splits(folder, names, task_name="question answering")
 
 

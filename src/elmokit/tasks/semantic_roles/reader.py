@@ -127,5 +127,7 @@ def _role_sentence(
         starts = [position for position, tag in enumerate(tags) if tag == "B-V"]
         if len(starts) > 1:
             raise ValueError(f"{where}: V begins at tokens {', '.join(map(str, starts))}; expected one predicate")
+        if starts and starts[0] in [before.predicate for before in predicates]:
+            raise ValueError(f"{where}: token {starts[0]} is V of another predicate, too")
         predicates.append(PredicateInSentence(tokens, starts[0] if starts else None, tags, lemma, document=document))
     return RoleSentence(tokens, predicates)

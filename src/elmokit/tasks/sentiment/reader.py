@@ -73,8 +73,8 @@ def _nodes(line: str, *, line_name: str) -> list[tuple[int, list[str]]]:
     tokens: list[str] = []
     opened: list[tuple[int, int]] = []  # label, number of tokens before the bracket
     end = 0
-    for piece in _PIECE.finditer(line):
-        if piece.start() != end or (nodes and not opened):
+    while piece := _PIECE.match(line, end):
+        if nodes and not opened:
             break
         if piece["word"]:
             tokens.append(plain_token(piece["word"]))
