@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from elmokit.tasks.all_tasks import TASKS
@@ -27,6 +28,8 @@ class LearntMix:
     arm: ArmRuns
     weights: tuple[float, ...]
     """Means over the runs of the weights after the softmax, lowest layer first."""
+    gamma: float
+    """Mean over the runs of the scale."""
 
 
 def plan(setup: Setup) -> list[PlannedRun]:
@@ -34,9 +37,9 @@ def plan(setup: Setup) -> list[PlannedRun]:
     return [run for task in TASKS for arm in ARMS for run in setup.runs(task, arm)]
 
 
-def learnt_mixes(evidence: Evidence) -> list[LearntMix]:
+def learnt_mixes(evidence: Evidence, tasks: Iterable[str] = TASKS, arms: Sequence[Arm] = ARMS) -> list[LearntMix]:
     """The mixes of each task, at the input and then at the output."""
-    found = (_learnt(evidence, task, place) for place in PLACES for task in TASKS)
+    found = (_learnt(evidence, task, place, arms) for place in PLACES for task in tasks)
     return [one for one in found if one is not None]
 
 
@@ -54,14 +57,14 @@ def details(evidence: Evidence) -> list[OurTable]:
     return [OurTable("Weights after the softmax", "Means over the seeds.", columns, rows)]
 
 
-def _learnt(evidence: Evidence, task: str, place: str) -> LearntMix | None:
-    for arm in ARMS:
+def _learnt(evidence: Evidence, task: str, place: str, arms: Sequence[Arm]) -> LearntMix | None:
+    for arm in arms:
         found = evidence.arm(task, arm)
         runs = found.runs if found else ()
         mixes = [run.result.mixes[place] for run in runs if run.result and place in run.result.mixes]
         if found is not None and mixes:
             means = tuple(statistics.fmean(layer) for layer in zip(*(mix.weights for mix in mixes), strict=True))
-            return LearntMix(DATASETS[task].row, place, found, means)
+            return LearntMix(DATASETS[task].row, place, found, means, statistics.fmean(mix.gamma for mix in mixes))
     return None
 
 
