@@ -141,12 +141,13 @@ def _dim_of(line: str, path: str) -> int:
 
 def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
     try:
-        values = np.array([float(text) for text in numbers])
+        with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
+            values = np.array([float(text) for text in numbers]).astype(np.float32)
     except ValueError:
-        values = np.array([np.nan])
+        values = np.array([np.nan], np.float32)
     if not np.isfinite(values).all():
         raise ValueError(f"{where}: expected {len(numbers)} finite numbers after the word")
-    return values.astype(np.float32)
+    return values
 
 
 def _binary_vectors(
