@@ -19,7 +19,7 @@ for step in $steps; do
       python -m paper train-comparator fasttext "$data/en/train-00000.txt.xz" -o "$out/fasttext.bin" \
         --set dim=100 epochs=2 bucket=200000
       ;;
-    cove)  # 128 cells instead of 300 in each direction: layers as wide as those of mini-en; at commit d67f16d7, which measures BLEU
+    cove)  # 128 cells instead of 300 in each direction: layers as wide as those of mini-en; at commit 36676dc6, which measures BLEU
       python -m paper train-comparator cove "$multi30k"/train.{en,de} "$multi30k"/test_2016_flickr.{en,de} -o "$out/cove-multi30k" \
         --set "word_vectors=$glove" hidden_dim=128 target_dim=128 epochs=6 learning_rate=0.002
       ;;

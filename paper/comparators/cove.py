@@ -154,7 +154,6 @@ class Translator(nn.Module):
     def __init__(self, encoder: nn.LSTM, vocabulary: Vocabulary, *, target_dim: int, dropout_rate: float) -> None:
         super().__init__()
         self.encoder = encoder
-        self.begin_id, self.end_id = vocabulary.begin_id, vocabulary.end_id
         dim = 2 * encoder.hidden_size
         self.embedding = nn.Embedding(len(vocabulary), target_dim)
         self.decoder = nn.LSTM(target_dim + dim, dim, 2, batch_first=True, dropout=dropout_rate)

@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
+from attacks.limited_disk import failing
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.files import downloads
@@ -411,11 +412,8 @@ def test_a_package_made_as_the_page_says_brings_a_model(tmp_path: Path, monkeypa
 def test_a_full_disk_is_said_with_the_file(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_the_note: bool
 ):
-    def fail(*arguments: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     if of_the_note:
-        monkeypatch.setattr(downloads._Partial, "begin", fail)
+        monkeypatch.setattr(downloads._Partial, "begin", failing(errno.ENOSPC))
     else:
         (tmp_path / "weights.hdf5.partial").symlink_to("/dev/full")
     with pytest.raises(OSError, match=r"No space left.*weights.hdf5.partial"):

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock, call
 
 import pytest
 import torch
@@ -346,7 +347,9 @@ def test_the_command_says_what_continues_an_interrupted_run(
         patch.setattr(Run, "train", lambda run, _: interrupting(run))
         code = main([*map(str, ["pretrain", shard, *words, "--run", run, "--set"]), "checkpoint_every=5"])
     assert code == 130
-    assert capsys.readouterr().err.endswith("interrupted; elmokit pretrain --resume DIR continues the run\n")
+    assert capsys.readouterr().err.endswith(
+        "interrupted; elmokit pretrain --resume DIR continues a run that has begun\n"
+    )
 
 
 def test_a_run_is_resumed_however_long_its_sentences_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,6 +415,19 @@ def test_settings_with_which_others_train_are_not_warned_of(vocabulary: Path, tm
     assert not recwarn.list
     with pytest.warns(UserWarning, match="times, and a model learns them by heart without dropout; dropout_rate=0.2"):
         pretrain_toy(tmp_path / "dry", "num_steps=11", "warmup_steps=3", held_out=[vocabulary])
+
+
+def test_tensorboards_file_is_closed_when_the_run_ends_in_any_way(tmp_path: Path, monkeypatch: Any) -> None:
+    writer = MagicMock()
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", ModuleType("torch.utils.tensorboard"))
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", SimpleNamespace(SummaryWriter=writer))
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        pretrain_toy(run, "tensorboard=true", on_step=interrupt_at(3))
+    assert writer.return_value.close.call_count == 1
+    resume_pretraining(run)
+    assert writer.return_value.close.call_count == 2
+    assert writer.return_value.method_calls[-1] == call.close()
 
 
 def test_the_log_is_tensorboards_too_if_that_is_there(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:

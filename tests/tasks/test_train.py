@@ -255,6 +255,14 @@ def test_a_run_that_has_not_recorded_how_its_development_set_was_chosen_has_each
         resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")
 
 
+def test_korean_text_without_a_recipe_is_warned_of(tmp_path: Path):
+    text = "".join(f"{'비가 맑다 ' * 20}\t{label}\n" for label in ("좋다", "나쁘다") * 3)
+    (tmp_path / "ko.tsv").write_text(f"text\tlabel\n{text}", encoding="utf-8")
+    data = Splits((tmp_path / "ko.tsv",), (tmp_path / "ko.tsv",))
+    with pytest.warns(UserWarning, match="written in Hangul, of which small-en"):
+        train("sst", data, settings=["max_epochs=1", "word_dim=0"], run_dir=tmp_path / "run", device="cpu")
+
+
 def test_a_held_out_set_that_was_learnt_is_said_to_be_known(
     run: Run, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

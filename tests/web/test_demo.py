@@ -73,7 +73,7 @@ def test_writes_a_page_and_ends_with_python_to_copy(model: str, tmp_path: Path, 
     assert page.startswith("<!doctype html>") and f"<code>{html.escape(command)}</code></pre>" in page
 
 
-def test_the_text_has_rates_counts_and_every_word_and_the_terminal_one_word_that_the_model_gets_right(
+def test_the_text_has_rates_counts_and_every_word_and_the_terminal_the_first_word(
     study: SenseStudy,
 ):
     lines = list(terminal.describe(study))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from elmokit.cli.verb import Parser, add_device, add_model, given
 
-_CONTINUES = "; elmokit pretrain --resume DIR continues the run"
+_CONTINUES = "; elmokit pretrain --resume DIR continues a run that has begun"
 
 
 def _add_pretrain(parser: Parser) -> None:

@@ -41,7 +41,7 @@ def _add_train(parser: Parser) -> None:
     parser.option("--cache DIR", "folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)", type=Path)
     parser.option("--no-cache", "compute the activations again and do not keep them")
     add_device(parser)
-    parser.set_defaults(when_interrupted="; elmokit train --resume DIR continues the run")
+    parser.set_defaults(when_interrupted="; elmokit train --resume DIR continues a run that has begun")
 
 
 def _add_data(parser: Parser) -> None:

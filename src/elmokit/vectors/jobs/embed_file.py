@@ -182,7 +182,7 @@ def check_space(output: Path, *, num_bytes: int) -> None:
 
 
 def _embed(job: Job, sentences: Sentences, partial: PartialVectors) -> None:
-    """Embed what is not finished: a block is written while the next is encoded."""
+    """Embed what is not finished: a block is written while the next is encoded and the one after that is read."""
     rest = iter(sentences)
     done = partial.pass_over_finished(rest, source=shown_name(job.source.path), unit=job.unit)
     with (
@@ -190,7 +190,7 @@ def _embed(job: Job, sentences: Sentences, partial: PartialVectors) -> None:
         progress_bar(unit=job.part, total=sentences.num_tokens, done=done, scale=True) as bar,
     ):
         written = writing.submit(int)
-        for block, arrays in encoded(job.elmo, job.encode, job.blocks(rest)):
+        for block, arrays in encoded(job.elmo, job.encode, _read_ahead(job.blocks(rest))):
             written.result()  # at most one block waits to be written
             written = writing.submit(partial.append, block, arrays)
             bar.update(sum(len(tokens) for _, tokens in block))
@@ -210,6 +210,15 @@ def encoded(
         if not elmo.same_in_any_batch:
             elmo.forget_tokens()
         yield block, encode([tokens for _, tokens in block])
+
+
+def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the same blocks, but read the next block in a thread while the current one is used."""
+    with ThreadPoolExecutor(max_workers=1) as reading:
+        following = reading.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = reading.submit(next, blocks, None)
+            yield block
 
 
 @contextmanager
