@@ -87,21 +87,16 @@ class Context2vec:
     vocabulary: Vocabulary
 
     @torch.no_grad()
-    def contexts(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "T D"]]:
-        """The vector of the context of each token, for each sentence."""
-        arrays = [np.zeros((len(sentence), self.encoder.targets.embedding_dim), np.float32) for sentence in sentences]
-        for numbers in of_equal_length(sentences, most=SENTENCES_PER_BATCH):
-            ids = torch.from_numpy(np.stack([self.ids(sentences[number]) for number in numbers]))
-            for number, array in zip(numbers, self.encoder(ids).numpy(), strict=True):
-                arrays[number] = array
-        return arrays
-
-    @torch.no_grad()
     def layers(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
         """For each sentence, the tokens' own target vectors, and the vectors of their contexts."""
-        contexts = self.contexts(sentences)
-        targets = [self.encoder.targets(torch.from_numpy(self.ids(sentence))).numpy() for sentence in sentences]
-        return [np.stack(pair) for pair in zip(targets, contexts, strict=True)]
+        dim = self.encoder.targets.embedding_dim
+        arrays = [np.zeros((2, len(sentence), dim), np.float32) for sentence in sentences]
+        for numbers in of_equal_length(sentences, most=SENTENCES_PER_BATCH):
+            ids = self.ids([sentences[number] for number in numbers])
+            both = torch.stack([self.encoder.targets(ids), self.encoder(ids)], dim=1)
+            for number, array in zip(numbers, both.numpy(), strict=True):
+                arrays[number] = array
+        return arrays
 
     @torch.no_grad()
     def substitutes(
@@ -119,20 +114,21 @@ class Context2vec:
         gaps = [position for position, token in enumerate(sentence) if token == GAP]
         if len(gaps) != 1:
             raise ValueError(f"{' '.join(sentence)!r} has {len(gaps)} gaps; expected one token {GAP}")
-        scores = torch.cosine_similarity(targets, torch.from_numpy(self.contexts([sentence])[0][gaps]))
+        scores = torch.cosine_similarity(targets, self.encoder(self.ids([sentence]))[0, gaps])
         if known is None:
             scores = (scores + 1) / 2
         else:
-            of_known = targets[torch.from_numpy(self.ids([known]))]
-            scores = scores.clamp(min=0) * torch.cosine_similarity(targets, of_known).clamp(min=0)
+            of_known = torch.cosine_similarity(targets, targets[self.ids([[known]])[0]])
+            scores = scores.clamp(min=0) * of_known.clamp(min=0)
         specials = [self.vocabulary.begin_id, self.vocabulary.end_id, self.vocabulary.unknown_id]
         scores[specials] = -1.0
         best = scores.topk(min(number, len(scores) - len(specials)))
         indices = cast("list[int]", best.indices.tolist())
         return [(self.vocabulary.tokens[index], float(scores[index])) for index in indices]
 
-    def ids(self, sentence: Sequence[str]) -> Int[np.ndarray, " T"]:
-        return self.vocabulary.ids(token.lower() for token in sentence)
+    def ids(self, sentences: Sequence[Sequence[str]]) -> Int[Tensor, "B T"]:
+        rows = [self.vocabulary.ids(token.lower() for token in sentence) for sentence in sentences]
+        return torch.from_numpy(np.stack(rows))
 
 
 def read_context2vec(run_dir: Path) -> Context2vec:
@@ -193,9 +189,7 @@ class Context2vecConfig:
 
     def __post_init__(self) -> None:
         counts = ("word_dim", "lstm_dim", "dim", "min_count", "max_size", "negatives", "batch_size", "epochs")
-        check_config(self, positive=counts)
-        if self.num_tokens < 0:
-            raise ValueError(f"num_tokens is {self.num_tokens}; it must not be negative")
+        check_config(self, positive=counts, counts=("num_tokens",))
 
 
 def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> float:
@@ -251,7 +245,7 @@ def _batches(
     num_tokens = 0
     for block in batched(sentences, size=SENTENCES_PER_BLOCK):
         for group in shuffled_groups(block, draws, most=config.batch_size):
-            ids = torch.from_numpy(np.stack([model.ids(block[number]) for number in group]))
+            ids = model.ids([block[number] for number in group])
             yield ids
             num_tokens += ids.numel()
             if config.num_tokens and num_tokens >= config.num_tokens:

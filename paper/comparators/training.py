@@ -29,12 +29,11 @@ VERSION = 1
 Batch = TypeVar("Batch")
 
 
-def check_config(config: Any, *, positive: Sequence[str], rates: Sequence[str] = ()) -> None:
-    """Check a config: counts of at least 1, rates of dropout, and what all have: learning rate, norm and seed.
-
-    Raises ValueError, naming the field.
-    """
-    check_bounds(config, positive=positive, rates=rates)
+def check_config(
+    config: Any, *, positive: Sequence[str], counts: Sequence[str] = (), rates: Sequence[str] = ()
+) -> None:
+    """Check a config by `check_bounds`, and what all have: learning rate, norm and seed. Raises ValueError."""
+    check_bounds(config, positive=positive, counts=counts, rates=rates)
     for name in ("learning_rate", "clip_norm"):
         if not getattr(config, name) > 0:
             raise ValueError(f"{name} is {getattr(config, name)}; it must be positive")

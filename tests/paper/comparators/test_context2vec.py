@@ -39,7 +39,7 @@ def untrained() -> Context2vec:
 
 
 def test_layers_are_the_target_vectors_and_the_contexts_without_the_word(untrained: Context2vec):
-    with_cat, with_dog = untrained.contexts([["the", "cat", "drinks"], ["the", "dog", "drinks"]])
+    (_, with_cat), (_, with_dog) = untrained.layers([["the", "cat", "drinks"], ["the", "dog", "drinks"]])
     np.testing.assert_array_equal(with_cat[1], with_dog[1])
     assert not np.allclose(with_cat[0], with_dog[0])  # there it is a word of the context
     assert not np.allclose(with_cat[2], with_dog[2])
@@ -47,10 +47,9 @@ def test_layers_are_the_target_vectors_and_the_contexts_without_the_word(untrain
     layers = untrained.layers([sentence])[0]
     weight = untrained.encoder.targets.weight.detach().numpy()
     np.testing.assert_array_equal(layers[0], weight[untrained.vocabulary.ids(["the", "cat", "<UNK>"])])
-    np.testing.assert_array_equal(layers[1], untrained.contexts([sentence])[0])
-    among = untrained.contexts([["a"], SENTENCES[1].split(), [], sentence])  # the same in any batch
-    np.testing.assert_allclose(among[3], layers[1], atol=1e-6)
-    assert among[2].shape == (0, 5)
+    among = untrained.layers([["a"], SENTENCES[1].split(), [], sentence])  # the same in any batch
+    np.testing.assert_allclose(among[3], layers, atol=1e-6)
+    assert among[2].shape == (2, 0, 5)
 
 
 def test_a_trained_model_knows_what_fits_into_a_gap(folder: Path):
@@ -64,9 +63,8 @@ def test_a_trained_model_knows_what_fits_into_a_gap(folder: Path):
             assert 0 < score <= 1
             assert second[1] < score
     targets = torch.nn.functional.normalize(model.encoder.targets.weight)
-    context = torch.nn.functional.normalize(
-        torch.from_numpy(model.contexts([["the", "[]", "drinks", "milk"]])[0][1]), dim=0
-    )
+    context = torch.from_numpy(model.layers([["the", "[]", "drinks", "milk"]])[0][1, 1])
+    context = torch.nn.functional.normalize(context, dim=0)
     cat, dog = model.vocabulary.id("cat"), model.vocabulary.id("dog")
     scores = dict(model.substitutes(["the", "[]", "drinks", "milk"], known="dog", number=99))
     expected = max(float(targets[cat] @ targets[dog]), 0) * max(float(targets[cat] @ context), 0)
