@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from elmokit.metrics.statistics import CONFIDENCE
+from elmokit.metrics.statistics import CONFIDENCE, Interval
 from paper import ablations, figure1, table2, table3, table4, table5, table7
-from paper.ablation import Ablation, Claim
+from paper.ablation import Ablation, Claim, Pairs
 from paper.bootstrap import item_records
 from paper.differences import Difference, over_items, over_models, over_seeds
 from paper.plan import DATASETS, SIX_TASKS
 from paper.printed import TABLE_7
 from paper.results import read_results
-from paper.runs import NOT_CONVERGED, ArmRuns, Evidence, gains_by_seed
+from paper.runs import NOT_CONVERGED, Evidence, gains_by_seed
 from paper.systems import RANDOM_WEIGHTS, SystemResult, difference, gain_name, read_system_results, share_gain
 from paper.table1 import difference_on_test, headlines
 from paper.table6 import ENGLISH, KOREAN
@@ -38,8 +38,14 @@ class Finding:
     """Whether its runs had stopped improving; if not, it may show faster learning alone, and decides nothing."""
 
     def __str__(self) -> str:
-        unconverged = "" if self.is_converged else f" ({NOT_CONVERGED})"
+        unconverged = "" if self.is_converged or not self.difference else f" ({NOT_CONVERGED})"
         return f"{self.what} {self.difference or 'not measured'}{unconverged}"
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval of one that was measured."""
+        assert self.difference is not None, "a claim is decided by what was measured"
+        return self.difference.interval()
 
 
 @dataclass(frozen=True)
@@ -68,22 +74,14 @@ def judged(claim: str, findings: Sequence[Finding], uncounted: Sequence[Finding]
     level = 1 - (1 - CONFIDENCE) / max(1, len(findings))
     below = [one for one in findings if one.is_converged and one.difference and one.difference.interval(level).high < 0]
     missing = [one for one in findings if one.difference is None]
-    open_ones = [one for one in findings if one.difference and not (one.is_converged and _low(one) > 0)]
+    open_ones = [one for one in findings if one.difference and not (one.is_converged and one.interval.low > 0)]
     if below:
-        return Verdict(claim, "contradicted", min(below, key=_low), findings, uncounted)
+        return Verdict(claim, "contradicted", min(below, key=lambda one: one.interval.low), findings, uncounted)
     if missing or not findings:
         return Verdict(claim, "not measured", missing[0] if missing else None, findings, uncounted)
     if open_ones:
-        return Verdict(claim, "undecided", min(open_ones, key=_high), findings, uncounted)
-    return Verdict(claim, "held", min(findings, key=_low), findings, uncounted)
-
-
-def _low(finding: Finding) -> float:
-    return finding.difference.interval().low if finding.difference else 0.0
-
-
-def _high(finding: Finding) -> float:
-    return finding.difference.interval().high if finding.difference else 0.0
+        return Verdict(claim, "undecided", min(open_ones, key=lambda one: one.interval.high), findings, uncounted)
+    return Verdict(claim, "held", min(findings, key=lambda one: one.interval.low), findings, uncounted)
 
 
 def helps_all_tasks(evidence: Evidence) -> Findings:
@@ -102,13 +100,14 @@ def about_arms(evidence: Evidence, *, table: Ablation, claim: Claim) -> Findings
     """A claim about arms of a table, on development sets."""
     found = {DATASETS[task].row: arms for task, (_, arms) in table.measured(evidence).items()}
 
-    def findings(pairs: Mapping[str, Sequence[tuple[str, str]]]) -> list[Finding]:
-        return [
-            _dev_finding(f"{row}, {better} over {worse}", found[row].get(worse), found[row].get(better))
-            for row, of_row in pairs.items()
-            for better, worse in of_row
-            if row in found
-        ]
+    def findings(pairs: Mapping[str, Pairs]) -> list[Finding]:
+        findings: list[Finding] = []
+        for row, (better, worse) in ((row, pair) for row, of_row in pairs.items() if row in found for pair in of_row):
+            arms = [found[row].get(name) for name in (worse, better)]
+            gain = over_seeds(list(gains_by_seed(*arms).values()))
+            is_converged = all(arm.is_converged for arm in arms if arm)
+            findings.append(Finding(f"{row}, {better} over {worse}", gain, is_converged))
+        return findings
 
     missing = [Finding(row, None) for row in claim.pairs if row not in found]
     return [*findings(claim.pairs), *missing], findings(claim.shown)
@@ -218,14 +217,6 @@ CLAIMS: dict[str, Judge] = {
     ),
 }
 """The claims in the order of the paper's sections, each with the function that judges it."""
-
-
-def _dev_finding(what: str, worse: ArmRuns | None, better: ArmRuns | None) -> Finding:
-    """The gain of one arm over another on the development set, over seeds."""
-    if worse is None or better is None:
-        return Finding(what, None)
-    gains = list(gains_by_seed(worse, better).values())
-    return Finding(what, over_seeds(gains), worse.is_converged and better.is_converged)
 
 
 def _layers(result: SystemResult) -> list[str]:

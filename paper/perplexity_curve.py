@@ -75,7 +75,7 @@ def gain_curves(evidence: Evidence) -> list[GainCurve]:
         points: list[GainPoint] = []
         for model in measured:
             elmo = replace(evidence, setup=setup_of(evidence.setup, model)).arm(task, ARMS[model])
-            gains = gains_by_seed(baseline, elmo) if baseline and elmo else {}
+            gains = gains_by_seed(baseline, elmo)
             if elmo is not None and (gain := paired_t(list(gains.values())) if gains else None) is not None:
                 points.append(GainPoint(model, measured[model], elmo, gain))
         if baseline is not None and len(points) > 1:

@@ -117,15 +117,15 @@ def check_settings(found: TaskRun, planned: PlannedRun) -> None:
         )
 
 
-def gains_by_seed(first: ArmRuns, second: ArmRuns, *, test_set: str | None = None) -> dict[int, float]:
-    """The gain of the second arm for each seed of which both have the score."""
-    before, after = first.by_seed(test_set), second.by_seed(test_set)
+def gains_by_seed(first: ArmRuns | None, second: ArmRuns | None, *, test_set: str | None = None) -> dict[int, float]:
+    """The gain of the second arm for each seed of which both have the score; none of an arm that is not there."""
+    before, after = (arm.by_seed(test_set) if arm else {} for arm in (first, second))
     return {seed: after[seed] - score for seed, score in before.items() if seed in after}
 
 
 def gain_text(first: ArmRuns | None, second: ArmRuns | None, *, test_set: str | None = None) -> str | None:
     """The mean gain with its 95 % interval, or `one seed`, as a cell; None where it is not measured."""
-    gains = list(gains_by_seed(first, second, test_set=test_set).values()) if first and second else []
+    gains = list(gains_by_seed(first, second, test_set=test_set).values())
     if len(gains) == 1:
         return f"{gains[0]:+.2f} (one seed)"
     return str(paired_t(gains)) if gains else None

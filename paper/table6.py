@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from paper.data_folders import data_folder
 from paper.printed import TABLE_6, PaperTable
-from paper.probes.tag_probe import UPOS, XPOS, probe_tags, read_conllu, read_tagged
+from paper.probes.tag_probe import FORM, UPOS, XPOS, probe_tags, read_tagged
 from paper.reproduction import OurRow, Request
 from paper.systems import (
     KOREAN_SYSTEMS,
@@ -34,20 +32,21 @@ class Corpus:
     name: str
     folder: str
     files: tuple[str, str, str]
-    read: Callable[[Path], list[TaggedSentence]]
+    columns: tuple[int, int]
+    """Of tokens and tags, from 0."""
 
 
 _EWT = ("en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu")
 _GSD = ("train.conllu", "dev.conllu", "test.conllu")
 CORPORA = {
     ENGLISH: (
-        Corpus("PTB sample", "tasks/pos_ptb_sample", ("train.tsv", "dev.tsv", "test.tsv"), read_tagged),
-        Corpus("EWT, PTB tags", "tasks/pos_ud_ewt", _EWT, partial(read_conllu, column=XPOS)),
-        Corpus("EWT, UPOS", "tasks/pos_ud_ewt", _EWT, partial(read_conllu, column=UPOS)),
+        Corpus("PTB sample", "tasks/pos_ptb_sample", ("train.tsv", "dev.tsv", "test.tsv"), (0, 1)),
+        Corpus("EWT, PTB tags", "tasks/pos_ud_ewt", _EWT, (FORM, XPOS)),
+        Corpus("EWT, UPOS", "tasks/pos_ud_ewt", _EWT, (FORM, UPOS)),
     ),
     KOREAN: (
-        Corpus("Korean GSD, UPOS", "ko/tasks/ud_gsd", _GSD, partial(read_conllu, column=UPOS)),
-        Corpus("Korean GSD, morphemes", "ko/tasks/ud_gsd", _GSD, partial(read_conllu, column=XPOS)),
+        Corpus("Korean GSD, UPOS", "ko/tasks/ud_gsd", _GSD, (FORM, UPOS)),
+        Corpus("Korean GSD, morphemes", "ko/tasks/ud_gsd", _GSD, (FORM, XPOS)),
     ),
 }
 """The last one has the tags of an eojeol's morphemes together, such as NNG+JKB: do lower layers know morphology?"""
@@ -57,7 +56,7 @@ def compute(request: Request, *, name: str) -> None:
     """Probe each system on each corpus."""
     for corpus in CORPORA[name]:
         folder = data_folder(request.data_dir, corpus.folder)
-        parts = [corpus.read(folder / file) for file in corpus.files]
+        parts = [read_tagged(folder / file, columns=corpus.columns) for file in corpus.files]
         counts = ", ".join(f"{sum(len(each.tokens) for each in part):,}" for part in parts)
         measure_systems(
             name,

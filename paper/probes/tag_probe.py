@@ -95,18 +95,14 @@ def _hits(classifier: nn.Linear, vectors: Float[Tensor, "N E"], gold: Int[Tensor
     return classifier(vectors).argmax(dim=1) == gold
 
 
-def read_tagged(path: Path) -> list[TaggedSentence]:
-    """Sentences of a file with two columns, token and tag. Tokens get plain brackets and quotes (`plain_token`)."""
-    sentences = column_sentences(read_lines(path), name=str(path))
-    return not_empty(path, [_tagged(sentence.rows, 0, 1) for sentence in sentences])
+def read_tagged(path: Path, *, columns: tuple[int, int]) -> list[TaggedSentence]:
+    """Sentences of a file, out of the columns of token and tag. Tokens get plain brackets and quotes (`plain_token`).
 
-
-def read_conllu(path: Path, *, column: int) -> list[TaggedSentence]:
-    """Words and the tags of a column (`UPOS`, `XPOS`) of a CoNLL-U file; ranges and empty nodes are not words."""
-    sentences = column_sentences(read_lines(path), name=str(path))
-    words = ([row for row in each.rows if row[0].isdigit()] for each in sentences)
-    return not_empty(path, [_tagged(rows, FORM, column) for rows in words if rows])
-
-
-def _tagged(rows: Sequence[Sequence[str]], token: int, tag: int) -> TaggedSentence:
-    return TaggedSentence([plain_token(row[token]) for row in rows], [row[tag] for row in rows])
+    Of CoNLL-U (`FORM`, and `UPOS` or `XPOS`), ranges and empty nodes are not words.
+    """
+    token, tag = columns
+    sentences: list[TaggedSentence] = []
+    for each in column_sentences(read_lines(path), name=str(path)):
+        if rows := [row for row in each.rows if token != FORM or row[0].isdigit()]:
+            sentences.append(TaggedSentence([plain_token(row[token]) for row in rows], [row[tag] for row in rows]))
+    return not_empty(path, sentences)

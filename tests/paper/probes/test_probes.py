@@ -20,7 +20,7 @@ from paper.probes.sense_corpora import (
     read_sense_corpus,
     word_of,
 )
-from paper.probes.tag_probe import UPOS, XPOS, probe_tags, read_conllu, read_tagged
+from paper.probes.tag_probe import FORM, UPOS, XPOS, probe_tags, read_tagged
 from paper.probes.targets import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, Target, mixes, sentence_vectors, target_vectors
 from paper.table5 import read_semcor
 from toy_senses import INDEX_SENSE, MONEY, RIVER, RUN, CueLayers, instance, sense_xml, words, write_sense_data
@@ -98,11 +98,11 @@ def test_conllu_words_without_ranges_empty_nodes_and_comments(tmp_path: Path):
     first = "".join(row.format(*each) for each in rows)
     (tmp_path / "x.conllu").write_text(f"# text = don't\n{first}\n# sent_id = 2\n{row.format(1, '#', 'SYM', '#')}")
     sentences = [TaggedSentence(["do", "n't"], ["AUX", "PART"]), TaggedSentence(["#"], ["SYM"])]
-    assert read_conllu(tmp_path / "x.conllu", column=UPOS) == sentences
-    assert read_conllu(tmp_path / "x.conllu", column=XPOS)[0].tags == ["VBP", "RB"]
+    assert read_tagged(tmp_path / "x.conllu", columns=(FORM, UPOS)) == sentences
+    assert read_tagged(tmp_path / "x.conllu", columns=(FORM, XPOS))[0].tags == ["VBP", "RB"]
     (tmp_path / "x.tsv").write_text("-LRB-\t-LRB-\n#\t#\n\n10\tCD\n")
     columns = [TaggedSentence(["(", "#"], ["-LRB-", "#"]), TaggedSentence(["10"], ["CD"])]  # with plain brackets
-    assert read_tagged(tmp_path / "x.tsv") == columns
+    assert read_tagged(tmp_path / "x.tsv", columns=(0, 1)) == columns
 
 
 SENTENCES = [["the", "old", "bank"], ["bank"], ["a", "river", "bank", "flooded"]]
