@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from paper import blimp
-from paper.__main__ import main
 from paper.blimp import our_tables, right_answers
 from paper.reproduction import Request
 from toy_language_model import write_toy
@@ -56,7 +55,3 @@ def test_each_paradigm_is_scored_once_and_rows_are_accuracies_over_all_pairs(req
     assert [str(row.cells[0]) for row in rows] == expected
     (terms,) = our_tables(evidence_of([path]))
     assert list(terms.columns) == DIRECTIONS and [str(cell) for cell in terms.rows["order"]] == expected
-
-    assert main(["blimp", str(path), "-o", str(tmp_path / "pages")]) == 0
-    page = (tmp_path / "pages" / "blimp.md").read_text()
-    assert "| LSTM | paper | 69.8 |" in page and "), forward | 2 paradigms, 3 pairs | " in page

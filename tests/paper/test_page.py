@@ -10,31 +10,12 @@ import pytest
 from elmokit.report.pictures import pictures
 from paper import page
 from paper.__main__ import main
-from paper.page import table_parts, write_results
+from paper.page import write_results
 from paper.plan import ELMO, NO_ELMO
-from paper.printed import TABLE_1, PaperTable
-from paper.reproduction import OurRow, Reproduction
 from paper.runs import make_setup
-from toy_planned_runs import evidence_of, write_arm
+from toy_planned_runs import write_arm
 
 ROOT = Path(__file__).parents[2]
-TOY = PaperTable("Table 0", "Legs of animals.", "9", ("legs", "source"), {"cat": ("4.0", None), "hen": ("2", "a_b")})
-
-
-def test_what_does_not_fit_the_paper_s_table_is_refused():
-    evidence = evidence_of([])
-    assert table_parts(Reproduction("table0", TOY, lambda _: []), evidence) is None  # no numbers of ours
-    with pytest.raises(ValueError, match="a row has 3 cells, but the header has 4: cat, 1 cat"):
-        table_parts(Reproduction("table0", TOY, lambda _: [OurRow("cat", "1 cat", (None,))]), evidence)
-
-
-def test_the_gains_of_table_1_follow_from_its_scores():
-    columns = ("baseline", "+ ELMo", "gain", "relative")
-    for row in TABLE_1.rows:
-        printed = (str(TABLE_1.cell(row, column)).partition(" ± ")[0] for column in columns)
-        none, elmo, gain, relative = map(float, printed)
-        assert elmo - none == pytest.approx(gain, abs=0.011), row  # NER: means are rounded, 2.06 is printed
-        assert 100 * (elmo - none) / (100 - none) == pytest.approx(relative, abs=0.05), row
 
 
 @pytest.mark.slow

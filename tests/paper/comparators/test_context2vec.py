@@ -88,8 +88,6 @@ def test_the_folder_is_opened_as_two_layers_and_another_or_a_damaged_one_refused
     assert (layers.num_layers, layers.dim, len(layers.fingerprint())) == (2, 10, 64)
     batch = layers([["the", "cat"], ["a"]])
     assert batch.shape == (2, 2, 2, 10) and not batch[:, 1, 1].any()
-    with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
-        read_context2vec(tmp_path)
     for name in ("vocabulary.txt", "model.safetensors", "config.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     config = json.loads((tmp_path / "config.json").read_text())

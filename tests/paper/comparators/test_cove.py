@@ -58,14 +58,7 @@ def test_what_is_not_an_encoder_or_does_not_fit_it_is_refused(lstm: nn.LSTM, wor
         open_cove(str(tmp_path), words)
     with pytest.raises(FileNotFoundError, match="none.pth: there is no such file; expected CoVe's encoder"):
         read_encoder(tmp_path / "none.pth")
-
-    path = tmp_path / "other.safetensors"
-    tensors = dict(lstm.state_dict())
-    for changed, message in (
-        ({**tensors, "weight_ih_l0": torch.zeros(0, 3)}, "has no weight_ih_l0 of shape"),
-        ({**tensors, "extra": torch.zeros(1)}, "tensor extra: does not belong"),
-        ({name: tensor for name, tensor in tensors.items() if name != "bias_hh_l1"}, "tensor bias_hh_l1: is missing"),
-    ):
-        write_tensors(path, changed)
+    for name, message in (("weight_ih_l0", "has no weight_ih_l0 of shape"), ("extra", "tensor extra: does not belong")):
+        write_tensors(tmp_path / "other.safetensors", {**lstm.state_dict(), name: torch.zeros(0, 3)})
         with pytest.raises(ValueError, match=message):
-            read_encoder(path)
+            read_encoder(tmp_path / "other.safetensors")
