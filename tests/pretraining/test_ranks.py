@@ -3,8 +3,6 @@
 import json
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,12 +20,11 @@ from elmokit.pretraining import shards, train
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.train import Run, resume_pretraining
 from toy_run import toy_config, write_text
-from unmeasured import unmeasured_environment
 
 WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
 SETTINGS = (
     *("precision=float64", "softmax=sampled", "num_negatives=6", "reset_state=false", "dropout_rate=0"),
-    *("batch_size=4", "bptt_steps=5", "num_steps=20", "checkpoint_every=10", "log_every=1", "evaluate_every=10"),
+    *("batch_size=4", "bptt_steps=5", "num_steps=8", "checkpoint_every=4", "log_every=1", "evaluate_every=4"),
     *("lstm_dim=12", "projection_dim=8", "filters=[[1,4],[2,4]]", "optimizer=muon", "accumulate=2"),
 )
 
@@ -41,22 +38,12 @@ def loopback_is_up() -> bool:
     return True
 
 
-def pretrain_together(*arguments: object) -> None:
-    """In two processes of their own, on one thread each."""
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "elmokit", "pretrain"]
-    environment = unmeasured_environment() | {"OMP_NUM_THREADS": "1"}
-    command = [sys.executable, *launcher, *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def resume_together(run: Path, forks: Any) -> tuple[list[int], str]:
-    """In two forks, as torchrun starts processes; their exit codes, and what the second says on stderr."""
+def run_together(folder: Path, forks: Any, *arguments: object) -> tuple[list[int], str]:
+    """`pretrain` in two forks, as torchrun starts processes; their exit codes, and what the second says on stderr."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
-    said = [run.with_name(f"stderr-{rank}") for rank in range(2)]
-    command = ("pretrain", "--resume", run, "--device", "cpu")
-    processes = [forks.start(*command, stderr=path, RANK=path.name[-1], **group) for path in said]
+    said = [folder / f"stderr-{rank}" for rank in range(2)]
+    processes = [forks.start("pretrain", *arguments, stderr=path, RANK=path.name[-1], **group) for path in said]
     return [forks.wait(process) for process in processes], said[1].read_text()
 
 
@@ -66,24 +53,23 @@ def losses(run: Path) -> list[tuple[int, list[float]]]:
 
 
 def assert_same_losses(run: Path, other: Path) -> None:
-    assert len(losses(run)) == 20
+    assert len(losses(run)) == 8
     for (step, one), (other_step, two) in zip(losses(run), losses(other), strict=True):
         assert step == other_step
         assert one == pytest.approx(two, abs=1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not loopback_is_up(), reason="torchrun needs the loopback interface, which is down")
+@pytest.mark.skipif(not loopback_is_up(), reason="torch.distributed needs the loopback interface, which is down")
 def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path, forks: Any) -> None:
     generator = torch.Generator().manual_seed(3)
-    lengths = torch.randint(2, 12, (80,), generator=generator).tolist()
+    lengths = torch.randint(2, 12, (30,), generator=generator).tolist()
     picks = [torch.randint(len(WORDS), (length,), generator=generator).tolist() for length in lengths]
     shard, vocabulary = write_text(tmp_path, "".join(" ".join(WORDS[word] for word in line) + "\n" for line in picks))
     begin = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--device", "cpu"]
     begin += ["--set", *SETTINGS]
     alone, together = tmp_path / "alone", tmp_path / "together"
     assert main(["pretrain", *map(str, begin), "--run-dir", str(alone)]) == 0
-    pretrain_together(*begin, "--run-dir", together)
+    assert run_together(tmp_path, forks, *begin, "--run-dir", together)[0] == [0, 0]
     assert_same_losses(alone, together)
     weights, others = (load_file(run / "model.safetensors") for run in (alone, together))
     for name, tensor in weights.items():
@@ -92,16 +78,16 @@ def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path
     for num_processes in (1, 2):
         halfway = tmp_path / f"resumed-by-{num_processes}"
         shutil.copytree(together, halfway)
-        shutil.rmtree(halfway / "checkpoints" / "step-00000020")
+        shutil.rmtree(halfway / "checkpoints" / "step-00000008")
         if num_processes == 1:
             resume_pretraining(halfway, device="cpu")
         else:
-            assert resume_together(halfway, forks)[0] == [0, 0]
+            assert run_together(tmp_path, forks, "--resume", halfway, "--device", "cpu")[0] == [0, 0]
         assert_same_losses(alone, halfway)
     same = (tmp_path / "resumed-by-2" / "model.safetensors").read_bytes()
     assert same == (together / "model.safetensors").read_bytes()
     with lock(together):
-        codes, said = resume_together(together, forks)
+        codes, said = run_together(tmp_path, forks, "--resume", together, "--device", "cpu")
     assert codes == [2, 2] and f"elmokit: error: {together} is in use by another process" in said
 
 
