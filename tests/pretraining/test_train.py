@@ -11,9 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock, call
 
 import pytest
 import torch
@@ -103,14 +102,13 @@ def _losses(run: Path) -> list[tuple[int, float]]:
 
 
 @pytest.mark.usefixtures("on_cpu")
-@pytest.mark.parametrize("torn", ["model.safetensors", "training.safetensors"])
-def test_a_full_disk_leaves_the_checkpoint_before(whole: Path, tmp_path: Path, torn: str) -> None:
+def test_a_full_disk_leaves_the_checkpoint_before(whole: Path, tmp_path: Path) -> None:
     with ExitStack() as full_disk:
 
         def fill_the_disk_at_seven(run: Run) -> None:
             if run.progress.step == 7:
                 checkpoint = run.run_dir / "checkpoints" / "step-00000005"
-                full_disk.enter_context(files_of_at_most((checkpoint / torn).stat().st_size - 100))
+                full_disk.enter_context(files_of_at_most((checkpoint / "training.safetensors").stat().st_size - 100))
 
         run = tmp_path / "run"
         with pytest.raises(OSError, match="File too large") as caught:
@@ -150,10 +148,9 @@ def test_a_checkpoint_that_has_diverged_is_named_as_such(tmp_path: Path) -> None
         pretrain_toy(tmp_path / "run", on_step=explode_and_save)
 
 
-@pytest.mark.parametrize("poison", [-math.inf, math.nan])
-def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: Path, poison: float) -> None:
+def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: Path) -> None:
     def poison_and_save(run: Run) -> None:
-        torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), poison)
+        torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), -math.inf)
         run.save()
 
     run = tmp_path / "run"
@@ -246,26 +243,6 @@ def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> Non
     with pytest.warns(UserWarning, match="step-00000015 cannot be read"):
         resume_pretraining(run, ["num_steps=12"])
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000010", "step-00000012"]
-
-
-def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(whole: Path, tmp_path: Path) -> None:
-    run = Path(shutil.copytree(whole, tmp_path / "run"))
-    expected = (run / "model.safetensors").read_bytes()
-    older = run / "checkpoints" / "step-00000010" / "model.safetensors"
-    (run / "model.safetensors").unlink()
-    os.link(older, run / "model.safetensors")
-    assert (run / "model.safetensors").read_bytes() != expected
-    resume_pretraining(run)
-    assert (run / "model.safetensors").read_bytes() == expected
-    assert not list(run.glob(".*"))
-
-
-def test_a_run_killed_before_its_first_checkpoint_starts_again(whole: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    with pytest.raises(KeyboardInterrupt):
-        pretrain_toy(run, on_step=interrupt_at(1))
-    resume_pretraining(run)
-    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
 def test_a_run_that_another_process_has_is_refused(whole: Path, tmp_path: Path, capsys: Any) -> None:
@@ -409,7 +386,10 @@ def test_settings_that_rarely_make_a_good_model_are_warned_of(
         resume_pretraining(run, changes)
 
 
-def test_settings_with_which_others_train_are_not_warned_of(vocabulary: Path, tmp_path: Path, recwarn: Any) -> None:
+def test_settings_with_which_others_train_are_not_warned_of(
+    vocabulary: Path, tmp_path: Path, recwarn: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Run, "train", lambda self, on_step: None)
     pretrain_toy(tmp_path / "run", "num_steps=9", "warmup_steps=3")
     pretrain_toy(tmp_path / "held", "num_steps=11", "warmup_steps=3", "dropout_rate=0.1", held_out=[vocabulary])
     assert not recwarn.list
@@ -417,24 +397,20 @@ def test_settings_with_which_others_train_are_not_warned_of(vocabulary: Path, tm
         pretrain_toy(tmp_path / "dry", "num_steps=11", "warmup_steps=3", held_out=[vocabulary])
 
 
-def test_tensorboards_file_is_closed_when_the_run_ends_in_any_way(tmp_path: Path, monkeypatch: Any) -> None:
-    writer = MagicMock()
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", ModuleType("torch.utils.tensorboard"))
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", SimpleNamespace(SummaryWriter=writer))
-    run = tmp_path / "run"
-    with pytest.raises(KeyboardInterrupt):
-        pretrain_toy(run, "tensorboard=true", on_step=interrupt_at(3))
-    assert writer.return_value.close.call_count == 1
-    resume_pretraining(run)
-    assert writer.return_value.close.call_count == 2
-    assert writer.return_value.method_calls[-1] == call.close()
-
-
-def test_the_log_is_tensorboards_too_if_that_is_there(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_log_is_tensorboards_too_if_that_is_there_and_its_file_is_closed_when_the_run_ends_in_any_way(
+    shard: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
     pytest.importorskip("tensorboard", reason="needs the extra: pip install 'elmokit[tb]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from torch.utils.tensorboard.writer import SummaryWriter
 
-    run = pretrain_toy(tmp_path / "run", "tensorboard=true", held_out=[shard])
+    closed, close = list[SummaryWriter](), SummaryWriter.close
+    monkeypatch.setattr(SummaryWriter, "close", lambda writer: closed.append(writer) or close(writer))
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        pretrain_toy(run, "tensorboard=true", held_out=[shard], on_step=interrupt_at(3))
+    resume_pretraining(run)
+    assert len(closed) == 2
     events = EventAccumulator(str(run / "tensorboard")).Reload()
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     logged = [(scalar.step, scalar.value) for scalar in events.Scalars("loss")]
