@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 import attack
-from attack import main
 from attacks import mutations
 from attacks.limited_child import Call, Ending, RefusedError, WrongError, run_limited
-from attacks.outcome import Outcome, Result, read_results, write_results
+from attacks.outcome import Outcome, read_results
 from attacks.writing_verbs import verbs_not_attacked
 from unmeasured import unmeasured_environment
 
@@ -76,18 +75,6 @@ def test_every_kind_of_damage_changes_a_file_of_its_kind():
         assert len({inside(content, random.Random(seed)) for seed in range(5)} - {content}) > 1, name
     for way in mutations._WAYS:
         assert {way(b'{"name": "value", "number": 12}', random.Random(seed)) for seed in range(9)} != {content}
-
-
-def test_results_of_several_runs_add_up_by_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    for number, counts in enumerate([{"model": {"ok": 2, "crash": 1}}, {"model": {"ok": 3}}]):
-        result = Result("mutants", [f"attack {number}"], "machine", "1.0", 2.0, counts, {"seconds": number})
-        write_results(tmp_path / f"{number}.json", [result])
-    paths = [str(tmp_path / f"{name}.json") for name in ("0", "1", "all")]
-    assert main(["report", *paths[:2], "--output", paths[2]]) == 1  # for the crash
-    (together,) = read_results(tmp_path / "all.json")
-    assert together.counts == {"model": {"crash": 1, "ok": 5}} and together.commands == ["attack 0", "attack 1"]
-    assert (together.largest, together.num_defects, together.seconds) == ({"seconds": 1}, 1, 4.0)
-    assert "mutants: 1 defects" in capsys.readouterr().out
 
 
 def test_every_verb_that_writes_is_killed_and_gets_full_disks():

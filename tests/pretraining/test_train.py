@@ -459,7 +459,6 @@ def test_nothing_is_written_for_too_many_shards_or_no_sentence(shard: Path, tmp_
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("num_step=3", r"unknown field 'num_step'; did you mean num_steps"),
         ("lookup=1", "unknown field 'lookup'"),  # a record of its own, which no value of a setting gives
         ("num_steps", "has no '='"),
         ("num_steps=many", "expected int"),

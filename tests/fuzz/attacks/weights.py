@@ -8,7 +8,6 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-import torch
 
 from attacks.targets import Target, target
 from elmokit.elmo.elmo import Elmo
@@ -17,25 +16,22 @@ from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.formats.recognise import inspect, read_stored
 from elmokit.formats.weights import StoredBiLM
-from elmokit.layers.sampled_softmax import Softmax
-from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.text.vocabulary import Vocabulary
+from toy_bilm import TINY
+from toy_language_model import toy_parts
 
-SMALL = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
-LARGE = replace(SMALL, projection_dim=128, lstm_dim=1024)
+LARGE = replace(TINY, projection_dim=128, lstm_dim=1024)
 """Of 10 MB: its memory is that of its weights, not that of the interpreter."""
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "formats"
 WORDS = ("the", "cat", "sat", "on", "a", "mat", ".", "Seoul")
 SPECIALS = ("<S>", "</S>", "<UNK>")
 
 
-def stored_bilm(config: BiLMConfig = SMALL, *, words: Sequence[str] = WORDS) -> StoredBiLM:
+def stored_bilm(config: BiLMConfig = TINY, *, words: Sequence[str] = WORDS) -> StoredBiLM:
     """A model of random weights, with softmax and vocabulary."""
-    torch.manual_seed(1)
     vocabulary = Vocabulary([*SPECIALS, *words])
-    softmax = Softmax(num_tokens=len(vocabulary), dim=config.projection_dim)
-    return to_stored(BiLM(config), softmax, vocabulary, pretraining={"steps": 3, "text": ["a", "b"]})
+    return to_stored(*toy_parts(config, vocabulary), vocabulary, pretraining={"steps": 3, "text": ["a", "b"]})
 
 
 def weights_targets(folder: Path) -> Iterator[Target]:
@@ -70,16 +66,13 @@ def _published_targets(folder: Path) -> Iterator[Target]:
                 read_stored(path, with_softmax=None)
             except ValueError:  # half of a model, or of a kind that is refused
                 continue
-            name = f"{path.parent.name}/{path.name}"
-            if path.is_dir():
-                yield target(name, folder, partial(shutil.copytree, path), read_model)
-            else:
-                yield target(name, folder, partial(_copy, path), partial(_read_named, path.name))
+            use = partial(_read_named, path.name)
+            yield target(f"{path.parent.name}/{path.name}", folder, partial(_copy, path), use)
 
 
 def _copy(source: Path, folder: Path) -> None:
     folder.mkdir()
-    shutil.copy(source, folder)
+    (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / source.name)
 
 
 def _read_named(name: str, folder: Path) -> None:
