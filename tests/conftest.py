@@ -84,8 +84,7 @@ class Forks:
 
     def start(self, *command: object, stderr: Path = Path(os.devnull), **environment: str) -> int:
         """Start a command; `wait` for its exit code, after killing it if that is what it is for."""
-        outputs = (os.devnull, stderr)
-        return self._start(command, script=None, outputs=outputs, folder=Path.cwd(), environment=environment)
+        return self._start(command, None, (Path(os.devnull), stderr), Path.cwd(), environment)
 
     def wait(self, process: int) -> int:
         """The exit code, or that of the signal, negative."""
@@ -93,39 +92,27 @@ class Forks:
 
     def start_script(self, script: str, *arguments: object) -> int:
         """Start a script; `wait` for its exit code."""
-        words = ("-c", *arguments)
-        return self._start(words, script=script, outputs=(os.devnull, os.devnull), folder=Path.cwd(), environment={})
+        return self._start(arguments, script, (Path(os.devnull), Path(os.devnull)), Path.cwd(), {})
 
     def run_script(
         self, script: str, *arguments: object, folder: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a script to its end, as `python -c` does."""
-        words = ("-c", *arguments)
         outputs = (self._folder / "stdout", self._folder / "stderr")
-        process = self._start(
-            words, script=script, outputs=outputs, folder=folder or Path.cwd(), environment=environment
-        )
-        code = self.wait(process)
-        return subprocess.CompletedProcess(words, code, *(path.read_text(encoding="utf-8") for path in outputs))
+        code = self.wait(self._start(arguments, script, outputs, folder or Path.cwd(), environment))
+        return subprocess.CompletedProcess(script, code, *(path.read_text(encoding="utf-8") for path in outputs))
 
     def _start(
         self,
         words: Sequence[object],
-        *,
         script: str | None,
-        outputs: Sequence[str | Path],
+        outputs: Sequence[Path],
         folder: Path,
         environment: dict[str, str],
     ) -> int:
-        return self._ask(
-            {
-                "words": list(map(str, words)),
-                "script": script,
-                "outputs": list(map(str, outputs)),
-                "folder": str(folder),
-                "environment": environment,
-            }
-        )
+        job = {"script": script, "folder": str(folder), "environment": environment}
+        words = words if script is None else ("-c", *words)
+        return self._ask(job | {"words": list(map(str, words)), "outputs": list(map(str, outputs))})
 
     def _ask(self, job: dict[str, object]) -> int:
         assert self._server.stdin is not None and self._server.stdout is not None

@@ -106,13 +106,11 @@ class _CheckShapes(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)
-        for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
-            argument.annotation = _shape_or(None, argument.annotation)
-        for argument in [node.args.vararg, node.args.kwarg]:
-            if argument is not None:
-                argument.annotation = None
+        for part in ast.walk(node.args):
+            if isinstance(part, ast.arg):
+                part.annotation = _shape_or(None, part.annotation)
         node.returns = _shape_or(None, node.returns)
-        if any(has_shape(found) for found in _annotations(node)):
+        if node.returns or _has_shape(node.args):
             node.decorator_list.append(_decorator())
         return node
 
@@ -120,7 +118,7 @@ class _CheckShapes(ast.NodeTransformer):
         self.generic_visit(node)
         fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
         if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list) and any(
-            has_shape(field.annotation) for field in fields
+            _has_shape(field.annotation) for field in fields
         ):
             for field in fields:
                 field.annotation = _shape_or(ast.Name("object", ast.Load()), field.annotation)
@@ -128,28 +126,15 @@ class _CheckShapes(ast.NodeTransformer):
         return node
 
 
-def _annotations(node: ast.FunctionDef) -> list[ast.expr | None]:
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    return [node.returns, *(argument.annotation for argument in arguments)]
-
-
 def _shape_or(other: Any, annotation: ast.expr | None) -> Any:
-    return annotation if has_shape(annotation) else other
+    return annotation if annotation is not None and _has_shape(annotation) else other
 
 
-def has_shape(node: ast.AST | None, *, itself: bool = False) -> bool:
-    """Whether a `Float[Tensor, ...]` or one of its kind is in this annotation, or is it itself."""
-    if node is None:
-        return False
-    return any(
-        isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and _is_shape(part.value.id)
-        for part in ([node] if itself else ast.walk(node))
-    )
-
-
-def _is_shape(name: str) -> bool:
-    found = getattr(jaxtyping, name, None)
-    return isinstance(found, type) and issubclass(found, jaxtyping.AbstractDtype)
+def _has_shape(node: ast.AST) -> bool:
+    """Whether a `Float[Tensor, ...]` or one of its kind is in these annotations."""
+    subscribed = [part.value for part in ast.walk(node) if isinstance(part, ast.Subscript)]
+    kinds = [getattr(jaxtyping, value.id, None) for value in subscribed if isinstance(value, ast.Name)]
+    return any(isinstance(kind, type) and issubclass(kind, jaxtyping.AbstractDtype) for kind in kinds)
 
 
 def _decorator() -> ast.Name:
