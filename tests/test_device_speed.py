@@ -7,7 +7,7 @@ import device_speed
 
 
 def test_the_speed_of_each_size_is_measured_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    given = ["device_speed.py", "--sizes", "tiny", "--tokens", "4000", "--device", "cpu", "--output"]
+    given = ["device_speed.py", "--sizes", "tiny", "--tokens", "400", "--device", "cpu", "--output"]
     monkeypatch.setattr("sys.argv", [*given, str(tmp_path / "speed.json")])
     device_speed.main()
     rows = json.loads((tmp_path / "speed.json").read_text(encoding="utf-8"))["rows"]
