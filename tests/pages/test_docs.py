@@ -129,6 +129,18 @@ def test_a_public_name_is_there_says_what_it_is_and_has_an_example(name: str):
     assert f"`{name}`" in API and any(f"elmokit.{name}" in block for block in blocks(API))
 
 
+def test_names_are_imported_from_where_type_checkers_look():
+    tree = ast.parse(Path(elmokit.__file__).read_text())
+    seen = {
+        alias.asname or alias.name: f"{node.module}:{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for name, home in elmokit._HOMES.items():
+        assert seen[name] == home
+
+
 def test_the_version_is_that_of_the_package_and_of_the_citation():
     assert elmokit.__version__ == importlib.metadata.version("elmokit")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
