@@ -31,11 +31,6 @@ def _add_embed(parser: Parser) -> None:
         required=True,
     )
     parser.option(
-        "--format",
-        "the same as the ending of OUT, which is appended if it is missing",
-        choices=("h5", "npz", "npy", "safetensors", "parquet", "arrow", "tsv", "vec"),
-    )
-    parser.option(
         "--column NAME",
         "column of a Parquet, Arrow, JSON lines, TSV or CSV INPUT: text, or lists of tokens (default in Parquet "
         "and Arrow: tokens or text); form of CoNLL-U",
@@ -92,8 +87,6 @@ def _embed(arguments: argparse.Namespace) -> None:
         raise ValueError("--per-protein needs --fasta")
     if arguments.min_count is not None and not arguments.types:
         raise ValueError("--min-count needs --types")
-    if arguments.format and arguments.output.suffix != f".{arguments.format}":
-        arguments.output = arguments.output.with_name(f"{arguments.output.name}.{arguments.format}")
     if arguments.types:
         counts = _embed_types(arguments)
     else:

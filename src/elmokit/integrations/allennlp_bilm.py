@@ -7,7 +7,7 @@ without a counterpart in AllenNLP (no projection, or no backward direction) keep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.model.bilm import BiLM
+    from elmokit.model.config import BiLMConfig
 
 _OWN = "bilm."
 _NAMES = names_of("")
@@ -53,7 +54,7 @@ class AllenNLPBiLM(nn.Module):
         self.bilm = bilm
         self.num_layers = bilm.config.num_layers + 1
         self.stateful = stateful
-        self._state: BiLMState | None = None
+        self._state: list[Tensor] | None = None
         self.register_buffer("boundaries", _character_ids(bilm, [BEGIN_SENTENCE, END_SENTENCE]), persistent=False)
         self._word_embedding: nn.Embedding | None = None
         if vocab_to_cache:
@@ -94,10 +95,13 @@ class AllenNLPBiLM(nn.Module):
             mask = (inputs > 0).any(dim=2)
             ids = with_boundaries(inputs.long(), self.boundaries, mask)
             tokens, bounded = encoded_tokens(self.bilm, ids, distinct=True)
-        before = _first_rows(self._state, len(tokens)) if self.stateful and self._state is not None else None
-        output = self.bilm.contextualise(tokens, bounded.sum(dim=1).cpu(), before)
+        before = self._state if self.stateful else None
+        rows = None if before is None else _state([_first_rows(kept, len(tokens)) for kept in before], self.bilm.config)
+        output = self.bilm.contextualise(tokens, bounded.sum(dim=1).cpu(), rows)
         if self.stateful:
-            self._state = _with_first_rows(self._state, output.state)
+            new = _tensors(output.state)
+            later = zip(new, before or new, strict=True)
+            self._state = [torch.cat([own, old[len(own) :]]) for own, old in later]  # rows of a larger batch stay
         return output.layers, bounded
 
     def _cached(
@@ -120,35 +124,20 @@ def _token_vectors(bilm: BiLM, words: Sequence[str]) -> Float[Tensor, "N D"]:
     return torch.cat([bilm.encode_tokens(_character_ids(bilm, block)) for block in batched(words, size=_BLOCK)])
 
 
-def _first_rows(state: BiLMState, num_rows: int) -> BiLMState:
-    """The state of the first rows; a row that was never there is zero."""
-
-    def rows(kept: Tensor) -> Tensor:
-        return functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept))))
-
-    return _each(rows, state)
+def _first_rows(kept: Float[Tensor, "B D"], num_rows: int) -> Float[Tensor, "N D"]:
+    """The first rows of a part of the state; a row that was never there is zero."""
+    return functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept))))
 
 
-def _with_first_rows(state: BiLMState | None, new: BiLMState) -> BiLMState:
-    """The state with its first rows replaced; rows that the last batch did not have stay as they were."""
-
-    def join(later: Tensor, old: Tensor) -> Tensor:
-        return torch.cat([later, old[len(later) :]])
-
-    new = _each(Tensor.detach, new)
-    return new if state is None else _each(join, new, state)
+def _tensors(state: BiLMState) -> list[Tensor]:
+    """Cells and outputs of all layers, forward first, without their gradients."""
+    return [part.detach() for layer in (*state.forward, *state.backward) for part in (layer.cell, layer.output)]
 
 
-def _each(change: Callable[..., Tensor], *states: BiLMState) -> BiLMState:
-    """The state of what `change` makes of the tensors in the same place of each state."""
-
-    def layers(*sides: tuple[LSTMState, ...]) -> tuple[LSTMState, ...]:
-        return tuple(
-            LSTMState(change(*(one.cell for one in place)), change(*(one.output for one in place)))
-            for place in zip(*sides, strict=True)
-        )
-
-    return BiLMState(layers(*(one.forward for one in states)), layers(*(one.backward for one in states)))
+def _state(tensors: Sequence[Tensor], config: BiLMConfig) -> BiLMState:
+    """The state of what `_tensors` gave."""
+    layers = tuple(map(LSTMState, tensors[::2], tensors[1::2]))
+    return BiLMState(layers[: config.num_layers], layers[config.num_layers :])
 
 
 def _on_save(module: AllenNLPBiLM, state_dict: dict[str, Tensor], prefix: str, _: object) -> None:

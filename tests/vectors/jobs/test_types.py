@@ -80,7 +80,7 @@ def test_the_verb_writes_a_table_of_the_words_of_a_book(elmo: Elmo, text: Path, 
     elmo.save(text.with_name("model"))
     text.write_text("The bank. The\nbank!\n")
     command = ["embed", str(text), "--model", str(text.with_name("model")), "--types", "--split-sentences"]
-    assert main([*command, "-o", str(text.with_suffix("")), "--format", "tsv", "--min-count", "2"]) == 0
+    assert main([*command, "-o", str(text.with_suffix(".tsv")), "--min-count", "2"]) == 0
     rows = [line.split("\t") for line in text.with_suffix(".tsv").read_text().splitlines()]
     assert [row[:2] for row in rows] == [["word", "count"], ["The", "2"], ["bank", "2"]]
     assert len(rows[0]) == 2 + elmo.dim
