@@ -13,7 +13,6 @@ from elmokit.report.training_curve import training_curve, training_figure
 TRAINED = [(500_000, 1000.0), (1_000_000, 200.0), (2_000_000, 100.0)]
 HISTORY = RunHistory(
     name="mine",
-    log_where="mine/metrics.jsonl",
     training=[LoggedLosses(tokens // 1000, tokens, 1.0, (math.log(value),)) for tokens, value in TRAINED],
     evaluations=[LoggedPerplexity(1000, 1_000_000, 290.0, 310.0, 300.0)],
     config=recipe("mini"),

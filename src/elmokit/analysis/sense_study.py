@@ -35,16 +35,6 @@ NUM_STATIC_NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
-class Nearest:
-    """An occurrence and its nearest contexts."""
-
-    occurrence: int
-    """Index in the list of occurrences."""
-    same_word: list[NearOccurrence]
-    other_words: list[NearOccurrence]
-
-
-@dataclass(frozen=True)
 class CloseUp:
     """A word in detail: cosines of a few occurrences, nearest contexts, and the neighbours of its static vector."""
 
@@ -60,7 +50,8 @@ class CloseUp:
     """Label of each occurrence shown: its sense and a number."""
     cosines: Floats
     """Cosines (N,N) between the occurrences shown."""
-    nearest: list[Nearest]
+    nearest: list[tuple[int, list[NearOccurrence]]]
+    """Of the first occurrence of each sense: its index, and its nearest contexts, those of the same word first."""
     static: list[tuple[str, float]]
     """The words with the nearest static vectors, and their cosines."""
 
@@ -82,13 +73,6 @@ class SenseStudy:
         """The rates of the layer that the close-ups show."""
         return self.measured[-2]
 
-    def contrasts(self) -> dict[str, list[int]]:
-        """For each contrast of parts of speech, the indices of the occurrences of its words."""
-        groups: dict[str, list[int]] = {}
-        for index, occurrence in enumerate(self.occurrences):
-            groups.setdefault(occurrence.contrast, []).append(index)
-        return groups
-
 
 def study_senses(elmo: Elmo, occurrences: list[Occurrence], *, model: str, language: Language = "en") -> SenseStudy:
     """Run a model over the list. `model` is its name on the page."""
@@ -100,10 +84,10 @@ def study_senses(elmo: Elmo, occurrences: list[Occurrence], *, model: str, langu
     def encode(wanted: list[list[str]]) -> list[Array]:
         return [top[tuple(sentence)] for sentence in wanted]
 
-    def nearest(number: int) -> Nearest:
+    def nearest(number: int) -> tuple[int, list[NearOccurrence]]:
         of = encode, sentences[number], occurrences[number].index, sentences
         same = nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="same word")
-        return Nearest(number, same, nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="other words"))
+        return number, same + nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="other words")
 
     words = words_of(occurrences)
     if elmo.vocabulary is None:
@@ -126,7 +110,7 @@ def _close_up(
     word: str,
     occurrences: list[Occurrence],
     targets: Floats,
-    nearest: Callable[[int], Nearest],
+    nearest: Callable[[int], tuple[int, list[NearOccurrence]]],
     static: Callable[[str], list[tuple[str, float]]],
 ) -> CloseUp:
     senses = senses_of(word, occurrences)

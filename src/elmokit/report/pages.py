@@ -12,7 +12,7 @@ from pathlib import Path
 from elmokit.files.atomic import atomic_write, temporary_folder
 from elmokit.report.run_history import RunHistory, read_history
 from elmokit.report.tasks_page import tasks_page
-from elmokit.report.training_curve import long_enough, training_curve
+from elmokit.report.training_curve import training_curve
 from elmokit.report.training_page import NO_PICTURE, training_page
 from elmokit.runs.logged_runs import RUNS_NAME, LoggedRun, is_run_folder, read_runs
 from elmokit.tasks.task_runs import TaskRun, is_task_run, read_task_run
@@ -55,7 +55,7 @@ def _read(paths: Sequence[Path]) -> tuple[dict[str, RunHistory], list[TaskRun]]:
             if is_task_run(run):
                 tasks.append(read_task_run(run))
             else:
-                histories[run.where] = long_enough(read_history(run))
+                histories[run.where] = read_history(run)
         except ValueError as problem:
             problems.append(problem)
     if problems and not (histories or tasks):

@@ -51,8 +51,6 @@ class RunHistory:
     """The history of a pretraining run; both kinds of lines are in the order of their steps."""
 
     name: str
-    log_where: str
-    """Where the log was read, as messages name it."""
     training: list[LoggedLosses]
     evaluations: list[LoggedPerplexity]
     config: PretrainingConfig | None
@@ -65,7 +63,8 @@ def read_history(run: LoggedRun) -> RunHistory:
     """The history of a logged run.
 
     A torn last line, of a log that is still being written, is left out with a warning. Raises ValueError, naming file
-    and line, for a line that cannot be read or comes out of order, and for settings that cannot be read.
+    and line, for a line that cannot be read or comes out of order, for settings that cannot be read, and
+    for fewer than two training lines, too few for a curve.
     """
     training: list[LoggedLosses] = []
     evaluations: list[LoggedPerplexity] = []
@@ -84,10 +83,15 @@ def read_history(run: LoggedRun) -> RunHistory:
     if run.has_torn_line:
         where = f"{run.log_where}, line {len(run.records) + 1}"
         warnings.warn(f"{where} is incomplete (is the run writing it?) and left out", stacklevel=2)
+    if len(training) < 2:
+        raise ValueError(
+            f"{run.log_where}: {run.name} has logged {len(training)} training lines, and a curve needs 2; a run logs "
+            "one every log_every steps"
+        )
     if run.config is None:
-        return RunHistory(run.name, run.log_where, training, evaluations, None)
+        return RunHistory(run.name, training, evaluations, None)
     record = record_of(run.config, run.config_where)
-    return RunHistory(run.name, run.log_where, training, evaluations, record.config, record.changes)
+    return RunHistory(run.name, training, evaluations, record.config, record.changes)
 
 
 def _losses(line: Fields) -> LoggedLosses:

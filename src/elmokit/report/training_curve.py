@@ -18,16 +18,6 @@ MARKERS = "oD^sv"
 STYLE = {"axes.grid": True, "grid.color": "#d5dae1"}
 
 
-def long_enough(history: RunHistory) -> RunHistory:
-    """The history. Raises ValueError if it has fewer than two training lines, too few for a curve."""
-    if len(history.training) < 2:
-        raise ValueError(
-            f"{history.log_where}: {history.name} has logged {len(history.training)} training lines, and a curve needs "
-            "2; a run logs one every log_every steps"
-        )
-    return history
-
-
 def training_figure(histories: Sequence[RunHistory]) -> Any:
     """A `matplotlib.figure.Figure` with a line per run for training perplexity, and a marked line for held-out text.
 

@@ -70,7 +70,9 @@ def _describe_all_words(study: SenseStudy) -> Iterator[str]:
     yield "  vectors of the other words. `encode` gives the top layer."
     yield ""
     yield "Nearest one has its sense, by the kind of senses, for the top layer:"
-    for contrast, members in study.contrasts().items():
+    contrasts = [occurrence.contrast for occurrence in study.occurrences]
+    for contrast in dict.fromkeys(contrasts):
+        members = [index for index, other in enumerate(contrasts) if other == contrast]
         yield f"  {contrast:22}{study.top.nearest_rate(members)}"
     yield ""
     words = words_of(study.occurrences)
@@ -105,10 +107,10 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
         yield f"  {label[:12]:13}{_padded(snippet(occurrence.tokens, occurrence.index, 34), 35)}{cells}"
     yield f"  {'static vector':48}1.00 everywhere"
     yield ""
-    for nearest in close_up.nearest:
-        occurrence = occurrences[nearest.occurrence]
+    for number, contexts in close_up.nearest:
+        occurrence = occurrences[number]
         yield f"  nearest to {snippet(occurrence.tokens, occurrence.index, 50)} ({occurrence.sense})"
-        for near in (*nearest.same_word, *nearest.other_words):
+        for near in contexts:
             other = occurrences[near.sentence]
             sense = other.sense if near.index == other.index else ""  # what is listed is the sense of one token
             text = _padded(snippet(other.tokens, near.index, 50), 51)
