@@ -37,7 +37,7 @@ def test_rare_tokens_and_those_beyond_the_size_are_left_out(shard: Path, tmp_pat
     path = tmp_path / "vocabulary.txt"
     summary = write_vocabulary([shard], path, min_count=2)
     assert Vocabulary.read(path).tokens == [*SPECIALS, "the", "cat"]
-    assert (summary.num_known_tokens, summary.rarest_count, summary.unknown_rate) == (5, 2, 0.5)
+    assert (summary.num_known_tokens, summary.rarest_count, summary.coverage) == (5, 2, 0.5)
     write_vocabulary([shard], path, max_size=4)
     assert Vocabulary.read(path).tokens == [*SPECIALS, "the"]
     write_vocabulary([shard], path, min_count=2, max_size=100)

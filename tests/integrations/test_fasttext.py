@@ -108,8 +108,8 @@ def test_a_damaged_dictionary_or_matrix_and_a_cut_file_are_refused(model: Path, 
     kind = content.index(first + b"\0") + len(first) + 1 + 8
     for damaged, message in (
         (content.replace(header, struct.pack("<?2q", True, *shape)), "is compressed"),
-        (content.replace(header, struct.pack("<?2q", False, 1 << 60, 6)), "of shape .* would have"),
-        (content.replace(header, struct.pack("<?2q", False, -1, 6)), "of shape .* would have"),
+        (content.replace(header, struct.pack("<?2q", False, 1 << 60, 6)), "has shape .*, but .* are left"),
+        (content.replace(header, struct.pack("<?2q", False, -1, 6)), "has shape .*, but .* are left"),
         (content[:kind] + b"\1" + content[kind + 1 :], "entry 0: has type 1"),
         (content.replace(b"sat\0", b"cat\0", 1), "word 'cat': is there twice"),
         *((content[:length], "") for length in (0, 40, 90, 100, 130, 420, 1000)),

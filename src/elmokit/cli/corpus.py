@@ -125,7 +125,7 @@ def _vocabulary_text(summary: VocabularySummary) -> str:
         f"{summary.num_sentences:,} sentences, {summary.num_tokens:,} tokens, {summary.num_types:,} types\n"
         f"kept {summary.num_kept:,} types and {len(SPECIALS)} specials; "
         f"the rarest has count {summary.rarest_count:,}\n"
-        f"coverage {summary.coverage:.2%} of the tokens; OOV rate {summary.unknown_rate:.2%}\n"
+        f"coverage {summary.coverage:.2%} of the tokens; OOV rate {1 - summary.coverage:.2%}\n"
         f"longer than 48 bytes, and cut: {summary.num_cut_tokens:,} tokens ({share_cut:.4%})"
     )
 

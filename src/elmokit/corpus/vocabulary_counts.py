@@ -38,10 +38,6 @@ class VocabularySummary:
         """Share, from 0 to 1, of the tokens of the text that are in the vocabulary."""
         return self.num_known_tokens / self.num_tokens
 
-    @property
-    def unknown_rate(self) -> float:
-        return 1 - self.coverage
-
 
 def write_vocabulary(
     shards: Iterable[str | Path], path: str | Path, *, min_count: int = 1, max_size: int | None = None

@@ -120,12 +120,9 @@ def read_fasttext(path: Path) -> FastText:
                 raise FormatError(path, f"has {settings}; expected fastText's versions 11 and 12")
             rows, at = _read_dictionary(path, content)
             start, shape = _read_matrix_header(path, content, at)
-    if shape[1] != dim or shape[0] != len(rows) + bucket:
-        raise FormatError(
-            path,
-            f"has shape {shape}; expected {len(rows):,} words and {bucket:,} buckets of {dim} numbers",
-            part="input matrix",
-        )
+    if shape != (len(rows) + bucket, dim):
+        expected = f"expected {len(rows):,} words and {bucket:,} buckets of {dim} numbers"
+        raise FormatError(path, f"has shape {shape}; {expected}", part="input matrix")
     matrix = np.memmap(path, "<f4", "r", offset=start, shape=shape)
     return FastText(path, rows, np.asarray(matrix), bucket if max_n > 0 else 0, min_n, max_n)
 
@@ -168,10 +165,6 @@ def _read_matrix_header(path: Path, content: mmap.mmap, at: int) -> tuple[int, t
     start = at + _MATRIX.size
     needed = 4 * num_rows * num_columns
     if min(num_rows, num_columns) < 1 or needed > len(content) - start:
-        raise FormatError(
-            path,
-            f"of shape {(num_rows, num_columns)} would have {readable_bytes(max(needed, 0))}, but "
-            f"{readable_bytes(len(content) - start)} are left",
-            part=part,
-        )
+        left = readable_bytes(len(content) - start)
+        raise FormatError(path, f"has shape {(num_rows, num_columns)}, but {left} are left", part=part)
     return start, (num_rows, num_columns)

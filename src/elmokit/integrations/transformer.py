@@ -6,6 +6,7 @@ Only weights in safetensors are read, no code that comes with a model is run, an
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -91,9 +92,13 @@ class TransformerEncoder:
         return self.tokenizer(text, is_split_into_words=is_split_into_words, add_special_tokens=False)["input_ids"]
 
     def _parts(self, number: int, sentence: Sequence[str]) -> Iterator[_Part]:
+        if not sentence:
+            return
         most = self.max_pieces - int(self.tokenizer.num_special_tokens_to_add())
+        options = {"is_split_into_words": True, "add_special_tokens": False, "verbose": False}
+        sizes = Counter(self.tokenizer(list(sentence), **options).word_ids())
         start = num_pieces = 0
-        for position, size in enumerate(self._word_sizes(sentence)):
+        for position, size in enumerate(sizes[word] for word in range(len(sentence))):
             if size > most:
                 word = sentence[position].strip()[:40]
                 raise ValueError(f"{first_token(word)} has {size} pieces; the model reads {most} at once")
@@ -103,14 +108,6 @@ class TransformerEncoder:
             num_pieces += size
         if num_pieces:
             yield _Part(number, start, list(sentence[start:]), num_pieces)
-
-    def _word_sizes(self, sentence: Sequence[str]) -> list[int]:
-        sizes = [0] * len(sentence)
-        if sentence:
-            options = {"is_split_into_words": True, "add_special_tokens": False, "verbose": False}
-            for word in self.tokenizer(list(sentence), **options).word_ids():
-                sizes[word] += 1
-        return sizes
 
     @torch.no_grad()
     def _encode(self, batch: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:

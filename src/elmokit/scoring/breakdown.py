@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.corpus.stream import SentenceStream
+from elmokit.elmo.elmo import Elmo
 from elmokit.files.lines import is_read_once
 from elmokit.scoring.perplexity import (
     Perplexity,
@@ -18,7 +19,6 @@ from elmokit.scoring.perplexity import (
     TokenLosses,
     exp_of_loss,
     join_texts,
-    read_scorer,
     text_losses,
 )
 from elmokit.system.progress_bar import progress_bar
@@ -121,7 +121,7 @@ def measure_files(
         if not is_read_once(path):
             # refuses an empty file now, not after hours
             next(SentenceStream([path], shuffle=False, raw_text=raw_text, column=column, is_shard=False, num_epochs=1))
-    scored = read_scorer(model, weights=weights, device=device)
+    scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
     vocabulary = scored.vocabulary
     names = [path.name for path in files]
     if len(set(names)) < len(names):

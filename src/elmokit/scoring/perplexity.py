@@ -21,12 +21,11 @@ from torch import Tensor
 
 from elmokit.corpus.batches import Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
+from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.surprisal import SENTENCES_AT_ONCE, SurprisalModel
-from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.files.atomic import as_paths
 from elmokit.files.lines import is_read_once
-from elmokit.formats.read import read_bilm
-from elmokit.layers.devices import find_device, without_autocast
+from elmokit.layers.devices import without_autocast
 from elmokit.layers.full_softmax import full_softmax_predictions
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
@@ -137,32 +136,19 @@ def perplexity(
     not there.
     """
     shards = as_paths(shards)
-    scored = read_scorer(model, weights=weights, device=device)
+    scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         return text_losses(
             scored, shards, raw_text=raw_text, column=column, carry_state=carry_state, when_done=bar.update
         ).perplexity()
 
 
-def read_scorer(
-    model: str | Path, *, weights: str | Path | None = None, device: str | torch.device | None = None
-) -> SurprisalModel:
-    """A stored biLM with its softmax and vocabulary. Raises ValueError when it lacks one of the latter."""
-    on_device = find_device(device)  # before the model is read
-    bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
-    assert softmax is not None  # or it could not have been read
-    if vocabulary is None:
-        raise ValueError(f"{model} has no vocabulary; perplexity needs the one that it was trained with")
-    text_warnings = TextWarnings(spelling=bilm.spelling, vocabulary=vocabulary, name=str(model))
-    return SurprisalModel(_packed(bilm.to(on_device)), softmax, vocabulary, text_warnings)
-
-
 def bilm_perplexity(
     bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
 ) -> Perplexity:
     """Perplexity of a model in memory, in any mode; see `perplexity`."""
-    scored = SurprisalModel(_packed(bilm), softmax, vocabulary)
-    return text_losses(scored, shards, carry_state=carry_state).perplexity()
+    packed = PackedBiLM(bilm.config, bilm.state_dict(), spelling=bilm.spelling)
+    return text_losses(SurprisalModel(packed, softmax, vocabulary), shards, carry_state=carry_state).perplexity()
 
 
 def text_losses(
@@ -240,10 +226,6 @@ def _direction_perplexity(direction: TokenLosses, unknown_id: int) -> DirectionP
         exp_of_loss(float(direction.losses.sum() / direction.counts.sum())),
         exp_of_loss(float(known_losses.sum() / known_counts.sum())) if known_counts.any() else math.nan,
     )
-
-
-def _packed(bilm: BiLM) -> PackedBiLM:
-    return PackedBiLM(bilm.config, bilm.state_dict(), spelling=bilm.spelling)
 
 
 def _carried(
