@@ -96,7 +96,7 @@ class TransformerEncoder:
             return
         most = self.max_pieces - int(self.tokenizer.num_special_tokens_to_add())
         options = {"is_split_into_words": True, "add_special_tokens": False, "verbose": False}
-        sizes = Counter(self.tokenizer(list(sentence), **options).word_ids())
+        sizes: Counter[int] = Counter(self.tokenizer(list(sentence), **options).word_ids())
         start = num_pieces = 0
         for position, size in enumerate(sizes[word] for word in range(len(sentence))):
             if size > most:
