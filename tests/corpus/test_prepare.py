@@ -23,6 +23,7 @@ from elmokit.corpus import external_sort
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.raw_text import keep_spelling
 from elmokit.files.lines import read_lines
+from elmokit.text.corpora.column_texts import column_texts
 from elmokit.text.documents import read_raw_documents, read_sentences
 from elmokit.text.tokenizer import tokenize
 
@@ -92,11 +93,13 @@ def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path:
     with pytest.raises(ValueError, match="column is 'text', but words that hyphens break are joined only in"):
         Preparation(column="text", join_hyphens=True)
     path = write(tmp_path / "raw", json.dumps({"text": "Title\n\none\ntwo"}) + "\n" + json.dumps({"text": " \n"}))
-    assert [*read_raw_documents(path, "text")] == [(0, "Title\n\none\ntwo")]
+    assert [*column_texts(path, "text")] == ["Title\n\none\ntwo", " \n"]
+    (source,) = prepare([path], tmp_path / "corpus", Preparation(column="text", held_out=0, min_tokens=1)).sources
+    assert (source.documents, source.sentences) == (1, 2)  # a blank text is none
     path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nth\u00ad \n  ree\n\u3000\nfour")
     assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
     path = write(tmp_path / "raw.jsonl", '{"text": "th\\u00ad\\r\\nree"}\n')
-    assert [*read_raw_documents(path, "text")] == [(0, "three")]
+    assert [*column_texts(path, "text")] == ["three"]
     path = write(tmp_path / "raw", f"One{' ' * 100_000}line \n and more.")
     start = time.process_time()
     assert [*read_sentences(path)] == [f"One{' ' * 100_000}line and more."]

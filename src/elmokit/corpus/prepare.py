@@ -31,6 +31,7 @@ from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import expanded
 from elmokit.text.broken_words import BrokenWords, find_broken_words
+from elmokit.text.corpora.column_texts import column_texts
 from elmokit.text.documents import read_raw_documents
 from elmokit.text.sentence_lines import DAMAGED
 from elmokit.text.tokenizer import HANGUL, split_sentences, tokenize
@@ -186,10 +187,14 @@ class _Sentences:
 
     def read(self, index: int, path: Path, tokenizer: SentenceTokenizer) -> Source:
         """Add the sentences of the `index`-th raw file."""
-        found = Amount()
+        found, column = Amount(), self._how.column
+        if column is None:
+            documents = read_raw_documents(path)
+        else:
+            documents = enumerate(text for text in column_texts(path, column) if text.strip())
         num_documents = num_with_sentences = -1
         with progress_bar(unit=" sentences", label=printable(path.name)) as bar:
-            for number, text in read_raw_documents(path, self._how.column):
+            for number, text in documents:
                 num_documents = number
                 key = _random_number(self._how.seed, "document", index, number)
                 for sentence in split_sentences(self._broken.join(text) if self._broken else text):

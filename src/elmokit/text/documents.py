@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from elmokit.text.corpora.column_texts import column_texts
 from elmokit.text.sentence_lines import prose_lines
 from elmokit.text.tokenizer import HYPHENATION, split_sentences
 
@@ -23,16 +22,11 @@ def read_sentences(path: str | os.PathLike[str]) -> Iterator[str]:
             yield " ".join(map(str.strip, sentence.split("\n")))
 
 
-def read_raw_documents(path: str | os.PathLike[str], column: str | None = None) -> Iterator[tuple[int, str]]:
+def read_raw_documents(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     """Number and text of each document of a file, separated by blank lines; pieces of a long one share its number.
 
-    A word that a soft hyphen breaks at a line end is joined.
-    column: of JSON lines, a table or CoNLL-U (`column_texts`), each of whose texts is a document.
-    Raises the ValueError and OSError of `prose_lines` or `column_texts`, which name the file.
+    A word that a soft hyphen breaks at a line end is joined. Raises the errors of `prose_lines`, which name the file.
     """
-    if column is not None:
-        yield from enumerate(text for text in column_texts(path, column) if text.strip())
-        return
     number = size = 0
     inside = False
     lines: list[str] = []

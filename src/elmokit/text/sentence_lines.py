@@ -94,10 +94,13 @@ def sentence_lines(
     """Lines of a file as `prose_lines` yields them, with a warning if they do not look like one sentence each.
 
     raw_text: whether the lines will be tokenised; otherwise raw text is warned of.
-    column: of JSON lines, a table or CoNLL-U, whose texts are the lines; None for text.
+    column: of JSON lines, a table or CoNLL-U (`column_texts`), whose texts are the lines; None for text.
     warn: is given the warning.
     """
-    lines = prose_lines(path, raw_text=raw_text, column=column, has_columns=has_columns, is_shard=is_shard)
+    if column is None:
+        lines = prose_lines(path, has_columns=has_columns, is_shard=is_shard)
+    else:
+        lines = (" ".join(text.splitlines()) for text in column_texts(path, column, raw_text=raw_text))
     sample: list[str] = []
     num_tokens = 0
     while num_tokens < SAMPLE_TOKENS and (line := next(lines, None)) is not None:
@@ -108,24 +111,14 @@ def sentence_lines(
     yield from lines
 
 
-def prose_lines(
-    path: str | os.PathLike[str],
-    *,
-    raw_text: bool = False,
-    column: str | None = None,
-    has_columns: bool = False,
-    is_shard: bool = False,
-) -> Iterator[str]:
-    r"""Lines of a file of any text, as `read_lines` yields them, or texts of a column (`column_texts`), each as a line.
+def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, is_shard: bool = False) -> Iterator[str]:
+    r"""Lines of a file of any text, as `read_lines` yields them.
 
     has_columns: whether the lines may have columns after the sentence.
     is_shard: whether the file is of a corpus for training, so that messages name `elmokit prepare` as the only way.
     Raises ValueError for JSON, CoNLL-U, columns, FASTA and tables, naming how they are read, for a line with `\r` in
     it, and the errors of `read_lines`.
     """
-    if column is not None:
-        yield from (" ".join(text.splitlines()) for text in column_texts(path, column, raw_text=raw_text))
-        return
     lines = read_lines(path)
     if not is_terminal(path):  # where the first line is to be answered before the second is typed
         lines, head = with_head(lines)

@@ -26,24 +26,21 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
     name = shown_name(path)
     lines, head = with_head(read_lines(path))
     kind = kind_of(head)
-    if kind is Kind.JSON:
-        texts = _of_json_lines(lines, name, column, raw_text=raw_text)
-    elif kind is Kind.CONLLU:
+    if kind is Kind.CONLLU:
         if raw_text:
             raise ValueError(
                 f"{name} is CoNLL-U, whose tokens cannot be tokenised; leave out --tokenize, or raw_text=True"
             )
         plus = CONLLU_PLUS.match(head[0])
         texts = _of_conllu(lines, name, column, plus[1].lower().split() if plus else CONLLU_COLUMNS)
+    elif kind is Kind.JSON:
+        texts = (
+            " ".join(row.tokens(column)) if isinstance(row.value(column), list) and not raw_text else row.text(column)
+            for row in json_lines(lines, name=name)
+        )
     else:
         texts = (cells[0] for _, cells in table_rows(lines, name=name, columns=[[column]]))
     return (HYPHENATION.sub("", text) for text in texts)
-
-
-def _of_json_lines(lines: Iterable[str], name: str, column: str, *, raw_text: bool) -> Iterator[str]:
-    for fields in json_lines(lines, name=name):
-        is_list = not raw_text and isinstance(fields.value(column), list)
-        yield " ".join(fields.tokens(column)) if is_list else fields.text(column)
 
 
 def _of_conllu(lines: Iterable[str], name: str, column: str, columns: Sequence[str]) -> Iterator[str]:

@@ -88,18 +88,18 @@ def open_source(
     Raises ValueError for a column that is not there or holds something else, and `raw_text` for tokens.
     """
     path = expanded(path)
-    if split_sentences:
-        if column is not None or is_table(path):
-            raise ValueError(
-                f"{shown_name(path)}: only a text can be split into sentences, not a column; leave out "
-                "--split-sentences, or split_sentences=True"
-            )
-        pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
-        return SentenceSource(path, (pair for pair in pairs if pair[1]))
+    if split_sentences and (column is not None or is_table(path)):
+        raise ValueError(
+            f"{shown_name(path)}: only a text can be split into sentences, not a column; leave out --split-sentences, "
+            "or split_sentences=True"
+        )
     if is_table(path):
         of_column = ColumnSource.open(path, raw_text=raw_text, column=column)
         groups = range(len(of_column.groups.sizes))
         return SentenceSource(path, chain.from_iterable(map(of_column.of_group, groups)), of_column.column)
+    if split_sentences:
+        pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
+        return SentenceSource(path, (pair for pair in pairs if pair[1]))
     split = tokenize if raw_text else split_tokens
     lines = sentence_lines(path, raw_text=raw_text, column=column)
     return SentenceSource(path, ((line, split(line)) for line in lines), column, is_text=column is None)
