@@ -14,7 +14,8 @@ from pathlib import Path
 from elmokit.corpus.manifest import EARLIER_MANIFEST_NAME, MANIFEST_NAME
 from elmokit.files.lines import shown_name, split_tokens
 from elmokit.system.batches import batched
-from elmokit.text.sentence_lines import prose_lines, sentence_lines
+from elmokit.system.python import warn_caller
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
 BLOCK_LINES = 65_536  # lines that are in memory and shuffled together, about 10 MB of text
@@ -98,6 +99,6 @@ class SentenceStream:
         return random.Random(f"{self.seed}/{self.purpose}/{what}/{position.epoch}/{position.shard}/{position.block}")
 
     def _blocks(self, shard: Path) -> Iterator[list[str]]:
-        read = sentence_lines if self.warn else prose_lines
-        lines = read(shard, raw_text=self.raw_text, column=self.column, is_shard=self.is_shard)
+        warn = warn_caller if self.warn else None
+        lines = sentence_lines(shard, raw_text=self.raw_text, column=self.column, is_shard=self.is_shard, warn=warn)
         return batched((line for line in lines if line and not line.isspace()), size=BLOCK_LINES)

@@ -89,18 +89,21 @@ def sentence_lines(
     column: str | None = None,
     has_columns: bool = False,
     is_shard: bool = False,
-    warn: Callable[[str], object] = warn_caller,
+    warn: Callable[[str], object] | None = warn_caller,
 ) -> Iterator[str]:
     """Lines of a file as `prose_lines` yields them, with a warning if they do not look like one sentence each.
 
     raw_text: whether the lines will be tokenised; otherwise raw text is warned of.
     column: of JSON lines, a table or CoNLL-U (`column_texts`), whose texts are the lines; None for text.
-    warn: is given the warning.
+    warn: is given the warning; None if no line is looked at.
     """
     if column is None:
         lines = prose_lines(path, has_columns=has_columns, is_shard=is_shard)
     else:
         lines = (" ".join(text.splitlines()) for text in column_texts(path, column, raw_text=raw_text))
+    if warn is None:
+        yield from lines
+        return
     sample: list[str] = []
     num_tokens = 0
     while num_tokens < SAMPLE_TOKENS and (line := next(lines, None)) is not None:
