@@ -13,7 +13,7 @@ def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path:
     assert convert(folder, tmp_path / "parts", to="native", max_file_bytes=24_000, dtype="float16") == []
     assert (tmp_path / "parts" / "softmax-00001-of-00001.safetensors").is_file()
     assert convert(folder, tmp_path / "without", to="native", include_softmax=False) == []
-    assert not read_stored(tmp_path / "without", with_softmax=None).has_softmax
+    assert not read_stored(tmp_path / "without", with_softmax=True).has_softmax
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.formats.model_files import ModelFiles
 from elmokit.formats.names import model_name
 from elmokit.formats.native import NATIVE
+from elmokit.formats.read import read_bilm
 from elmokit.formats.recognise import inspect, read_stored, recognise
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.system.messages import FormatError
@@ -287,4 +288,4 @@ def test_no_more_is_read_than_words_can_be_packed_to(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("name", ["formats/allennlp/frozen.model.tar.gz", "formats/many_langs/char_word"])
 def test_a_softmax_that_is_not_there_is_missed(name: str):
     with pytest.raises(FormatError, match="has no softmax"):
-        read_stored(FIXTURES / name, with_softmax=True)
+        read_bilm(FIXTURES / name, with_softmax=True)

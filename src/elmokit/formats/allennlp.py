@@ -124,7 +124,7 @@ def _options_path(files: ModelFiles) -> Path | None:
     return given[0] if given else None
 
 
-def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     weights = _weights(files)
     tensors = to_native(weights.config, names_of(f"{weights.prefix}_elmo_lstm."), weights.file.read)
     tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there

@@ -94,7 +94,7 @@ class Row:
     save: Callable[[Sequence[Array]], Array] = lambda parts: parts[0]
 
 
-def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     pair = find_pair(files)
     options = read_options(pair.options, is_named=pair.is_named)
     with open_hdf5(pair.weights) as file:

@@ -48,7 +48,7 @@ def convert(
     if not include_softmax and (softmax_dtype or max_file_bytes) is not None:
         raise ValueError("softmax_dtype and max_file_bytes are about the softmax, which is to be left out")
     check_new_folder(target)
-    stored = read_stored(source, weights, with_softmax=None if include_softmax else False)
+    stored = read_stored(source, weights, with_softmax=include_softmax)
     if to == "bilm_tf":
         return write_bilm_tf(target, stored)
     write_native(target, stored, dtype=dtype, softmax_dtype=softmax_dtype, max_file_bytes=max_file_bytes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.system.messages import FormatError, printable, readable_bytes
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from elmokit.formats.model_files import ModelFiles
     from elmokit.formats.weights import StoredBiLM, StoredMix
     from elmokit.model.config import BiLMConfig
-
-
-class Read(Protocol):
-    """Reads the model. Raises FormatError, which names the file, the part of it and the reason.
-
-    with_softmax: True and None read the softmax, if there is one; False does not touch it.
-    """
-
-    def __call__(self, files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM: ...
 
 
 @dataclass(frozen=True)
@@ -44,7 +35,11 @@ class Format:
     """
     inspect: Callable[[ModelFiles, Inspection], None]
     """Adds what the files say to an inspection, without reading weights; a FormatError ends it with a refusal."""
-    read: Read
+    read: Callable[[ModelFiles, bool], StoredBiLM]
+    """Reads the model, and its softmax if there is one and the second argument is True; otherwise that is not touched.
+
+    Raises FormatError, which names the file, the part of it and the reason.
+    """
 
 
 @dataclass

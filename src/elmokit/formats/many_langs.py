@@ -175,7 +175,7 @@ def _read_architecture(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
     return architecture, {ours: encoder.integer(theirs) for ours, theirs in sizes.items()}
 
 
-def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     model = _model(files)
     read = {name: file.read for file in (model.embedder, model.encoder) for name in file.tensors}
     tensors = to_native(model.config, _NAMES, lambda name: read[name](name))

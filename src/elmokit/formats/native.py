@@ -88,7 +88,7 @@ def _recognise(files: ModelFiles) -> bool:
     return config.is_file() and kind_of(config) is FileKind.NATIVE_CONFIG
 
 
-def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     """Weights stored as float16 are converted to float32; without `with_softmax`, the softmax is not read from disk."""
     folder = files.folder
     config, pretraining = read_config(folder / CONFIG_NAME)
@@ -99,7 +99,7 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     check_padding(weights, config, tensors)
     vocabulary_path = folder / VOCABULARY_NAME
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
-    if _has_softmax(folder, header) if with_softmax is None else with_softmax:
+    if with_softmax and _has_softmax(folder, header):
         parts = softmax_files(weights, config, header)
         num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
         if vocabulary is not None and len(vocabulary) != num_rows:

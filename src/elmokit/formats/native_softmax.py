@@ -44,17 +44,14 @@ def softmax_files(
 ) -> dict[Path, dict[str, TensorEntry]]:
     """The files that contain the softmax, in the order of its rows, with their checked headers.
 
-    header: that of `weights`, the model's model.safetensors.
-    Raises FormatError if there is no softmax, if it is in two places, or if one of its files is missing or wrong.
+    header: that of `weights`, the model's model.safetensors, which has a softmax, or else shards are next to it.
+    Raises FormatError if the softmax is in two places, or if one of its files is missing or wrong.
     """
     folder, shards = weights.parent, softmax_shards(weights.parent)
     if SOFTMAX_WEIGHT in header:
         if shards:
             raise FormatError(shards[0], f"is a part of the softmax, but {weights.name} also contains a softmax")
         return {weights: header}
-    if not shards:
-        reason = "has no softmax (perplexity and fine-tuning need it): the model was saved or installed without one"
-        raise FormatError(folder, reason)
     total = _num_parts(shards[0])
     for number in range(1, total + 1):
         name = _shard_name(number, total)

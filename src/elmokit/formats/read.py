@@ -14,6 +14,7 @@ from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.layers.devices import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
+from elmokit.system.messages import FormatError
 from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ def read_bilm(
     the other order). Raises the errors of `resolve_model` if there is no such model, and FormatError if it is not a
     biLM, or has no softmax although `with_softmax` is set.
     """
-    return from_stored(read_stored(path, weights, with_softmax=with_softmax))
+    stored = read_stored(path, weights, with_softmax=with_softmax)
+    if with_softmax and not stored.has_softmax:
+        raise FormatError(f"{path}", "has no softmax (perplexity and fine-tuning need it)")
+    return from_stored(stored)
 
 
 def from_stored(stored: StoredBiLM) -> tuple[BiLM, Softmax | None, Vocabulary | None]:

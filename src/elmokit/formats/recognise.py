@@ -36,18 +36,13 @@ def recognise(path: StrPath, weights: StrPath | None = None) -> Format:
         return known
 
 
-def read_stored(path: StrPath, weights: StrPath | None = None, *, with_softmax: bool | None = False) -> StoredBiLM:
+def read_stored(path: StrPath, weights: StrPath | None = None, *, with_softmax: bool = False) -> StoredBiLM:
     """Read a model in any format: a name, a folder, a file in one, a pair of files (in either order), or an archive.
 
-    with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
-        False does not touch it.
+    with_softmax: whether to read the softmax, too, if there is one.
     """
-    given = ModelFiles(path, weights)
-    with opened(given) as (known, files):
-        stored = known.read(files, with_softmax=with_softmax)
-    if with_softmax and not stored.has_softmax:
-        raise FormatError(given.path, "has no softmax (perplexity and fine-tuning need it)")
-    return stored
+    with opened(ModelFiles(path, weights)) as (known, files):
+        return known.read(files, with_softmax)
 
 
 def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:

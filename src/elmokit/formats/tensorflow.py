@@ -62,11 +62,11 @@ def _find(files: ModelFiles) -> tuple[Path, Path]:
     return latest_index(indices, listings[0] if listings else None), options
 
 
-def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     index, options_path = _find(files)
     options, bundle = read_options(options_path), TensorBundle(index, root=_ROOT)
     config, tensors = read_weights(bundle, options)
-    if with_softmax is not False and _SOFTMAX_BIAS in bundle.entries:
+    if with_softmax and _SOFTMAX_BIAS in bundle.entries:
         tensors.update(_softmax(bundle, config))
     vocabulary, spelling = read_words(index, config, _nearby(files))
     stored = StoredBiLM(config, tensors, vocabulary, options.pretraining, spelling)

@@ -69,7 +69,7 @@ def _opened(files: ModelFiles) -> Generator[tuple[_Joined, Options, ModelFiles]]
         yield _Joined(lstms, tokens), options, nearby
 
 
-def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     with _opened(files) as (file, options, nearby):
         config, tensors = read_weights(file, options)
         vocabulary, spelling = read_words(file.path, config, nearby.in_folder)

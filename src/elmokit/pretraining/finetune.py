@@ -44,7 +44,7 @@ def finetune(
     shards, held_out = as_paths(shards), as_paths(held_out)
     found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
-    stored = read_stored(found, weights, with_softmax=None)
+    stored = read_stored(found, weights, with_softmax=True)
     if new_vocabulary is None and (stored.vocabulary is None or not stored.has_softmax):
         missing = "vocabulary" if stored.vocabulary is None else "softmax"
         raise ValueError(

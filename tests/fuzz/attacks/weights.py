@@ -63,7 +63,7 @@ def _published_targets(folder: Path) -> Iterator[Target]:
     for path in sorted(FIXTURES.glob("*/*")):
         if path.is_dir() or path.name.endswith((".tar.gz", ".zip", ".th")):
             try:
-                read_stored(path, with_softmax=None)
+                read_stored(path, with_softmax=True)
             except ValueError:  # half of a model, or of a kind that is refused
                 continue
             use = partial(_read_named, path.name)
@@ -90,7 +90,7 @@ def read_model(path: Path) -> None:
         refusals = inspect(path).refusals
     except (ValueError, OSError) as error:
         refusals = [str(error)]
-    read_stored(path, with_softmax=None)
+    read_stored(path, with_softmax=True)
     if refusals:
         raise ValueError(max(refusals, key=len))
 

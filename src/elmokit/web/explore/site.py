@@ -72,7 +72,7 @@ def write_site(
     looks words up, or if UMAP is not installed, and FileExistsError if the folder is not empty.
     """
     check_names(*corpora)  # which the page shows
-    stored = read_stored(resolve_model(model), with_softmax=None)
+    stored = read_stored(resolve_model(model), with_softmax=True)
     if stored.config.num_parameters > MAX_PARAMETERS:
         raise ValueError(
             f"{model} has {stored.config.num_parameters / 1e6:.1f} million parameters; the explorer is for models of "
