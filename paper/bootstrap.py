@@ -64,7 +64,7 @@ def item_records(paths: Sequence[Path]) -> Mapping[RunNames, Fields]:
     """The records by `Tested.names`."""
     records: dict[RunNames, Fields] = {}
     for fields in read_results(paths, NAME):
-        runs = (",".join(fields.texts(arm)) for arm in ("baseline", "elmo"))
+        runs = (",".join(fields.read(arm, list[str])) for arm in ("baseline", "elmo"))
         records[fields.text("test_set"), *runs] = fields
     return records
 

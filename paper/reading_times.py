@@ -184,7 +184,7 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
         model = with_fingerprint(fields.text("model"), fields.text("fingerprint"))
         num_words, added = fields.integer("num_words"), fields.fields("added")
         for direction in added.names:
-            mean, error = added.numbers(direction, least=-math.inf)
+            mean, error = added.read(direction, tuple[float, ...], least=-math.inf)
             rows.append(OurRow(f"{model}, {direction}", f"{num_words:,} words", (f"{mean:.4f} ± {error:.4f}",)))
     return rows
 

@@ -82,7 +82,7 @@ def test_gives_each_field_by_its_type():
     assert [read.number_or_none(name) for name in ("rate", "none", "absent")] == [0.5, None, None]
     assert read.pairs("pairs", most=2) == ((1, 2),)
     assert read.tokens("words") == ["a", "밥"]
-    assert read.numbers("rates") == (1.0, 0.5)
+    assert read.read("rates", tuple[float, ...]) == (1.0, 0.5)
 
 
 def test_reads_a_dataclass_by_the_types_of_its_fields_and_a_complete_one_lacks_only_what_is_none():
@@ -135,7 +135,7 @@ def test_errors_name_the_way_to_a_field_and_what_was_not_read_is_known():
         (lambda fields: fields.text("none"), "field none: is null; expected text"),
         (lambda fields: fields.integer("true"), "field true: is a boolean; expected a whole number"),
         (lambda fields: fields.list_of_fields("list"), r"field list\[1\]: is a number; expected an object"),
-        (lambda fields: fields.numbers("list"), r"field list\[0\]: is an object; expected a number"),
+        (lambda fields: fields.read("list", tuple[float, ...]), r"field list\[0\]: is an object; expected a number"),
         (lambda fields: fields.number("large"), "field large: is 1000.*; expected at least 0"),
         (lambda fields: fields.require_known(("none", "text")), "field true: is not known; expected none, text"),
     ],

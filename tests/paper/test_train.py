@@ -104,7 +104,7 @@ def test_what_tables_need_is_trained_once_and_measured(training: Training, setup
     (name, arms), *_ = TABLE.measured(evidence).values()
     assert list(arms) == [arm.name for arm in TABLE.arms[:4]] and name.startswith("SST-5: sst, 24 training examples")
     (items,) = read_results([folder], "table1")
-    assert items.texts("baseline") == [run.name for run in setup.runs("sentiment", NONE)]
+    assert items.read("baseline", list[str]) == [run.name for run in setup.runs("sentiment", NONE)]
     (measured,) = read_results([folder], "table7")
     assert measured.text("data") == "sst" and measured.fields("before").number("mean") > 1
     (perplexities,) = table7.our_rows(evidence)

@@ -33,7 +33,7 @@ TWO, ROW = [["a"], ["b"]], np.zeros((1, 4))
     [
         ("v.h5", [["a"]], [ROW], r"v.h5 does not end in .npy"),
         *(
-            ("v.npy", [[token]], [ROW], f"a token is empty or has a space, .* in it: .*{shown}")
+            ("v.npy", [[token]], [ROW], f"a token is empty, or has white space, .* in it: .*{shown}")
             for token, shown in (("a b", "a b"), ("a\0", "x00"), ("\ufeffa", ""), ("a\ud83d", ""), ("a\r", r"\\r"))
         ),
         ("v.npy", [["a", "b"]], [ROW], r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),

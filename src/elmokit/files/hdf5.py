@@ -29,8 +29,8 @@ h5py: Any = _h5py  # has no type stubs; all results are cast below
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MAX_ENTRIES = 10_000
 MAX_CHUNKS = 100_000
-DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
-"""Errors that h5py raises for damaged files."""
+DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError, zlib.error)
+"""Errors that h5py and zlib raise for damaged files."""
 _DEFLATE, _SHUFFLE = _FILTERS = 1, 2  # HDF5's numbers of the two filters that are supported
 _HARD_LINK, _SOFT_LINK, _EXTERNAL_LINK = 0, 1, 64
 
@@ -58,12 +58,8 @@ class HDF5File:
 def open_hdf5(path: Path) -> Generator[HDF5File]:
     """Open a file for reading and check everything in it. Raises FormatError if it is truncated or damaged."""
     with open_unseen(path) as file:
-        try:
+        with refusing_damage(path, "is damaged"):
             opened = HDF5File(path, file)
-        except FormatError:
-            raise
-        except DAMAGE as error:
-            raise FormatError(path, f"is damaged: {printable(str(error))}") from error
         yield opened
 
 
@@ -119,10 +115,19 @@ def open_unseen(path: Path) -> Any:
     """The file as h5py opens it, without any check of its contents."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
-    try:
+    with refusing_damage(path, "cannot be opened as HDF5, perhaps truncated"):
         return h5py.File(path, "r")
+
+
+@contextmanager
+def refusing_damage(path: Path, reason: str, *, part: str | None = None) -> Generator[None]:
+    """Turn the errors that h5py and zlib raise for damaged files into FormatError."""
+    try:
+        yield
+    except FormatError:
+        raise
     except DAMAGE as error:
-        raise FormatError(path, f"cannot be opened as HDF5, perhaps truncated: {printable(str(error))}") from error
+        raise FormatError(path, f"{reason}: {printable(str(error))}", part=part) from error
 
 
 def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
@@ -200,7 +205,7 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
 def entry_named(path: Path, root: Any, name: str, file_bytes: int) -> Entry:
     """What the file says of a dataset, all of which is stored; no other is looked at. Raises FormatError otherwise."""
     part = f"dataset {name}"
-    try:
+    with refusing_damage(path, "is damaged", part=part):
         if not root.links.exists(name.encode()):
             raise FormatError(path, "is missing", part=part)
         if (refusal := _link_refusal(int(root.links.get_info(name.encode()).type))) is not None:
@@ -209,10 +214,6 @@ def entry_named(path: Path, root: Any, name: str, file_bytes: int) -> Entry:
         if not isinstance(opened, h5py.h5d.DatasetID):
             raise FormatError(path, "is not a dataset", part=part)
         entry = describe_dataset(name, opened, file_bytes)
-    except FormatError:
-        raise
-    except DAMAGE as error:
-        raise FormatError(path, f"is damaged: {printable(str(error))}", part=part) from error
     _require_readable(path, entry)
     return entry
 
@@ -234,15 +235,13 @@ def _require_readable(path: Path, entry: Entry) -> None:
 def read_dataset(path: Path, root: Any, entry: Entry, file_bytes: int) -> Array:
     """A described dataset as float32. Raises FormatError if it has a refusal or is damaged."""
     _require_readable(path, entry)
-    try:
+    with refusing_damage(path, "cannot be read", part=f"dataset {entry.name}"):
         dataset = h5py.h5o.open(root, entry.name.encode())
         if dataset.get_create_plist().get_layout() == h5py.h5d.CHUNKED:
             return _read_chunks(dataset, entry, file_bytes)
         array = np.empty(entry.shape, dtype=np.float32)
         dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
-    except (*DAMAGE, zlib.error) as error:
-        raise FormatError(path, f"cannot be read: {printable(str(error))}", part=f"dataset {entry.name}") from error
-    return array
+        return array
 
 
 def _refuse_whole(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:

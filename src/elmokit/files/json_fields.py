@@ -222,19 +222,12 @@ class Fields:
         objects = enumerate(self.read(name, list[dict[str, object]]))
         return [Fields(self.where, values, prefix=f"{self._prefix}{name}[{index}].") for index, values in objects]
 
-    def items(self, name: str) -> list[object]:
-        """A list with entries of any type."""
-        return self.read(name, list[object])
-
     def text(self, name: str) -> str:
         return self.read(name, str)
 
-    def texts(self, name: str) -> list[str]:
-        return self.read(name, list[str])
-
     def tokens(self, name: str) -> list[str]:
         r"""A list of at least one token, which is text without spaces, tabs and the ends of lines (`\n` and `\r`)."""
-        values = self.items(name)
+        values: list[object] = self.read(name, list[object])
         tokens = [value for value in values if isinstance(value, str) and value and NOT_IN_A_TOKEN.isdisjoint(value)]
         if not tokens or len(tokens) < len(values):
             shown = first_token(str(values))
@@ -255,10 +248,6 @@ class Fields:
     def number_or_none(self, name: str, *, most: float = math.inf) -> float | None:
         """A number of at least 0, or null; an absent field is null."""
         return self.read(name, float | None, most=most) if name in self else None
-
-    def numbers(self, name: str, *, least: float = 0, most: float = math.inf) -> tuple[float, ...]:
-        """A list of finite numbers, each from `least` to `most`."""
-        return self.read(name, tuple[float, ...], least=least, most=most)
 
     def pairs(self, name: str, *, most: int) -> tuple[tuple[int, int], ...]:
         """A list of 1 to 64 pairs [width, number], all numbers from 1 to `most`."""

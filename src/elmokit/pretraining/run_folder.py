@@ -166,7 +166,7 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
     both = Fields(where, values)
     if "pretraining" not in both or "shards" not in (run := both.fields("pretraining")):
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
-    shards = run.texts("shards")
+    shards = run.read("shards", list[str])
     kinds = {name: kind for name, kind in types_of(RunRecord).items() if name not in ("config", "shards")}
     read = {name: run.read(name, kind, complete=True) for name, kind in kinds.items() if name in run}
     for name in ("shard_bytes", "shard_sha256"):

@@ -95,7 +95,7 @@ def read_history(run: LoggedRun) -> RunHistory:
 
 
 def _losses(line: Fields) -> LoggedLosses:
-    losses = line.numbers("losses")
+    losses = line.read("losses", tuple[float, ...])
     if len(losses) not in (1, 2):
         raise line.error("losses", f"has {len(losses)} numbers; expected one for each direction")
     return LoggedLosses(

@@ -118,7 +118,7 @@ def _run_in_line(path: Path, number: int, record: Record) -> LoggedRun:
     fields.require_known(("name", "config", "metrics"))
     name = fields.text("name")
     where = f"{path}, run {name}"
-    metrics = fields.items("metrics")
+    metrics = fields.read("metrics", list[object])
     if not all(isinstance(line, dict) for line in metrics):
         raise fields.error("metrics", "holds something other than objects")
     return LoggedRun(

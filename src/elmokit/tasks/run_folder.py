@@ -172,8 +172,8 @@ def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] |
         return TaskRecord(
             task=name,
             config=config_from_json(fields, (task or find_task(name)).model_config),
-            symbols=fields.texts("symbols"),
-            splits=Splits(**{split: tuple(map(Path, files.texts(split))) for split in SPLITS}),
+            symbols=fields.read("symbols", list[str]),
+            splits=Splits(**{split: tuple(map(Path, files.read(split, list[str]))) for split in SPLITS}),
             fingerprint=None if fields.value("elmo_fingerprint") is None else fields.text("elmo_fingerprint"),
             digest=fields.text("digest") if "digest" in fields and fields.value("digest") is not None else None,
             counts={split: {reason: of.integer(reason) for reason in of.names} for split, of in counts},

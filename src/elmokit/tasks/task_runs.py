@@ -176,6 +176,6 @@ def _mixes(mixes: Fields) -> dict[str, LearntMix]:
     learnt: dict[str, LearntMix] = {}
     for position in mixes.names:
         mix = mixes.fields(position)
-        weights = mix.numbers("weights") if "weights" in mix else ()
+        weights = mix.read("weights", tuple[float, ...]) if "weights" in mix else ()
         learnt[position] = LearntMix(mix.number("gamma", least=-math.inf), weights)
     return learnt

@@ -92,7 +92,7 @@ def load_word_table(folder: Path) -> WordTable:
     """Read what `save_word_table` wrote. FormatError, naming file and field, if they are damaged or do not fit."""
     words = Fields(folder / WORDS_FILE, read_json_object(folder / WORDS_FILE, max_bytes=MAX_WORDS_BYTES))
     words.require_known(("learnt", "fixed"))
-    learnt, fixed = words.texts("learnt"), words.texts("fixed")
+    learnt, fixed = words.read("learnt", list[str]), words.read("fixed", list[str])
     num_words = 1 + len(learnt) + len(fixed)
     if len({*learnt, *fixed}) < num_words - 1:
         raise FormatError(words.where, "has a word more than once")

@@ -49,19 +49,11 @@ def map_npy_part(path: Path, file: IO[bytes], *, num_bytes: int, part: str | Non
     except _DAMAGE as error:
         raise FormatError(path, f"is not a NumPy array: {printable(str(error))}", part=part) from None
     if dtype.hasobject or fortran_order or min(shape, default=0) < 0:
-        raise FormatError(
-            path,
-            f"is an array of {dtype} of shape {shape}, which is not supported; expected numbers in rows",
-            part=part,
-        )
+        raise FormatError(path, f"is an array of {dtype} of shape {shape}; expected numbers in rows", part=part)
     expected = file.tell() - start + prod(shape) * dtype.itemsize
     if expected != num_bytes:
-        raise FormatError(
-            path,
-            f"is not a NumPy array, or is cut short: {dtype} of shape {shape} needs {readable_bytes(expected)}, but it "
-            f"has {readable_bytes(num_bytes)}",
-            part=part,
-        )
+        sizes = f"{dtype} of shape {shape} needs {readable_bytes(expected)}, but it has {readable_bytes(num_bytes)}"
+        raise FormatError(path, f"is not a NumPy array, or is cut short: {sizes}", part=part)
     return map_array(path, dtype, shape, start=file.tell())
 
 

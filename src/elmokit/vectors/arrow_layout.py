@@ -167,9 +167,6 @@ def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
         inner = inner.value_type
     is_float = types.is_float32(inner) or types.is_float16(inner)
     if inner is column or len(sizes) not in (1, 2) or 0 in sizes or not is_float:
-        raise FormatError(
-            groups.path,
-            f"is of type {column}; expected a list of fixed-size lists of float32 or float16: a vector per token",
-            part="column vectors",
-        )
+        expected = "a list of fixed-size lists of float32 or float16: a vector per token"
+        raise FormatError(groups.path, f"is of type {column}; expected {expected}", part="column vectors")
     return (sizes[0] if len(sizes) == 2 else None), sizes[-1]

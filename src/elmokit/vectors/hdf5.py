@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.hdf5 import (
-    DAMAGE,
     SIGNATURE,
     entry_named,
     open_unseen,
     read_dataset,
+    refusing_damage,
     write_datasets,
 )
-from elmokit.system.messages import FormatError, printable
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
@@ -36,9 +36,10 @@ def recognise_hdf5(path: Path, start: bytes) -> bool:
     if not start.startswith(SIGNATURE):
         return False
     try:
-        file = open_unseen(path)
-        return bool(file.id.links.exists(b"0"))
-    except DAMAGE:  # FormatError is among them
+        with refusing_damage(path, "is damaged"):
+            file = open_unseen(path)
+            return bool(file.id.links.exists(b"0"))
+    except FormatError:
         return True  # so that the reader reports what is wrong with it
 
 
@@ -58,15 +59,12 @@ class HDF5Vectors:
         self._file = open_unseen(path)
         self._num_bytes = path.stat().st_size
         self._root = self._file.id
-        try:
+        with refusing_damage(path, "is damaged"):
             self._len = int(self._root.get_num_objs()) - int(self._root.links.exists(SENTENCE_TO_INDEX))
-        except DAMAGE as error:
-            raise FormatError(path, f"is damaged: {printable(str(error))}") from error
         first = entry_named(path, self._root, "0", self._num_bytes).shape
         if len(first) not in (2, 3) or 0 in (*first[:-2], first[-1]):
-            raise FormatError(
-                path, f"has shape {first}; expected (tokens, width) or (layers, tokens, width)", part="dataset 0"
-            )
+            reason = f"has shape {first}; expected (tokens, width) or (layers, tokens, width)"
+            raise FormatError(path, reason, part="dataset 0")
         self.num_layers = first[0] if len(first) == 3 else None
         self.dim = first[-1]
         self.about: dict[str, str] = {}
@@ -89,9 +87,6 @@ class HDF5Vectors:
         entry = entry_named(self._path, self._root, str(sentence), self._num_bytes)
         layers = () if self.num_layers is None else (self.num_layers,)
         if len(entry.shape) != 2 + len(layers) or (*entry.shape[:-2], entry.shape[-1]) != (*layers, self.dim):
-            raise FormatError(
-                self._path,
-                f"has shape {entry.shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0",
-                part=f"dataset {sentence}",
-            )
+            reason = f"has shape {entry.shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0"
+            raise FormatError(self._path, reason, part=f"dataset {sentence}")
         return entry

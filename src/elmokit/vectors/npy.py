@@ -40,9 +40,8 @@ def read_npy(path: Path) -> FlatVectors:
     """Map both arrays. Raises `FormatError` or FileNotFoundError if one is damaged or missing, or they do not fit."""
     if not offsets_path(path).is_file():
         raise FileNotFoundError(f"{offsets_path(path)}: there is no such file; expected where each sentence begins")
-    return checked_flat_vectors(
-        path, map_npy(path), map_npy(offsets_path(path)), about={}, offsets_path=offsets_path(path)
-    )
+    offsets = offsets_path(path)
+    return checked_flat_vectors(path, map_npy(path), map_npy(offsets), about={}, offsets_path=offsets)
 
 
 def write_npy(path: Path, stored: FlatVectors) -> None:
@@ -73,10 +72,10 @@ def save_vectors(
         if isinstance(sentence, str):
             raise ValueError(f"sentence {number} is the string {first_token(sentence)}; expected a list of tokens")
         if any(not token or _NOT_IN_A_TOKEN.search(token) for token in sentence):
-            raise ValueError(
-                "a token is empty or has a space, a tab, a line break, NUL, half of a character or, at its beginning, "
-                f"a byte order mark in it: {list(sentence)}"
+            said = (
+                "is empty, or has white space, NUL, half of a character or, at its beginning, a byte order mark in it"
             )
+            raise ValueError(f"a token {said}: {list(sentence)}")
     with lock(path), atomic_write(path.with_suffix(".txt")) as text_path:
         text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
         write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])

@@ -53,9 +53,8 @@ def read_npz(path: Path) -> FlatVectors:
         try:
             archive = zipfile.ZipFile(file)
         except _DAMAGE as error:
-            raise FormatError(
-                path, f"cannot be opened as a zip archive, perhaps cut short: {printable(str(error))}"
-            ) from None
+            reason = f"cannot be opened as a zip archive, perhaps cut short: {printable(str(error))}"
+            raise FormatError(path, reason) from None
         with archive:
             entries = archive.infolist()
             if len(entries) > MAX_ENTRIES:
@@ -97,9 +96,7 @@ def read_safetensors(path: Path) -> FlatVectors:
 
 def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str) -> Shaped[np.ndarray, "..."]:
     if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
-        raise FormatError(
-            path, "is compressed or encrypted; only plain arrays can be mapped, as numpy.savez writes them", part=part
-        )
+        raise FormatError(path, "is compressed or encrypted; expected a plain array, as of numpy.savez", part=part)
     if entry.header_offset < 0:
         raise FormatError(path, "begins before the archive", part=part)
     file.seek(entry.header_offset)

@@ -194,12 +194,8 @@ class StoredVectors:
         lengths = self._arrays.lengths().tolist()
         for number, (tokens, length) in enumerate(zip(sentences, lengths, strict=True), start=1):
             if len(tokens) != length:
-                raise FormatError(
-                    self.text_path,
-                    f"has {len(tokens)} tokens, but {self.path.name} {length} vectors: "
-                    f"{first_token(lines[number - 1])}",
-                    part=f"line {number}",
-                )
+                sizes = f"has {len(tokens)} tokens, but {self.path.name} {length} vectors"
+                raise FormatError(self.text_path, f"{sizes}: {first_token(lines[number - 1])}", part=f"line {number}")
         return sentences
 
 
@@ -213,25 +209,16 @@ def checked_flat_vectors(
 ) -> FlatVectors:
     """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, for anything else."""
     if vectors.ndim not in (2, 3) or vectors.dtype.str not in ("<f2", "<f4") or 0 in vectors.shape[1:]:
-        raise FormatError(
-            path,
-            f"has {vectors.dtype} of shape {vectors.shape}; expected float16 or float32, (tokens, width) or (tokens, "
-            "layers, width)",
-            part="vectors",
-        )
-    at = (offsets_path or path, "offsets")
+        expected = "float16 or float32, (tokens, width) or (tokens, layers, width)"
+        raise FormatError(path, f"has {vectors.dtype} of shape {vectors.shape}; expected {expected}", part="vectors")
+    where = offsets_path or path
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) == 0:
-        raise FormatError(
-            at[0], f"has {offsets.dtype} of shape {offsets.shape}; expected a row of whole numbers", part=at[1]
-        )
+        reason = f"has {offsets.dtype} of shape {offsets.shape}; expected a row of whole numbers"
+        raise FormatError(where, reason, part="offsets")
     bounds = offsets.astype(np.int64, copy=False)
     if bounds[0] != 0 or bounds[-1] != len(vectors) or (bounds[1:] < bounds[:-1]).any():
-        raise FormatError(
-            at[0],
-            f"goes from {bounds[0]} to {bounds[-1]}; expected numbers that grow from 0 to {len(vectors):,}, the number "
-            f"of tokens in {path.name}",
-            part=at[1],
-        )
+        expected = f"numbers that grow from 0 to {len(vectors):,}, the number of tokens in {path.name}"
+        raise FormatError(where, f"goes from {bounds[0]} to {bounds[-1]}; expected {expected}", part="offsets")
     return FlatVectors(vectors, bounds, about)
 
 

@@ -95,10 +95,12 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
         if "speakers" in values:
             raise values.error("speakers", "needs sentences, one for each speaker; a text is split by us")
         return replace(from_text(values.text("text")), name=name)
-    tokens = [Fields("the document", {"sentence": one}).tokens("sentence") for one in values.items("sentences")]
+    tokens = [
+        Fields("the document", {"sentence": one}).tokens("sentence") for one in values.read("sentences", list[object])
+    ]
     if not tokens:
         raise values.error("sentences", "is an empty list; expected at least one sentence")
-    speakers = values.texts("speakers") if "speakers" in values else [_NOBODY] * len(tokens)
+    speakers = values.read("speakers", list[str]) if "speakers" in values else [_NOBODY] * len(tokens)
     if len(speakers) != len(tokens):
         raise ValueError(
             f"there are {len(speakers)} speakers but {len(tokens)} sentences; expected one speaker per sentence"

@@ -145,7 +145,7 @@ def _nested(lines: Iterable[str], name: str) -> list[dict[str, object]]:
     articles: dict[str, dict[str, list[dict[str, object]]]] = {}
     for entry in json_lines(lines, name=name):
         answers = entry.fields("answers")
-        texts, starts = answers.items("text"), answers.items("answer_start")
+        texts, starts = answers.read("text", list[object]), answers.read("answer_start", list[object])
         if len(texts) != len(starts):
             raise answers.error("text", f"has {len(texts)} answers, but answer_start {len(starts)}")
         passages = articles.setdefault(entry.text("title" if "title" in entry else "context"), {})
