@@ -269,7 +269,8 @@ def test_files_are_served_with_a_strict_policy_to_this_machine_only_and_impossib
             assert get("/scripts/page.js").getheader("Content-Type") == "text/javascript"
             assert get("/", Host="attacker.example").status == 403
             assert get("/", Host="localhost:80").status == 200
-            assert get("/../../../etc/passwd").status == 404
+            for name in ("../../../etc/passwd", "%00", "scripts/%00.js", "%ED%A0%80"):  # the last: a lone surrogate
+                assert get(f"/{name}").status == 404
             assert get("/").status == 200
         server.shutdown()
     assert capsys.readouterr().err == ""

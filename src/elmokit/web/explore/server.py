@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from socket import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from elmokit.web.explore.site import CONTENT_SECURITY_POLICY
 
@@ -42,6 +43,14 @@ class _Handler(SimpleHTTPRequestHandler):
             return True
         self.send_error(403, "This server answers on 127.0.0.1 only")
         return False
+
+    def send_head(self) -> BytesIO | BinaryIO | None:
+        """Refuse names that no file can have, such as those with a NUL in them, as those of files that are missing."""
+        try:
+            return super().send_head()
+        except ValueError:
+            self.send_error(404, "File not found")
+            return None
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is logged."""
