@@ -112,8 +112,7 @@ def _spans(example: Any, prediction: Any) -> Counts:
 
 
 def _roles(example: Any, prediction: Any) -> Counts:
-    predicted = None if example.predicate is None else prediction
-    return _matches(score_roles(gold=[example.tags], predicted=[predicted]).overall)
+    return _matches(score_roles(gold=[example.tags], predicted=[prediction]).overall)
 
 
 def _labels(example: Any, prediction: Any) -> Counts:

@@ -72,7 +72,7 @@ def test_the_predicate_is_left_out_with_its_continuation_and_predicates_are_comp
     assert result.num_perfect == 1
     few, many = "(V*) (A1*) *", "(V*) (A1*) (A0*)"
     assert score(gold=few, predicted=many).num_perfect == score(gold=many, predicted=few).num_perfect == 0
-    result = score_roles(gold=[["B-V", "B-A1"], ["B-A0", "B-V"]], predicted=[["B-V", "B-A1"], None])
+    result = score_roles(gold=[["B-V", "B-A1"], ["B-A0", "B-V"]], predicted=[["B-V", "B-A1"], ["O", "O"]])
     assert result.overall == matches(1, 1, 2)  # the arguments of a predicate that is not found are missed
     assert (result.num_predicates, result.num_perfect) == (2, 1)
 

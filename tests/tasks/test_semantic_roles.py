@@ -110,7 +110,7 @@ def test_an_example_for_each_predicate_and_what_is_left_out_is_counted(write):
 def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
     right = [example.tags for example in (TRIED, SING)]
     assert TASK.score([TRIED, SING], right)["f1"] == 100
-    numbers = TASK.score([TRIED, SING, WITHOUT_V], [right[0], ["O", "B-ARG0", "O", "B-V"], WITHOUT_V.tags])
+    numbers = TASK.score([TRIED, SING, WITHOUT_V], [right[0], ["O", "B-ARG0", "O", "B-V"], ["O"] * 4])
     assert numbers["precision"] == pytest.approx(100 * 2 / 3)  # of tried's two arguments and sing's one
     assert numbers["recall"] == pytest.approx(100 * 2 / 4)
     assert numbers["perfect"] == pytest.approx(100 / 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -41,22 +40,20 @@ class RoleScore:
         return sum((score for role, score in self.by_role.items() if role != _PREDICATE), Score())
 
 
-def score_roles(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str] | None]) -> RoleScore:
+def score_roles(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> RoleScore:
     """Compare the arguments in the BIO tags of each predicate: one is correct if its role and all of its pieces are.
 
-    All arguments of a predicate without a prediction (None) are missed. (The Perl script also compares the lemmas of
-    the predicates.)
+    All arguments of a predicate without predicted tags are missed. (The Perl script also compares the lemmas of the
+    predicates.)
     """
-    right, guessed, true = Counter[str](), Counter[str](), Counter[str]()
-    num_perfect = 0
-    for tags, guess in zip(gold, predicted, strict=True):
-        truth, found = set(arguments_from_tags(tags)), set(arguments_from_tags(guess or []))
-        right.update(argument.role for argument in truth & found)
-        guessed.update(argument.role for argument in found)
-        true.update(argument.role for argument in truth)
-        num_perfect += all(argument.role == _PREDICATE for argument in truth ^ found)
-    by_role = scores_by_label(correct=right, predicted=guessed, gold=true)
-    return RoleScore(by_role, num_predicates=len(gold), num_perfect=num_perfect)
+    true, found = _items(gold), _items(predicted)
+    imperfect = {number for role, number, _ in true ^ found if role != _PREDICATE}
+    by_role = scores_by_label(gold=true, predicted=found)
+    return RoleScore(by_role, num_predicates=len(gold), num_perfect=len(gold) - len(imperfect))
+
+
+def _items(predicates: Sequence[Sequence[str]]) -> set[tuple[str, int, Argument]]:
+    return {(each.role, number, each) for number, tags in enumerate(predicates) for each in arguments_from_tags(tags)}
 
 
 def arguments_from_tags(tags: Sequence[str]) -> list[Argument]:

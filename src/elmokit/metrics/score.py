@@ -1,15 +1,12 @@
-"""The counts that scores are computed from: sums that add up over batches, read as percentages; scores of labels."""
+"""The counts that scores are computed from: sums that add up over batches, read as percentages."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from operator import add
-from statistics import fmean
-from typing import Generic, TypeVar
-
-L = TypeVar("L", bound="Hashable")
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -58,42 +55,19 @@ class Accuracy:
     def percent(self) -> float:
         return percentage(self.correct, self.total)
 
-    def __add__(self, other: Accuracy) -> Accuracy:
-        return Accuracy(self.correct + other.correct, self.total + other.total)
-
 
 def percentage(numerator: float, denominator: float) -> float:
     """`100 * numerator / denominator`, or 0 where the denominator is 0."""
     return 100 * numerator / denominator if denominator else 0.0
 
 
-def scores_by_label(*, correct: Counter[L], predicted: Counter[L], gold: Counter[L]) -> dict[L, Score]:
-    """One score per label, for all labels that are gold or predicted, sorted by name."""
+def scores_by_label(*, gold: AbstractSet[tuple[Any, ...]], predicted: AbstractSet[tuple[Any, ...]]) -> dict[str, Score]:
+    """One score per label, for all labels that are gold or predicted, sorted by name.
+
+    An item is its label and where it is; it is correct if both sides have it.
+    """
+    correct, guessed, true = (Counter(label for label, *_ in items) for items in (gold & predicted, predicted, gold))
     return {
-        label: Score.of_matches(correct=correct[label], predicted=predicted[label], gold=gold[label])
-        for label in sorted({*gold, *predicted}, key=str)
+        label: Score.of_matches(correct=correct[label], predicted=guessed[label], gold=true[label])
+        for label in sorted({*true, *guessed})
     }
-
-
-@dataclass(frozen=True)
-class LabelScore(Generic[L]):
-    """Scores of labels."""
-
-    by_label: dict[L, Score] = field(default_factory=dict[L, Score])
-    """Score of every label that is gold or predicted at least once."""
-
-    @property
-    def accuracy(self) -> Accuracy:
-        total = sum(self.by_label.values(), Score())
-        return Accuracy(correct=int(total.correct), total=int(total.gold))
-
-    @property
-    def macro_f1(self) -> float:
-        """Mean F1 of the labels, in percent; 0 without labels."""
-        return fmean(score.f1 for score in self.by_label.values()) if self.by_label else 0.0
-
-
-def score_labels(*, gold: Sequence[L], predicted: Sequence[L]) -> LabelScore[L]:
-    """Compare the predicted label of each instance with its gold label."""
-    correct = Counter(label for label, guess in zip(gold, predicted, strict=True) if label == guess)
-    return LabelScore(by_label=scores_by_label(correct=correct, predicted=Counter(predicted), gold=Counter(gold)))

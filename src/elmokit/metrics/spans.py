@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -45,16 +44,9 @@ def score_spans(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     `spans_from_tags` reads both sides, in any scheme; `tokens` compares the tags as written, so both sides should use
     the same scheme.
     """
-    right, guessed, true = Counter[str](), Counter[str](), Counter[str]()
-    same = total = 0
-    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
-        gold_spans, predicted_spans = set(spans_from_tags(gold_tags)), set(spans_from_tags(predicted_tags))
-        right.update(span.label for span in gold_spans & predicted_spans)
-        guessed.update(span.label for span in predicted_spans)
-        true.update(span.label for span in gold_spans)
-        same += sum(tag == guess for tag, guess in zip(gold_tags, predicted_tags, strict=True))
-        total += len(gold_tags)
-    return SpanScore(scores_by_label(correct=right, predicted=guessed, gold=true), Accuracy(same, total))
+    by_label = scores_by_label(gold=_items(gold), predicted=_items(predicted))
+    tags = [pair for both in zip(gold, predicted, strict=True) for pair in zip(*both, strict=True)]
+    return SpanScore(by_label, Accuracy(sum(tag == guess for tag, guess in tags), len(tags)))
 
 
 def spans_from_tags(tags: Sequence[str]) -> list[Span]:
@@ -116,6 +108,10 @@ def tagging_scheme(sentences: Iterable[Sequence[str]]) -> str:
         for scheme in legal:
             legal[scheme] += tags_from_spans(spans, num_tokens=len(tags), scheme=scheme) == list(tags)
     return max(legal, key=lambda scheme: legal[scheme])
+
+
+def _items(sentences: Sequence[Sequence[str]]) -> set[tuple[str, int, Span]]:
+    return {(span.label, number, span) for number, tags in enumerate(sentences) for span in spans_from_tags(tags)}
 
 
 def _split(tag: str, position: int) -> tuple[str, str]:

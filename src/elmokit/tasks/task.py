@@ -7,13 +7,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from elmokit.metrics.score import Score, scores_by_label
 from elmokit.tasks.config import Splits, TaskConfig, until_converged
 
 if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task_model import TaskModel
+    from elmokit.tasks.task_model import LabelPrediction, TaskModel
 
 E = TypeVar("E")  # an example, as a reader gives it: for instance a sentence with its tags
 P = TypeVar("P")  # a prediction for one example
@@ -139,6 +141,14 @@ def recipe_config(task: Task[Any, Any], name: str) -> TaskConfig:
     if name not in task.recipes:
         raise ValueError(f"unknown recipe {name!r} of {task.name}; expected one of {', '.join(task.recipes)}")
     return task.recipes[name]()
+
+
+def label_scores(examples: Sequence[Any], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
+    """Accuracy, and the mean F1 of the labels, in percent, of examples that have a label."""
+    gold = {(example.label, number) for number, example in enumerate(examples)}
+    by_label = scores_by_label(gold=gold, predicted={(each.label, number) for number, each in enumerate(predictions)})
+    accuracy = sum(by_label.values(), Score()).recall
+    return {"accuracy": accuracy, "macro_f1": fmean(score.f1 for score in by_label.values())}
 
 
 def shortened(text: str) -> str:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
-from elmokit.metrics.score import score_labels
 from elmokit.system.messages import first_token
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES, EntailmentConfig
-from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, label_scores, shortened, shown_labels
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 
@@ -56,14 +55,6 @@ def build(config: EntailmentConfig, inputs: TokenInputs, symbols: Sequence[str])
     from elmokit.tasks.entailment.model import EntailmentClassifier
 
     return EntailmentClassifier(config, inputs=inputs, labels=symbols)
-
-
-def score(examples: Sequence[SentencePair], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
-    """Accuracy over the pairs that have a label, and the mean F1 of the labels."""
-    pairs = [(example.label, prediction.label) for example, prediction in zip(examples, predictions, strict=True)]
-    labelled = [(gold, predicted) for gold, predicted in pairs if gold is not None]
-    result = score_labels(gold=[gold for gold, _ in labelled], predicted=[predicted for _, predicted in labelled])
-    return {"accuracy": result.accuracy.percent, "macro_f1": result.macro_f1}
 
 
 def from_text(line: str) -> SentencePair:
@@ -129,7 +120,7 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     sentences=attrgetter("premise", "hypothesis"),
     symbols=symbols,
     build=build,
-    score=score,
+    score=label_scores,
     recipes=RECIPES,
     model_config=EntailmentConfig,
     from_text=from_text,

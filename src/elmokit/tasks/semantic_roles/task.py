@@ -86,10 +86,8 @@ def build(config: SemanticRolesConfig, inputs: TokenInputs, symbols: Sequence[st
 
 
 def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
-    """The overall scores of srl-eval, and the F1 of each role. All arguments of predicates without V are missed."""
-    pairs = zip(examples, predictions, strict=True)
-    predicted = [None if example.predicate is None else tags for example, tags in pairs]
-    result = score_roles(gold=[example.tags for example in examples], predicted=predicted)
+    """The overall scores of srl-eval, and the F1 of each role."""
+    result = score_roles(gold=[example.tags for example in examples], predicted=predictions)
     return {
         "f1": result.overall.f1,
         "precision": result.overall.precision,

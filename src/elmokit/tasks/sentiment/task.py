@@ -9,11 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
-from elmokit.metrics.score import score_labels
 from elmokit.system.messages import first_token
 from elmokit.tasks.sentiment.reader import LabelledText, read_texts
 from elmokit.tasks.sentiment.recipes import RECIPES, SentimentConfig
-from elmokit.tasks.task import Prediction, Reading, Task, find_splits, own_tokens, shortened, shown_labels
+from elmokit.tasks.task import (
+    Prediction,
+    Reading,
+    Task,
+    find_splits,
+    label_scores,
+    own_tokens,
+    shortened,
+    shown_labels,
+)
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 
@@ -54,14 +62,6 @@ def build(config: SentimentConfig, inputs: TokenInputs, symbols: Sequence[str]) 
 
     sizes = {"input_dim": inputs.input_dim, "output_dim": inputs.output_dim, "num_labels": len(symbols)}
     return SentimentClassifier(NETWORKS[config.classifier](config, **sizes), inputs=inputs, labels=symbols)
-
-
-def score(examples: Sequence[LabelledText], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
-    """Accuracy, and the mean F1 of the labels."""
-    result = score_labels(
-        gold=[example.label for example in examples], predicted=[prediction.label for prediction in predictions]
-    )
-    return {"accuracy": result.accuracy.percent, "macro_f1": result.macro_f1}
 
 
 def from_text(line: str) -> LabelledText:
@@ -114,7 +114,7 @@ TASK: Task[LabelledText, LabelPrediction] = Task(
     sentences=own_tokens,
     symbols=symbols,
     build=build,
-    score=score,
+    score=label_scores,
     recipes=RECIPES,
     model_config=SentimentConfig,
     from_text=from_text,
