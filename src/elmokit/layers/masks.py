@@ -11,15 +11,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 
-def sentence_lengths(mask: Bool[Tensor, "B T"], *, values: Tensor | None = None) -> Int[Tensor, " B"]:
-    """Number of tokens of each sentence, which may be 0.
-
-    Raises ValueError when the mask is not boolean, has padding before a token, or does not match `values` (B,T,...).
-    """
-    if mask.dtype != torch.bool:
-        raise ValueError(f"the mask is of type {mask.dtype}; expected torch.bool, True where there is a token")
-    if values is not None and values.shape[:2] != mask.shape:
-        raise ValueError(f"a mask of shape {tuple(mask.shape)} for a batch of shape {tuple(values.shape)}")
+def sentence_lengths(mask: Bool[Tensor, "B T"]) -> Int[Tensor, " B"]:
+    """Number of tokens of each sentence, which may be 0. Raises ValueError for padding before a token."""
     gaps = (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)
     if gaps.any():
         raise ValueError(
@@ -30,17 +23,15 @@ def sentence_lengths(mask: Bool[Tensor, "B T"], *, values: Tensor | None = None)
 
 def masked_mean(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
     """Mean over the tokens of each sentence; zeros for an empty one."""
-    lengths = sentence_lengths(mask, values=values)
-    return (values * mask[..., None]).sum(dim=1) / lengths.clamp(min=1)[:, None]
+    return (values * mask[..., None]).sum(dim=1) / mask.sum(dim=1).clamp(min=1)[:, None]
 
 
 def masked_max(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
     """Maximum over the tokens of each sentence; zeros for an empty one."""
-    lengths = sentence_lengths(mask, values=values)
     if mask.shape[1] == 0:
         return values.sum(dim=1)
     lowest = torch.finfo(values.dtype).min
-    return values.masked_fill(~mask[..., None], lowest).amax(dim=1).masked_fill((lengths == 0)[:, None], 0.0)
+    return values.masked_fill(~mask[..., None], lowest).amax(dim=1).masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
 
 
 def masked_min(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:

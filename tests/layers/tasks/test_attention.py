@@ -66,14 +66,6 @@ def test_nothing_to_attend_to_gives_finite_vectors_and_gradients(name: str):
     assert attended.isfinite().all() and left.grad is not None and left.grad.isfinite().all()
 
 
-def test_refuses_batches_and_masks_that_do_not_fit():
-    attend, (left, right) = attentions()["premise"], random_pair()
-    with pytest.raises(ValueError, match="of type torch.float32; expected torch.bool"):
-        attend(left, right, MASK.float(), OTHER_MASK)
-    with pytest.raises(ValueError, match="a mask of shape"):
-        attend(left, right, MASK[:, :2], OTHER_MASK)
-
-
 def test_soft_alignment_computed_by_hand():
     premise = torch.tensor([[[1.0], [0.0]]])
     hypothesis = torch.tensor([[3.0, 1.0, 5.0]]).log()[..., None]

@@ -11,8 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.masks import sentence_lengths
-
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
@@ -33,7 +31,7 @@ def soft_align(
 
     Source: Chen et al. (2017).
     """
-    pairs = _pairs(premise, hypothesis, premise_mask, hypothesis_mask)
+    pairs = _pairs(premise_mask, hypothesis_mask)
     scores = premise @ hypothesis.mT
     return masked_softmax(scores, pairs) @ hypothesis, masked_softmax(scores.mT, pairs.mT) @ premise
 
@@ -43,7 +41,7 @@ def biattention(sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> 
 
     A token also attends to itself (McCann et al., 2017, for classification).
     """
-    context = masked_softmax(sequence @ sequence.mT, _pairs(sequence, sequence, mask, mask)) @ sequence
+    context = masked_softmax(sequence @ sequence.mT, _pairs(mask, mask)) @ sequence
     return torch.cat([sequence, sequence - context, sequence * context], dim=2)
 
 
@@ -58,7 +56,6 @@ class SelfAttentivePooling(nn.Module):
         self.score = nn.Linear(dim, 1, bias=False)  # torch's initialisation, as in AllenNLP's bcn; a bias would cancel
 
     def forward(self, values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-        sentence_lengths(mask, values=values)
         weights = masked_softmax(self.score(values).squeeze(2), mask)
         return (weights[:, None] @ values).squeeze(1)
 
@@ -98,7 +95,7 @@ class BidirectionalAttention(nn.Module):
         context_mask: Bool[Tensor, "B T"],
         question_mask: Bool[Tensor, "B U"],
     ) -> Float[Tensor, "B T 4*D"]:
-        pairs = _pairs(context, question, context_mask, question_mask)
+        pairs = _pairs(context_mask, question_mask)
         scores = self.similarity(context, question)
         to_question = masked_softmax(scores, pairs) @ question
         largest = scores.masked_fill(~pairs, torch.finfo(scores.dtype).min).amax(dim=2)
@@ -119,7 +116,7 @@ class SelfAttention(nn.Module):
         self.nothing = nn.Parameter(torch.tensor(-1.0))  # the initial value in their code
 
     def forward(self, sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3*D"]:
-        pairs = _pairs(sequence, sequence, mask, mask)
+        pairs = _pairs(mask, mask)
         others = pairs & ~torch.eye(pairs.shape[2], dtype=torch.bool, device=pairs.device)
         scores = self.similarity(sequence, sequence)
         scores = torch.cat([scores, self.nothing.expand(*mask.shape, 1)], dim=2)
@@ -159,8 +156,6 @@ class HeadAttention(nn.Module):
         return functional.embedding_bag(positions, embedded, per_sample_weights=weights, mode="sum")
 
 
-def _pairs(left: Tensor, right: Tensor, left_mask: Tensor, right_mask: Tensor) -> Bool[Tensor, "B T U"]:
-    """True where both sides have a token. Raises ValueError for a mask that does not match its side."""
-    sentence_lengths(left_mask, values=left)
-    sentence_lengths(right_mask, values=right)
+def _pairs(left_mask: Bool[Tensor, "B T"], right_mask: Bool[Tensor, "B U"]) -> Bool[Tensor, "B T U"]:
+    """True where both sides have a token."""
     return left_mask[:, :, None] & right_mask[:, None]

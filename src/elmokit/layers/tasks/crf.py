@@ -13,8 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.masks import sentence_lengths
-
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
@@ -37,7 +35,6 @@ class CRF(nn.Module):
 
         Labels of padding are ignored. AllenNLP's loss is the negative sum over the batch.
         """
-        sentence_lengths(mask, values=scores)
         transitions = self._with_boundary()
         return _score(scores, mask, labels, transitions) - _log_partition(scores, mask, transitions)
 
@@ -67,7 +64,6 @@ def viterbi(
 
     Only sequences of allowed pairs are considered; there must be one of each length.
     """
-    lengths = sentence_lengths(mask, values=scores)
     num_labels = scores.shape[2]
     if transitions is None:
         transitions = scores.new_zeros(num_labels + 1, num_labels + 1)
@@ -86,7 +82,7 @@ def viterbi(
     for previous in reversed(pointers):
         path.append(previous.gather(1, path[-1][:, None]).squeeze(1))
     rows = cast("list[list[int]]", torch.stack(path[::-1], dim=1).tolist())
-    return [row[:length] for row, length in zip(rows, cast("list[int]", lengths.tolist()), strict=True)]
+    return [row[:length] for row, length in zip(rows, cast("list[int]", mask.sum(dim=1).tolist()), strict=True)]
 
 
 def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:

@@ -11,8 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.masks import sentence_lengths
-
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
@@ -76,7 +74,6 @@ class AlternatingHighwayLSTM(nn.Module):
         )
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
-        sentence_lengths(mask, values=inputs)
         hidden = inputs.transpose(0, 1)
         alive = mask.t()[..., None].to(inputs.dtype)
         for layer in self.layers:
@@ -144,7 +141,6 @@ class CoupledBiLSTM(nn.Module):
         )
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-        sentence_lengths(mask, values=inputs)
         alive = mask.t()[..., None].to(inputs.dtype)
         outputs = [direction(inputs.transpose(0, 1), alive) for direction in self.directions]
         return torch.cat(outputs, dim=2).transpose(0, 1)
@@ -220,17 +216,16 @@ def _read_both_ways(
     Torch's packed sequences would skip the padding, but take up to three times as long to train on a CPU: the gradient
     of every step fills a tensor of all steps with zeros.
     """
-    turned = _turned(mask, values=inputs)
+    turned = _turned(mask)
     from_left = forward(inputs)[0]
     from_right = backward(_reordered(inputs, turned))[0]
     return torch.cat([from_left, _reordered(from_right, turned)], dim=2) * mask[..., None]
 
 
-def _turned(mask: Bool[Tensor, "B T"], *, values: Float[Tensor, "B T D"]) -> Int[Tensor, "B T"]:
+def _turned(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
     """The order of positions that turns sentences round and leaves the padding at their ends; its own inverse."""
-    lengths = sentence_lengths(mask, values=values)
     steps = torch.arange(mask.shape[1], device=mask.device)
-    return torch.where(mask, lengths[:, None] - 1 - steps, steps)
+    return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - steps, steps)
 
 
 def _reordered(values: Float[Tensor, "B T D"], order: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
-from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.tasks.attention import HeadAttention
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Spans:
 
 def enumerate_spans(mask: Bool[Tensor, "B T"], *, max_width: int) -> Spans:
     """All spans of at most `max_width` tokens within a sentence, ordered by first and then by last token."""
-    lengths = sentence_lengths(mask)
+    lengths = mask.sum(dim=1)
     sentence_ends = lengths.cumsum(0).repeat_interleave(lengths)
     first = torch.arange(len(sentence_ends), device=mask.device)[:, None].expand(-1, max_width)
     last = first + torch.arange(max_width, device=mask.device)
