@@ -16,7 +16,15 @@ from torch import Tensor, nn
 
 from elmokit.files.json_fields import Fields
 from elmokit.integrations.encoder import of_equal_length
-from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, new_run, read_config, start_writing, write_config
+from elmokit.runs.folder import (
+    CONFIG_NAME,
+    METRICS_NAME,
+    checked_config,
+    new_run,
+    read_config,
+    start_writing,
+    write_config,
+)
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.system.messages import FormatError
@@ -122,7 +130,8 @@ def comparator_run(
 
 def read_comparator_settings(run_dir: Path, system: str) -> Fields:
     """The settings of a run of this system. Raises FileNotFoundError, and ValueError for another kind of folder."""
-    values = read_config(run_dir, format=FORMAT, version=VERSION, verb="train-comparator")
+    path, config = run_dir / CONFIG_NAME, read_config(run_dir)
+    values = checked_config(config, where=path, format=FORMAT, version=VERSION, verb="train-comparator")
     if values.get("system") != system:
-        raise FormatError(run_dir / CONFIG_NAME, f"is of {values.get('system')!r}; expected {system}")
-    return Fields(run_dir / CONFIG_NAME, values).fields("settings")
+        raise FormatError(path, f"is of {values.get('system')!r}; expected {system}")
+    return Fields(path, values).fields("settings")

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from elmokit.files.locks import InUseError
-from elmokit.runs.folder import existing_run, new_run, read_config, start_writing, write_config
+from elmokit.runs.folder import checked_config, existing_run, new_run, read_config, start_writing, write_config
 
 
 def read(folder: Path) -> dict[str, object]:
-    return read_config(folder, format="toy", version=3, verb="toy")
+    return checked_config(read_config(folder), where=folder / "config.json", format="toy", version=3, verb="toy")
 
 
 def test_a_config_is_read_back_and_none_is_written_that_could_not_be(tmp_path: Path):

@@ -41,10 +41,10 @@ def trained(toy: Toy, run_dir: Path) -> TrainedTask:
 @pytest.fixture
 def known_toy(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy as one of elmokit's own tasks."""
-    module = ModuleType("toy_task")
+    module = ModuleType("elmokit.tasks.toy.task")
     module.TASK = toy  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "toy_task", module)
-    monkeypatch.setitem(TASKS, "toy", "toy_task")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(TASKS, "toy", "t")
 
 
 def test_it_predicts_texts_tokens_json_and_examples(toy: Toy, trained: TrainedTask):

@@ -154,16 +154,12 @@ def read_record(run_dir: Path) -> RunRecord:
 
     Raises FileNotFoundError if the folder is not a run, and ValueError for a model that elmokit did not pretrain.
     """
-    return _record(read_config(run_dir, format=BILM_FORMAT, version=VERSION, verb="pretrain"), run_dir / CONFIG_NAME)
+    return record_of(read_config(run_dir), run_dir / CONFIG_NAME)
 
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
     """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
-    return _record(checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, verb="pretrain"), where)
-
-
-def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
-    both = Fields(where, values)
+    both = Fields(where, checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, verb="pretrain"))
     if "pretraining" not in both or "shards" not in (run := both.fields("pretraining")):
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
     shards = run.read("shards", list[str])

@@ -115,21 +115,19 @@ def config_text(values: Mapping[str, object], *, format: str, version: int) -> b
     return (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def read_config(run_dir: Path, *, format: str, version: int, verb: str) -> dict[str, Any]:
-    """Read what `write_config` wrote, without the format and version.
-
-    verb: the elmokit command that creates such runs, for errors.
-    Raises FileNotFoundError if the folder is not a run, ValueError for another format or version, or bad JSON.
-    """
+def read_config(run_dir: Path) -> dict[str, Any]:
+    """Read what `write_config` wrote. Raises FileNotFoundError if the folder is not a run, ValueError for bad JSON."""
     _check_is_run(run_dir)
-    path = run_dir / CONFIG_NAME
-    return checked_config(read_json_object(path), where=path, format=format, version=version, verb=verb)
+    return read_json_object(run_dir / CONFIG_NAME)
 
 
 def checked_config(
     config: Mapping[str, Any], *, where: str | Path, format: str, version: int, verb: str
 ) -> dict[str, Any]:
-    """Check a config that was parsed already, as `read_config` does; errors name the file as `where`."""
+    """The values of a config, without its format and version. Raises ValueError, naming `where`, for other ones.
+
+    verb: the elmokit command that creates such runs, for errors.
+    """
     values = dict(config)
     given = values.pop("format", None)
     if given != format:

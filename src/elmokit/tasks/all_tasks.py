@@ -11,23 +11,14 @@ from elmokit.tasks.config import TaskConfig, with_settings
 from elmokit.tasks.task import Task, recipe_config
 
 TASKS = {
-    "named-entities": "elmokit.tasks.named_entities.task",
-    "semantic-roles": "elmokit.tasks.semantic_roles.task",
-    "coreference": "elmokit.tasks.coreference.task",
-    "entailment": "elmokit.tasks.entailment.task",
-    "question-answering": "elmokit.tasks.question_answering.task",
-    "sentiment": "elmokit.tasks.sentiment.task",
+    "named-entities": "ner",
+    "semantic-roles": "srl",
+    "coreference": "coref",
+    "entailment": "nli",
+    "question-answering": "qa",
+    "sentiment": "sst",
 }
-"""Name -> the module that defines the task as `TASK`."""
-SHORT_NAMES = {
-    "ner": "named-entities",
-    "srl": "semantic-roles",
-    "coref": "coreference",
-    "nli": "entailment",
-    "qa": "question-answering",
-    "sst": "sentiment",
-}
-"""What people call them -> name."""
+"""Name -> short name. The module `task` in the folder of that name defines the task as `TASK`."""
 
 
 def find_task(name: str) -> Task[Any, Any]:
@@ -36,17 +27,16 @@ def find_task(name: str) -> Task[Any, Any]:
     Raises ValueError, suggesting the nearest name, if there is none.
     """
     known = name.lower().replace("_", "-")
-    known = SHORT_NAMES.get(known, known)
-    if known not in TASKS:
-        hint = did_you_mean(known, [*TASKS, *SHORT_NAMES])
-        raise ValueError(f"no task {name!r}; {hint}the tasks are {named_tasks()}")
-    return importlib.import_module(TASKS[known]).TASK
+    for task, short_name in TASKS.items():
+        if known in (task, short_name):
+            return importlib.import_module(f"elmokit.tasks.{task.replace('-', '_')}.task").TASK
+    hint = did_you_mean(known, [*TASKS, *TASKS.values()])
+    raise ValueError(f"no task {name!r}; {hint}the tasks are {named_tasks()}")
 
 
 def named_tasks() -> str:
-    """The names of all tasks in one line, each followed by its short name, if it has one."""
-    short_names = {name: f" ({short})" for short, name in SHORT_NAMES.items()}
-    return ", ".join(name + short_names.get(name, "") for name in TASKS)
+    """The names of all tasks in one line, each followed by its short name."""
+    return ", ".join(f"{name} ({short_name})" for name, short_name in TASKS.items())
 
 
 def task_recipe(task: str, name: str = "cpu", settings: Sequence[str] = ()) -> TaskConfig:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from elmokit.layers.devices import describe_machine
 from elmokit.layers.scalar_mix import ScalarMix
@@ -20,8 +18,7 @@ from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.reading import TaskExamples
 from elmokit.tasks.run_folder import BEST_FILE
-from elmokit.tasks.task import E, P, Task
-from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task import E, P
 
 
 def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
@@ -32,44 +29,35 @@ def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
     done_before = loop.progress.finished(loop.config)
     metrics = loop.run_dir / METRICS_NAME
     last_epoch = loop.progress.epoch
-    before = [result for result in _results(metrics) if result.get("test")]
     keep_records(
         metrics, lambda record: record.integer("epoch") <= last_epoch and (done_before or "result" not in record)
     )
     loop.run()
-    now = (last_epoch, loop.progress.best_epoch)  # of results with the weights that are still best
-    of_these = [result for result in before if (result.get("epoch"), result.get("best_epoch")) == now]
-    tested: dict[str, Any] = of_these[-1]["test"] if of_these else {}
-    if examples.test or not _results(metrics):
-        model = loop.model
-        model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
-        result = _result(loop, examples, tested)
+    if examples.test or not any("result" in record for record in read_log(metrics).records):
+        loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
+        test = {name: _scores(loop, part, name) for name, part in examples.test.items()}
+        result = _result(loop, _scores(loop, examples.dev, "the development set"), test)
         keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
-    for name in examples.test:
-        scores = _results(metrics)[-1]["test"][name].items()
-        shown = ", ".join(f"{score} {number:.2f}" for score, number in scores)
-        print(f"{name}, with the weights that are best on the development set: {shown}", file=sys.stderr, flush=True)
+        for name, scores in test.items():
+            shown = ", ".join(f"{score} {number:.2f}" for score, number in scores.items())
+            print(
+                f"{name}, with the weights that are best on the development set: {shown}", file=sys.stderr, flush=True
+            )
 
 
-def _results(metrics: Path) -> list[dict[str, Any]]:
-    return [record for record in read_log(metrics).records if "result" in record]
-
-
-def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping[str, object]) -> dict[str, object]:
-    """The last line of the log; the loop's model has the weights of the best epoch.
-
-    tested: the scores of these weights that the log has had, for a run whose test files are not scored now.
-    """
-    task, model, progress, batch_size = loop.task, loop.model, loop.progress, loop.config.batch_size
-    scores = {name: _scores(task, model, part, batch_size, name) for name, part in examples.test.items()}
+def _result(
+    loop: TaskTraining[E, P], dev: Mapping[str, float], test: Mapping[str, Mapping[str, float]]
+) -> dict[str, object]:
+    """The last line of the log; the loop's model has the weights of the best epoch."""
+    model, progress = loop.model, loop.progress
     return {
         "epoch": progress.epoch,
         "best_epoch": progress.best_epoch,
         "result": True,
         "converged": progress.converged(loop.config),
-        "dev": _scores(task, model, examples.dev, batch_size, "the development set"),
-        "test": scores or tested,
+        "dev": dev,
+        "test": test,
         "mixes": _mixes(model.inputs),
         "seconds": round(progress.seconds, 1),
         "processor_seconds": round(progress.processor_seconds, 1),
@@ -78,10 +66,11 @@ def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping
     }
 
 
-def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: int, name: str) -> dict[str, float]:
+def _scores(loop: TaskTraining[E, P], examples: list[E], name: str) -> Mapping[str, float]:
     with progress_bar(unit="example", total=len(examples), label=printable(name), keep=False) as bar:
-        predictions = predict_all(task, model, examples, batch_size=batch_size, when_done=bar.update)
-    return dict(task.score(examples, predictions))
+        batch_size = loop.config.batch_size
+        predictions = predict_all(loop.task, loop.model, examples, batch_size=batch_size, when_done=bar.update)
+    return loop.task.score(examples, predictions)
 
 
 def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
@@ -90,5 +79,5 @@ def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
     for position, mix in inputs.mixes().items():
         learnt[position] = {"gamma": round(mix.gamma.item(), 6)}
         if isinstance(mix, ScalarMix):
-            learnt[position]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
+            learnt[position]["weights"] = [round(weight.item(), 6) for weight in mix.shares]
     return learnt

@@ -88,14 +88,26 @@ def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord
     task: the run's task, if it is not one of `TASKS`.
     Raises FileNotFoundError if the folder is not a run, ValueError for a run of another kind or of a later version.
     """
-    values = read_config(run_dir, format=TASK_FORMAT, version=VERSION, verb="train")
-    return _record(values, run_dir / CONFIG_NAME, task)
+    return record_of(read_config(run_dir), run_dir / CONFIG_NAME, task)
 
 
-def record_of(config: Mapping[str, Any], where: str | Path) -> TaskRecord:
+def record_of(config: Mapping[str, Any], where: str | Path, task: Task[Any, Any] | None = None) -> TaskRecord:
     """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
-    values = checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, verb="train")
-    return _record(values, where, None)
+    fields = Fields(where, checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, verb="train"))
+    files, examples = fields.fields("files"), fields.fields("examples")
+    counts = [(split, examples.fields(split)) for split in examples.names]
+    name = fields.text("task")
+    with blaming(where):
+        return TaskRecord(
+            task=name,
+            config=config_from_json(fields, (task or find_task(name)).model_config),
+            symbols=fields.read("symbols", list[str]),
+            splits=Splits(**{split: tuple(map(Path, files.read(split, list[str]))) for split in SPLITS}),
+            fingerprint=None if fields.value("elmo_fingerprint") is None else fields.text("elmo_fingerprint"),
+            digest=fields.text("digest") if "digest" in fields and fields.value("digest") is not None else None,
+            counts={split: {reason: of.integer(reason) for reason in of.names} for split, of in counts},
+            other_vectors="other_vectors" in fields and fields.boolean("other_vectors"),
+        )
 
 
 @contextmanager
@@ -161,21 +173,3 @@ def absolute_splits(splits: Splits) -> Splits:
         tuple(path.parent.resolve() / path.name for path in files) for files in (splits.train, splits.dev, splits.test)
     )
     return Splits(train, dev, test)
-
-
-def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] | None) -> TaskRecord:
-    fields = Fields(where, values)
-    files, examples = fields.fields("files"), fields.fields("examples")
-    counts = [(split, examples.fields(split)) for split in examples.names]
-    name = fields.text("task")
-    with blaming(where):
-        return TaskRecord(
-            task=name,
-            config=config_from_json(fields, (task or find_task(name)).model_config),
-            symbols=fields.read("symbols", list[str]),
-            splits=Splits(**{split: tuple(map(Path, files.read(split, list[str]))) for split in SPLITS}),
-            fingerprint=None if fields.value("elmo_fingerprint") is None else fields.text("elmo_fingerprint"),
-            digest=fields.text("digest") if "digest" in fields and fields.value("digest") is not None else None,
-            counts={split: {reason: of.integer(reason) for reason in of.names} for split, of in counts},
-            other_vectors="other_vectors" in fields and fields.boolean("other_vectors"),
-        )
