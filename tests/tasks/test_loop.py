@@ -115,8 +115,6 @@ def test_a_last_step_that_spoils_the_weights_ends_the_run_before_they_are_kept(t
     with pytest.raises(DivergenceError, match="epoch 1, step 0: the loss is not finite"):
         lone_training(toy, tmp_path, [1], gradient=math.nan).run()
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="accuracy of the development set is nan"):
-        lone_training(toy, tmp_path, [math.nan]).run()
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw", "adadelta", "sgd"])

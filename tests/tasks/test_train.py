@@ -377,7 +377,7 @@ def test_a_run_is_resumed_with_the_examples_that_it_began_with(run: Run, toy: To
     train_file = read_record(run_dir, toy).splits.train[0]
     before = train_file.read_text()
     train_file.write_text(before * 2)
-    with pytest.raises(ValueError, match=r"set has changed .* training examples then.*\(named in .*config\.json\)"):
+    with pytest.raises(ValueError, match=r"set has changed since the run began.*\(named in .*config\.json\)"):
         resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
     train_file.write_text(re.sub(r"(?m)^[ab]\t", lambda label: {"a\t": "b\t", "b\t": "a\t"}[label[0]], before))
     with pytest.raises(ValueError, match=r"set has changed since the run began; a run is resumed"):

@@ -153,11 +153,9 @@ def moved(
 def check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskExamples[E]) -> None:
     """Raise ValueError if the examples are not those that the run began with, as far as it has recorded them."""
     if record.digest not in (None, digest(task, examples), digest(task, examples, labels=False)):
-        before, now = (counts.get("train", {}).get("examples", 0) for counts in (record.counts, examples.counts))
-        numbers = f": {before:,} training examples then, {now:,} now" if before != now else ""
         raise ValueError(
-            f"the training or development set has changed since the run began{numbers}; a run is resumed with the "
-            "files that it began with"
+            "the training or development set has changed since the run began; a run is resumed with the files that it "
+            "began with"
         )
 
 

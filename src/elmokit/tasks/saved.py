@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,11 +18,10 @@ from elmokit.system.python import expanded
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
-from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, TaskRecord, named_by, read_record, with_elmo_model
+from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, with_elmo_model
 from elmokit.tasks.task import Task, TextBlocks, shortened
 from elmokit.tasks.task_model import TaskModel
-from elmokit.tasks.weights import check_elmo, new_model, read_elmo, read_weights
-from elmokit.tasks.word_table import load_word_table
+from elmokit.tasks.weights import load_parts, new_model, read_weights
 from elmokit.text.corpora.kinds import Kind, kind_of
 
 INPUT_KINDS = ("text", "json", "data")
@@ -213,14 +211,10 @@ def load_task(
     record = read_record(folder, task)
     task = task or find_task(record.task)
     record = record if elmo_model is None else with_elmo_model(record, str(elmo_model))
-    inputs = record.config.inputs
     if not (folder / BEST_FILE).is_file():
         raise FileNotFoundError(f"{folder} has no {BEST_FILE} yet; the first epoch of the run has not ended")
-    words = load_word_table(folder) if inputs.word_dim else None
-    with nullcontext() if elmo_model is not None else named_by(folder, if_moved=IF_MODEL_MOVED):
-        elmo = read_elmo(inputs.elmo, cache=None, device=device)
-    check_elmo(record, elmo, folder)
-    weights = read_weights(folder / BEST_FILE, task, record, words, elmo)
-    model = new_model(task, record, words, elmo, device=device)
+    parts = load_parts(folder, task, record, has_moved=elmo_model is not None, cache=None, device=device)
+    weights = read_weights(folder / BEST_FILE, parts)
+    model = new_model(parts, device=device)
     model.load_state_dict(weights)
     return TrainedTask(task, record, model.eval())

@@ -11,8 +11,6 @@ from typing import Any
 import torch
 
 from elmokit.layers.devices import find_device
-from elmokit.model.bilm import BiLM
-from elmokit.model.vector_source import VectorSource
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.system.messages import first_token
 from elmokit.system.python import expanded
@@ -35,7 +33,6 @@ from elmokit.tasks.run_folder import (
     BEST_FILE,
     CHECKPOINT_FILE,
     IF_DATA_MOVED,
-    IF_MODEL_MOVED,
     TaskRecord,
     absolute_model,
     absolute_splits,
@@ -47,15 +44,8 @@ from elmokit.tasks.run_folder import (
     write_record,
 )
 from elmokit.tasks.task import E, P, Task, recipe_config
-from elmokit.tasks.weights import check_elmo, frozen_layers, new_model, read_elmo, read_weights
-from elmokit.tasks.word_table import (
-    VECTORS_FILE,
-    WORDS_FILE,
-    WordTable,
-    load_word_table,
-    new_word_table,
-    save_word_table,
-)
+from elmokit.tasks.weights import ModelParts, frozen_layers, load_parts, new_model, read_elmo, read_weights
+from elmokit.tasks.word_table import VECTORS_FILE, WORDS_FILE, new_word_table, save_word_table
 from elmokit.vectors.file_vector_source import FileVectorSource
 
 EXAMPLES_FOR_SCALES = 500
@@ -122,7 +112,7 @@ def train(
             other_vectors=isinstance(elmo, FileVectorSource),
         )
         examples = examples if test else replace(examples, test={})
-        loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
+        loop = _new_loop(ModelParts(task, record, words, elmo), examples, run_dir=run_dir, device=device)
         start_writing(run_dir)  # what can be refused was refused before
         if words is not None:
             save_word_table(run_dir, words)
@@ -164,14 +154,12 @@ def resume_task(
             check_is_unchanged(task, record, examples)
         if test:
             report_foreign_labels(task, examples.test, record.symbols)
-        with nullcontext() if elmo_model is not None else named_by(run_dir, if_moved=IF_MODEL_MOVED):
-            elmo = read_elmo(record.config.inputs.elmo, cache=None if cache is None else Path(cache), device=device)
+        cache = None if cache is None else Path(cache)
+        parts = load_parts(run_dir, task, record, has_moved=elmo_model is not None, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
-        words = load_word_table(run_dir) if record.config.inputs.word_dim else None
-        check_elmo(record, elmo, run_dir)
         if (run_dir / CHECKPOINT_FILE).exists():
-            read_weights(run_dir / CHECKPOINT_FILE, task, record, words, elmo, prefix=MODEL_PREFIX)
-        loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
+            read_weights(run_dir / CHECKPOINT_FILE, parts, prefix=MODEL_PREFIX)
+        loop = _new_loop(parts, examples, run_dir=run_dir, device=device)
         loop.load()
         if record != before:
             write_record(run_dir, record)
@@ -201,23 +189,16 @@ def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
 
 
 def _new_loop(
-    task: Task[E, P],
-    record: TaskRecord,
-    examples: TaskExamples[E],
-    words: WordTable | None,
-    elmo: VectorSource | BiLM | None,
-    *,
-    run_dir: Path,
-    device: str | torch.device | None,
+    parts: ModelParts[E, P], examples: TaskExamples[E], *, run_dir: Path, device: str | torch.device | None
 ) -> TaskTraining[E, P]:
     """A loop at its start; the layers of all sentences are computed here."""
-    if (frozen := frozen_layers(elmo)) is not None:
+    task, config = parts.task, parts.record.config.training
+    if (frozen := frozen_layers(parts.elmo)) is not None:
         training, others = sentences_of(task, examples)
         frozen.add([*training, *others])
-    model = new_model(task, record, words, elmo, device=device)
+    model = new_model(parts, device=device)
     spread = examples.train[:: max(1, len(examples.train) // EXAMPLES_FOR_SCALES)]
     sentences = [sentence for example in spread for sentence in task.sentences(example) if sentence]
     model.inputs.measure_scales(sentences)
-    config = record.config.training
     dev = dev_in_use(examples.dev, config)
     return TaskTraining(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)

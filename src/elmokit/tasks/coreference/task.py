@@ -107,8 +107,7 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
         )
     repeated = [speaker for speaker, sentence in zip(speakers, tokens, strict=True) for _ in sentence]
     flat = list(chain.from_iterable(tokens))
-    text = text_of_tokens(values, flat)
-    located = None if text is None else LocatedTokens.of(flat, text)
+    located = LocatedTokens.of(flat, text_of_tokens(values, flat))
     return CoreferenceDocument(name, 0, tokens, repeated, clusters=[], located=located)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
-from elmokit.system.messages import first_token, plural
+from elmokit.system.messages import first_token
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import tokenize
@@ -92,9 +92,7 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
                 seen.add(question.id)
                 yield question
     if not seen:
-        bounds = f"{articles.start or 0}:{'' if articles.stop is None else articles.stop}"
-        part = "" if articles == slice(None) else f" among those that are read, {bounds}, counted from 0"
-        raise ValueError(f"{name} has no questions in its {plural(len(found), 'article')}{part}")
+        raise ValueError(f"{name} has no questions in the articles that are read, of {len(found)}")
 
 
 def identity_of(question: Fields) -> str:
