@@ -2,13 +2,13 @@
 
 import math
 import statistics
-from types import SimpleNamespace
 
 import pytest
 
 from elmokit.metrics.score import Accuracy, Score, scores_by_label
 from elmokit.metrics.statistics import Statistic, paired_t
 from elmokit.tasks.task import label_scores
+from elmokit.tasks.task_model import LabelPrediction
 
 
 def test_conllevals_published_sample():
@@ -41,7 +41,7 @@ def test_three_labels_counted_by_hand():
         "entailment": Score.of_matches(correct=0, predicted=0, gold=1),
         "neutral": Score.of_matches(correct=2, predicted=3, gold=3),
     }
-    examples, predictions = ([SimpleNamespace(label=label) for label in labels] for labels in (GOLD, PREDICTED))
+    examples, predictions = ([LabelPrediction(label, {}) for label in labels] for labels in (GOLD, PREDICTED))
     macro_f1 = 100 * (2 / 3 + 0 + 2 / 3) / 3  # as scikit-learn has it
     assert label_scores(examples, predictions) == {"accuracy": 60, "macro_f1": pytest.approx(macro_f1)}
 
