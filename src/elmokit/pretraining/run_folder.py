@@ -168,8 +168,8 @@ def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
     for name in ("shard_bytes", "shard_sha256"):
         if name in read and len(read[name]) != len(shards):
             raise run.error(name, f"has {len(read[name])} entries; expected {len(shards)}, one for each shard")
-    config = run.as_dataclass(PretrainingConfig, bilm=config_of(both.fields("bilm")))
-    return RunRecord(config, [Path(shard) for shard in shards], **read)
+    settings = run.as_dataclass(PretrainingConfig, bilm=config_of(both.fields("bilm")))
+    return RunRecord(settings, [Path(shard) for shard in shards], **read)
 
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:
