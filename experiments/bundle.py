@@ -28,7 +28,7 @@ from elmokit.analysis.polysemy import measure_senses
 from elmokit.analysis.sense_study import study_senses
 from elmokit.formats.convert import convert
 from elmokit.runs.logged_runs import read_runs, write_runs
-from elmokit.scoring.perplexity import Perplexity, join_texts, read_scorer, text_losses
+from elmokit.scoring.perplexity import Perplexity, join_texts, text_losses
 from elmokit.system.markdown import markdown_table
 from paper.polysemy_ko import of_one_form, read_homonyms
 
@@ -123,7 +123,7 @@ def _replace_model(run: Path, target: Path) -> None:
 
 
 def _perplexities(model: Path, heldout: Path, domains: list[str]) -> dict[str, dict[str, Any]]:
-    scored = read_scorer(str(model))
+    scored = Elmo.from_pretrained(str(model)).surprisal_model()
     losses = [text_losses(scored, [heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
     named = zip(["all", *domains], [reduce(join_texts, losses), *losses], strict=True)
     return {name: _row(text.perplexity()) for name, text in named}

@@ -132,6 +132,25 @@ def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
     assert read_record(run_dir, toy).splits.test == tuple(tmp_path / name for name in ("new/test.tsv", "link/test.tsv"))
 
 
+def test_test_scores_stay_as_long_as_the_weights_do(run: Run, toy: Toy, tmp_path: Path):
+    made = 0
+
+    def one_score_after_the_other(examples: Any, predictions: Any) -> dict[str, float]:
+        nonlocal made
+        made += 1
+        return {"accuracy": {1: 50.0, 4: 40.0, 6: 60.0}.get(made, 30.0)}
+
+    task = replace(toy, score=one_score_after_the_other)
+    run_dir = run("run", task=task, test=True)  # dev of epoch 1, then the result's dev and test
+    before = lines(run_dir)[-1]["test"]
+    assert before
+    settings: dict[str, Any] = {"task": task, "cache": tmp_path / "cache", "device": "cpu"}
+    resume_task(run_dir, ["max_epochs=2"], **settings)
+    assert (lines(run_dir)[-1]["best_epoch"], lines(run_dir)[-1]["test"]) == (1, before)
+    resume_task(run_dir, ["max_epochs=3"], **settings)
+    assert (lines(run_dir)[-1]["best_epoch"], lines(run_dir)[-1]["test"]) == (3, {})
+
+
 @pytest.mark.slow
 def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, whole: Path, toy: Toy, tmp_path: Path):
     for stop in (1, 3):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from elmokit.layers.devices import describe_machine
 from elmokit.layers.scalar_mix import ScalarMix
@@ -29,14 +31,17 @@ def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
     done_before = loop.progress.finished(loop.config)
     metrics = loop.run_dir / METRICS_NAME
     last_epoch = loop.progress.epoch
+    before = _results(metrics)
     keep_records(
         metrics, lambda record: record.integer("epoch") <= last_epoch and (done_before or "result" not in record)
     )
     loop.run()
-    if examples.test or not any("result" in record for record in read_log(metrics).records):
+    if examples.test or not _results(metrics):
         loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
+        now = (last_epoch, loop.progress.best_epoch)  # of a result whose weights are still the best
+        kept = [result["test"] for result in before if (result["epoch"], result["best_epoch"]) == now]
         test = {name: _scores(loop, part, name) for name, part in examples.test.items()}
-        result = _result(loop, _scores(loop, examples.dev, "the development set"), test)
+        result = _result(loop, _scores(loop, examples.dev, "the development set"), test or (kept or [{}])[-1])
         keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
         for name, scores in test.items():
@@ -44,6 +49,10 @@ def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
             print(
                 f"{name}, with the weights that are best on the development set: {shown}", file=sys.stderr, flush=True
             )
+
+
+def _results(metrics: Path) -> list[dict[str, Any]]:
+    return [record for record in read_log(metrics).records if "result" in record]
 
 
 def _result(
