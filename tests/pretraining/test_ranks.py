@@ -18,6 +18,7 @@ from elmokit.cli.main import main
 from elmokit.files.locks import lock
 from elmokit.pretraining import shards, train
 from elmokit.pretraining.ranks import Ranks, join_ranks
+from elmokit.pretraining.run_folder import read_record
 from elmokit.pretraining.train import Run, resume_pretraining
 from toy_run import toy_config, write_text
 
@@ -105,19 +106,20 @@ def test_only_the_first_process_reads_the_whole_corpus(tmp_path: Path, monkeypat
         yield Ranks(device, rank=1, world_size=2)
 
     monkeypatch.setattr(train, "join_ranks", second_of_two)
-    told = iter([None, replace(config, num_steps=2)])  # that the run is there, and its settings
+    others = (None, None, None)  # no checkpoint, the same text; the new folder is free
+    told = iter([None, replace(config, num_steps=2), *others, read_record(run_dir)])  # also that the run is there
 
     def broadcast(box: list[object], **_: object) -> None:
-        box[:] = [next(told, None), None]
+        box[:] = [next(told), None]
 
     monkeypatch.setattr(dist, "broadcast_object_list", broadcast)
     monkeypatch.setattr(Run, "train", lambda *_: None)
     train.resume_pretraining(run_dir, ["num_steps=2"])
 
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(train, "check_can_be_recorded", stop)  # which comes after the corpus was read
+    monkeypatch.setattr(Run, "__init__", stop)  # which comes after the corpus was read
     with pytest.raises(KeyboardInterrupt):
         train.pretrain([shard], run_dir=tmp_path / "other", **given)
     assert digests == []

@@ -1,63 +1,33 @@
-"""What is settled, checked and warned of before the first step: the settings, and the text that they are for."""
+"""Settings before the first step: what is checked of them, made definite and warned of."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from elmokit.corpus.stream import SentenceStream
 from elmokit.files.json_fields import Fields
-from elmokit.files.lines import is_read_once
 from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import RunRecord, TextSize
 from elmokit.pretraining.shards import read_text
 from elmokit.runs.folder import HELD_OUT_NAME
-from elmokit.system.messages import join_names, plural
+from elmokit.system.messages import plural
 from elmokit.system.python import warn_caller
-from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
 LEAST_BETWEEN_MEASUREMENTS = 20
 """Steps between two measurements of held-out text in a fine-tuned run that would measure once per pass; they take about
 as long as one measurement."""
-FIRST_SENTENCES = 1000
-MOST_UNKNOWN = 0.5
-"""Share of the first sentences' tokens that the vocabulary may lack without a warning."""
-MOST_CUT = 0.01
-"""Share of them that may be longer than the model reads without a warning."""
 MOST_PASSES = 10
 """Passes over text that need no warning without held-out text or dropout, those of the released models (bilm-tf)."""
 MOST_WARM_UP = 1 / 3
 """Share of the steps that may be warm-up without a warning."""
-
-
-def check_can_begin(config: PretrainingConfig, shards: Sequence[Path], held_out: Sequence[Path]) -> None:
-    """Raise an error for text that is not a file, and as `check_can_train` does; warn of a file that is named twice.
-
-    FileNotFoundError if there is no such file, ValueError for a pipe.
-    """
-    check_can_train(config, has_held_out=bool(held_out))
-    for what, paths in (("shard", shards), ("held-out text", held_out)):
-        for path in paths:
-            if is_read_once(path):
-                raise ValueError(
-                    f"the {what} {path} is a pipe or standard input; expected a file: write it to one first"
-                )
-            if not path.is_file():
-                raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
-        twice = [str(path) for path, number in Counter(path.resolve() for path in paths).items() if number > 1]
-        if twice:
-            warn_caller(f"the {what} is named more than once, and its text counts as often: {join_names(twice)}")
 
 
 def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
@@ -66,7 +36,7 @@ def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
         raise ValueError(
             "patience counts evaluations; give held-out text (--held-out FILE, or held_out=[FILE]) and evaluate_every=N"
         )
-    read_again = json.loads(json.dumps(config.to_json()))
+    read_again = json.loads(json.dumps(config.to_json(), allow_nan=False))
     PretrainingConfig.from_json(Fields("the settings", read_again))  # or the run's config.json could not be read
     if config.tensorboard:
         require_tensorboard()
@@ -109,15 +79,14 @@ def settled(
     """The record of a new run with definite settings and with its text, which is read to its end, and warned of.
 
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
-    Raises ValueError for shards without a sentence, and as `read_text` does.
+    Raises as `read_text` does.
     """
     config = resolved(config, num_tokens=len(vocabulary), device=device)
-    record = read_text(config, shards, held_out)
+    record = read_text(config, shards, vocabulary, held_out)
     assert record.text is not None
     if each_pass and held_out:
         steps = max(LEAST_BETWEEN_MEASUREMENTS, int(record.text.steps_per_pass(config)))
         config = replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
-    _warn_of_text(record.shards, vocabulary, config)  # first, because it refuses text without a sentence
     warn_of_settings(config, record.text, has_held_out=bool(held_out))
     return replace(record, config=config)
 
@@ -170,35 +139,4 @@ def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_he
         warn_caller(
             f"{config.warmup_steps:,} of the {num_steps:,} steps would be warm-up; a tenth is usual: "
             f"warmup_steps={num_steps // 10}"
-        )
-
-
-def _warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, config: PretrainingConfig) -> None:
-    """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
-
-    Also of one that is not sorted by frequency, if training takes ids for ranks. Raises ValueError for shards without a
-    sentence.
-    """
-    stream = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
-    tokens = [token for sentence in islice(stream, FIRST_SENTENCES) for token in sentence]
-    share = sum(token not in vocabulary for token in tokens) / len(tokens)
-    if share > MOST_UNKNOWN:
-        warn_caller(
-            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
-            "unknown word to the softmax; is it the vocabulary of this text?"
-        )
-    elif config.softmax == "sampled" or config.zipf_bias:
-        counts = np.bincount(vocabulary.ids(tokens), minlength=len(vocabulary))
-        if vocabulary.is_out_of_order(counts):
-            warn_caller(
-                "the vocabulary does not seem to be sorted by falling frequency: its first tenth has few of the first "
-                f"{len(tokens):,} tokens. The sampled softmax and zipf_bias take the place of a token for its rank, "
-                "and learn badly from another order; `elmokit vocabulary` writes it in order"
-            )
-    spelling = ByteSpelling(config.bilm.max_characters_per_token)
-    share = spelling.num_cut(tokens) / len(tokens)
-    if share > MOST_CUT:
-        warn_caller(
-            f"{share:.0%} of the first {len(tokens):,} tokens are longer than the {spelling.limit} that the model "
-            "reads, and the rest of each is ignored; a new model with a larger max_characters_per_token reads more"
         )

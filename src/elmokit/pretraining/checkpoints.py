@@ -24,7 +24,6 @@ from torch import Tensor
 
 from elmokit.files.atomic import temporary_folder, write_text
 from elmokit.files.json_fields import Fields, read_json_object
-from elmokit.files.lines import MAX_LINE_BYTES
 from elmokit.formats.native import WEIGHTS_NAME
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
@@ -41,10 +40,8 @@ from elmokit.system.python import warn_caller
 
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"
-MAX_PROGRESS_BYTES = 1 << 28
-"""Without the rests of the sentences of all streams."""
-MAX_BYTES_PER_STREAM = 6 * MAX_LINE_BYTES
-"""The rest of a sentence is at most a line of text, of which JSON writes a byte in up to 6 (`\\u0001`)."""
+MAX_PROGRESS_BYTES = 1 << 40
+"""It has the rest of the sentence of each stream, which may be a line of text of up to 16 MB."""
 _KEPT = "settings"
 """Name of the settings of the run in `training.json`, next to those of the progress."""
 _NAME = re.compile(r"step-\d{8,}")
@@ -189,8 +186,7 @@ def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress
 
     Raises ValueError, and not FormatError, if the config has others.
     """
-    num_streams = config.batch_size * config.bilm.num_directions
-    record = read_json_object(path, max_bytes=MAX_PROGRESS_BYTES + num_streams * MAX_BYTES_PER_STREAM)
+    record = read_json_object(path, max_bytes=MAX_PROGRESS_BYTES)
     checksum = record.pop(CHECKSUM, None)
     if checksum is not None and checksum != _checksum(record):
         raise FormatError(path, "does not have the checksum that was written with it: it is damaged")

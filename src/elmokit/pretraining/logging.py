@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,7 +14,7 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import BEST_DIR, RunRecord, best_step
 from elmokit.runs.folder import METRICS_NAME
-from elmokit.runs.metrics_log import append_json_line
+from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.scoring.perplexity import Perplexity
 from elmokit.system.progress_bar import LINE_EVERY, progress_bar, shows_bars
 from elmokit.system.python import require
@@ -28,7 +28,8 @@ TENSORBOARD_DIR = "tensorboard"
 class RunLog:
     """A context manager that closes the bar and TensorBoard's file even if the run ends with an exception.
 
-    step: where the run starts or continues; TensorBoard hides what was logged about later steps.
+    step: where the run starts or continues. What was logged about later steps is removed, and hidden by TensorBoard;
+        what was logged before the first step (of a fine-tuned run) will be logged again.
     silent: True in all processes except the first, because their logs would say the same.
     """
 
@@ -36,6 +37,8 @@ class RunLog:
         self.config = config
         self.silent = silent
         self.path = run_dir / METRICS_NAME
+        if not silent:
+            keep_records(self.path, lambda record: record.integer("step") <= step and step > 0)
         self.writer: SummaryWriter | None = None
         if config.tensorboard and not silent:
             self.writer = require_tensorboard().SummaryWriter(str(run_dir / TENSORBOARD_DIR), purge_step=step + 1)
@@ -118,8 +121,9 @@ def start_line(record: RunRecord, num_softmax_parameters: int, *, step: int) -> 
     return f"{continued}{sizes}; {steps}{reading}"
 
 
-def held_out_summary(run_dir: Path, records: Sequence[Mapping[str, Any]]) -> str | None:
+def held_out_summary(run_dir: Path) -> str | None:
     """What came out of a run by the held-out text that it has measured, and which weights `best` has; None without."""
+    records = read_log(run_dir / METRICS_NAME).records
     measured = [(record["heldout"]["mean"], record["step"]) for record in records if "heldout" in record]
     kept = best_step(run_dir)
     of_kept = [one for one in measured if one[1] == kept]

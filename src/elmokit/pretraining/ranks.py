@@ -71,11 +71,6 @@ class Ranks:
         """Whether the flag is set in any process, so that all of them stop at the same step."""
         return any(value > 0 for value in self.mean([float(flag)]))
 
-    def wait(self) -> None:
-        """Wait until all processes have called this."""
-        if self.world_size > 1:
-            dist.barrier()
-
     def from_first(self, compute: Callable[[], Value]) -> Value:
         """What the first process computes, everywhere; when it raises ValueError or OSError, so do all of them."""
         if self.world_size == 1:

@@ -15,7 +15,7 @@ from typing import Any
 
 from elmokit.files.atomic import check_names, write_text
 from elmokit.files.digests import file_digest
-from elmokit.files.json_fields import MAX_BYTES, Fields, types_of
+from elmokit.files.json_fields import Fields, types_of
 from elmokit.files.safetensors import read_layout
 from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME, WEIGHTS_NAME
@@ -25,12 +25,10 @@ from elmokit.runs.folder import (
     CONFIG_NAME,
     HELD_OUT_NAME,
     checked_config,
-    config_text,
     read_config,
     write_config,
 )
 from elmokit.system.markdown import escape_markdown
-from elmokit.system.messages import plural, readable_bytes
 from elmokit.text.vocabulary import Vocabulary
 
 BEST_DIR = "best"
@@ -108,9 +106,9 @@ def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_ou
 def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_in_vocabulary: int) -> None:
     """Write a changed record, and the card that goes with it, unless somebody has written another card.
 
-    Raises ValueError, as `check_can_be_recorded` does, before anything is written.
+    Raises ValueError, before anything is written, for names that are not UTF-8.
     """
-    check_can_be_recorded(run_dir, new)
+    check_names(run_dir.name, *new.shards)
     card = run_dir / CARD_NAME
     before = _card(run_dir.name, old, num_tokens_in_vocabulary)
     # a copy of the folder has another name, in the heading
@@ -127,26 +125,13 @@ def best_step(run_dir: Path) -> int | None:
         return None
 
 
-def check_can_be_recorded(run_dir: Path, record: RunRecord) -> None:
-    """Raise ValueError for names that are not UTF-8, and for more names of shards than a config.json can have."""
-    check_names(run_dir.name, *record.shards, record.started_from or "")
-    if len(config_text(_values(record), format=BILM_FORMAT, version=VERSION)) > MAX_BYTES:
-        raise ValueError(
-            f"the names of {plural(len(record.shards), 'shard')} would make {run_dir / CONFIG_NAME} larger than the "
-            f"{readable_bytes(MAX_BYTES)} that are read; concatenate them into fewer files"
-        )
-
-
 def write_record(run_dir: Path, record: RunRecord) -> None:
-    """Write the record as the run's config.json."""
-    write_config(run_dir, _values(record), format=BILM_FORMAT, version=VERSION)
-
-
-def _values(record: RunRecord) -> dict[str, object]:
+    """Write the record as the run's config.json. Raises FormatError for more shards than it can list."""
     settings, others = record.config.to_json(), dataclasses.asdict(record)
     del others["config"]
     known = {name: value for name, value in others.items() if value} | {"shards": list(map(str, record.shards))}
-    return {"bilm": settings.pop("bilm"), "pretraining": settings | known}
+    values = {"bilm": settings.pop("bilm"), "pretraining": settings | known}
+    write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
 
 
 def read_record(run_dir: Path) -> RunRecord:

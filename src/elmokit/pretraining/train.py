@@ -19,7 +19,7 @@ import torch
 
 from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
 from elmokit.corpus.stream import CorpusPosition, SentenceStream
-from elmokit.files.atomic import as_paths
+from elmokit.files.atomic import as_paths, check_names
 from elmokit.formats.native import CARD_NAME, CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.layers.devices import find_device, seeded
@@ -27,7 +27,6 @@ from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.before_training import (
     changed,
-    check_can_begin,
     check_can_continue,
     check_can_train,
     resolved,
@@ -56,14 +55,12 @@ from elmokit.pretraining.run_folder import (
     RunRecord,
     best_step,
     change_record,
-    check_can_be_recorded,
     create_run,
     read_record,
     with_change,
 )
-from elmokit.pretraining.shards import check_same_text, check_same_vocabulary, moved_to, sample_sentences
+from elmokit.pretraining.shards import check_files, check_same_text, check_same_vocabulary, moved_to, sample_sentences
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.runs.metrics_log import keep_records, read_log
 from elmokit.runs.optimizer_state import DivergenceError, optimizer_tensors
 from elmokit.runs.tensor_files import write_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
@@ -77,6 +74,7 @@ WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME
 
 WORSE_THAN_GUESSING = 20
 """Nats above the loss of guessing, the logarithm of the size of the vocabulary, that a loss needs to stop a run."""
+REMEDY = "a lower learning_rate or, with Muon, weight_decay=0.1"
 
 OnStep = Callable[["Run"], None]
 
@@ -180,7 +178,8 @@ def begin(
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
     """
     run_dir = expanded(run_dir)
-    check_can_begin(config, shards, held_out)
+    check_can_train(config, has_held_out=bool(held_out))
+    check_files(shards, held_out)
     remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
@@ -190,7 +189,7 @@ def begin(
         )
         if start is not None:
             record = replace(record, started_from=start.name)
-        check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
+        check_names(run_dir.name, *record.shards, record.started_from or "")
         run = Run(run_dir, record, vocabulary, ranks=ranks)
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
@@ -199,9 +198,7 @@ def begin(
             run.bilm.load_state_dict(start.bilm.state_dict())
             run.softmax.load_state_dict(start.softmax.state_dict())
             run.save()  # before config.json, so that a run that can be resumed knows what it started from
-        if ranks.first:
-            create_run(run_dir, record, vocabulary, sentences)
-        ranks.wait()
+        ranks.from_first(lambda: create_run(run_dir, record, vocabulary, sentences))
         run.train(on_step)
     return run_dir
 
@@ -262,14 +259,10 @@ class Run:
             of_softmax = sum(value.numel() for value in self.softmax.parameters())
             print(start_line(self.record, of_softmax, step=last_step), file=sys.stderr, flush=True)
         is_finetuned = self.record.started_from is not None
-        is_measured_first = is_finetuned and last_step == 0 and (self.run_dir / HELD_OUT_NAME).exists()
-        log_path = self.run_dir / METRICS_NAME
-        if first:
-            keep_records(log_path, lambda record: record.integer("step") <= last_step and not is_measured_first)
         source = packed_batches(self.packers, spelling=self.bilm.spelling)
         log = RunLog(self.run_dir, config, step=last_step, silent=not first)
         with log, _stop_signals() as signals:
-            if is_measured_first:
+            if is_finetuned and last_step == 0 and (self.run_dir / HELD_OUT_NAME).exists():
                 log.log_perplexity(self.progress, self._evaluate())
             while not self.progress.finished(config):
                 self._advance(source)
@@ -288,7 +281,7 @@ class Run:
                     on_step(self)
                 if stopped and not finished:
                     self._stop(signals)
-        if first and (summary := held_out_summary(self.run_dir, read_log(log_path).records)):
+        if first and (summary := held_out_summary(self.run_dir)):
             print(summary, file=sys.stderr, flush=True)
 
     def save(self) -> None:
@@ -348,17 +341,12 @@ class Run:
     def _diverged(self, what: str) -> DivergenceError:
         newest = next(iter(checkpoints(self.run_dir)), None)
         if newest is None:
-            advice = f"{self.run_dir} has no checkpoint yet: resume it with {self._remedy()}, from the first step"
+            advice = f"{self.run_dir} has no checkpoint yet: resume it with {REMEDY}, from the first step"
         elif newest.name == f"step-{self.progress.step:08d}":  # the weights that gave this loss
-            advice = f"{newest} has diverged too: move it away and resume the one before with {self._remedy()}"
+            advice = f"{newest} has diverged too: move it away and resume the one before with {REMEDY}"
         else:
-            advice = f"the last checkpoint in {self.run_dir} is intact: resume it with {self._remedy()}"
+            advice = f"the last checkpoint in {self.run_dir} is intact: resume it with {REMEDY}"
         return DivergenceError(f"step {self.progress.step}: {what}, so training has diverged; {advice}")
-
-    def _remedy(self) -> str:
-        lower = "a lower learning_rate"
-        has_decay = self.config.optimizer != "muon" or self.config.weight_decay > 0
-        return lower if has_decay else f"{lower} or weight_decay=0.1"
 
     def _evaluation_is_due(self) -> bool:
         every = self.config.evaluate_every
@@ -374,7 +362,7 @@ class Run:
         if not math.isfinite(measured.mean):
             raise DivergenceError(
                 f"step {self.progress.step}: the held-out perplexity is not finite, so training has diverged; start "
-                f"again with {self._remedy()}, or resume {self.run_dir} in that way from a checkpoint before its loss "
+                f"again with {REMEDY}, or resume {self.run_dir} in that way from a checkpoint before its loss "
                 "rose"
             )
         self.progress = self.progress.evaluated(measured.mean)

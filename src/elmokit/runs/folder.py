@@ -100,19 +100,14 @@ def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, ve
 
     Raises FormatError, a ValueError, for a config that is too large to be read back.
     """
-    text = config_text(values, format=format, version=version)
+    record = {"format": format, "version": version, **values}
+    text = (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
     path = run_dir / CONFIG_NAME
     if len(text) > MAX_BYTES:
         raise FormatError(path, f"would have {readable_bytes(len(text))}; at most {readable_bytes(MAX_BYTES)} are read")
     with atomic_write(path) as temporary:
         temporary.write_bytes(text)
     (run_dir / STARTING_NAME).unlink(missing_ok=True)
-
-
-def config_text(values: Mapping[str, object], *, format: str, version: int) -> bytes:
-    """The contents of a config.json."""
-    record = {"format": format, "version": version, **values}
-    return (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def read_config(run_dir: Path) -> dict[str, Any]:
