@@ -121,8 +121,9 @@ def test_a_model_is_not_a_run_that_could_start_again(short: Path, tmp_path: Path
     model = tmp_path / "model"
     convert(run, model, to="native")
     before = (model / "model.safetensors").read_bytes()
-    with pytest.raises(ValueError, match=r"model is a model and not a run: .*elmokit finetune"):
-        resume_pretraining(model)
+    for from_start in (False, True):
+        with pytest.raises(ValueError, match=r"model is a model and not a run: .*elmokit finetune"):
+            resume_pretraining(model, from_start=from_start)
     assert (model / "model.safetensors").read_bytes() == before
 
 

@@ -156,18 +156,23 @@ def test_model_and_settings_that_a_run_keeps_are_not_changed_in_its_config_eithe
         resume_pretraining(run)
 
 
-def test_a_run_without_a_readable_checkpoint_is_left_as_it_is(run: Path, capsys: Any) -> None:
+def test_a_run_without_a_readable_checkpoint_is_left_as_it_is(run: Path, capsys: Any, whole: Path) -> None:
     for checkpoint in (run / "checkpoints").iterdir():
         truncate("training.safetensors")(checkpoint)
     before = contents_of_run(run)
     assert main(["pretrain", "--resume", str(run), "--set", "num_steps=9"]) == 2
     error = capsys.readouterr().err
     assert f"{run} has no checkpoint that can be read: step-00000007 ({run}" in error
-    assert "; step-00000006 (" in error and "; put back a copy of one, or train again into another folder" in error
+    assert "; step-00000006 (" in error and "Nothing was changed; put back a copy of one, or train again" in error
     assert contents_of_run(run) == before
+    assert main(["pretrain", "--resume", str(run), "--from-start"]) == 0
+    assert contents_of_run(run) == contents_of_run(whole)
 
 
-def test_weights_without_a_checkpoint_are_not_overwritten(run: Path, whole: Path) -> None:
+def test_checkpoints_that_can_be_read_and_weights_without_any_are_not_overwritten(run: Path, whole: Path) -> None:
+    with pytest.raises(ValueError, match="step-00000007 can be read: leave out --from-start, or from_start=True, to c"):
+        resume_pretraining(run, from_start=True)
+    assert contents_of_run(run) == contents_of_run(whole)
     shutil.rmtree(run / "checkpoints")
     with pytest.raises(ValueError, match="has no checkpoint that can be read: there is none. Nothing was changed"):
         resume_pretraining(run)
@@ -197,3 +202,8 @@ def test_a_run_continues_where_folders_cannot_be_opened(run: Path, whole: Path, 
     shutil.rmtree(run / "checkpoints" / "step-00000007")
     resume_pretraining(run)
     assert contents_of_run(run) == contents_of_run(whole)
+
+
+def test_from_start_is_for_runs_that_are_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pretrain", "--from-start"]) == 2
+    assert "--from-start needs --resume DIR" in capsys.readouterr().err

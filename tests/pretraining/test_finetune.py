@@ -133,9 +133,10 @@ def test_a_loss_worse_than_guessing_does_not_end_it(tune: Tune, tmp_path: Path, 
         pretrain_toy(tmp_path / "new")
 
 
+@pytest.mark.parametrize("from_start", [False, True])
 @pytest.mark.parametrize("lost", ["damaged", "removed"])
 def test_a_run_that_has_lost_the_model_it_started_from_never_starts_from_chance(
-    model: Path, tune: Tune, monkeypatch: pytest.MonkeyPatch, lost: str
+    model: Path, tune: Tune, monkeypatch: pytest.MonkeyPatch, lost: str, from_start: bool
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Run, "train", lambda self, on_step: None)
@@ -147,7 +148,7 @@ def test_a_run_that_has_lost_the_model_it_started_from_never_starts_from_chance(
     else:
         (first / "training.json").write_text("{")
     with pytest.raises(ValueError, match=f"no checkpoint that can be read: .*, or fine-tune {model} again"):
-        resume_pretraining(run)
+        resume_pretraining(run, from_start=from_start)
     assert not (run / "metrics.jsonl").exists()
 
 

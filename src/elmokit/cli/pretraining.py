@@ -33,6 +33,7 @@ def _add_pretrain(parser: Parser) -> None:
         default=[],
     )
     parser.option("--resume DIR", "continue the run in this folder", type=Path)
+    parser.option("--from-start", "with --resume: train again from the first step if no checkpoint can be read")
     add_device(parser)
     parser.set_defaults(when_interrupted=_CONTINUES)
 
@@ -49,7 +50,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
 
     keep_freed_memory()
     if config is None:
-        how = given(arguments, "shards", "device")
+        how = given(arguments, "shards", "from_start", "device")
         run_dir = resume_pretraining(arguments.resume, arguments.set, **how)
     else:
         how = given(arguments, "run_dir", "held_out", "device")
@@ -109,6 +110,8 @@ def _check_pretrain(arguments: argparse.Namespace) -> None:
         superfluous = [name for name, value in own.items() if value]
         if superfluous:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
+    elif arguments.from_start:
+        raise ValueError("--from-start needs --resume DIR; a new run starts from its first step anyway")
     elif missing := [name for name, value in {"SHARD": arguments.shards, **needed}.items() if not value]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     check_inputs(*_texts(arguments))

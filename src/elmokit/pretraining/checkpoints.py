@@ -40,7 +40,7 @@ from elmokit.system.python import warn_caller
 
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"
-MAX_PROGRESS_BYTES = 1 << 40
+MAX_PROGRESS_BYTES = 1 << 32
 """It has the rest of the sentence of each stream, which may be a line of text of up to 16 MB."""
 _KEPT = "settings"
 """Name of the settings of the run in `training.json`, next to those of the progress."""
@@ -106,45 +106,55 @@ def checkpoints(run_dir: Path) -> list[Path]:
     return sorted((path for path in found if _NAME.fullmatch(path.name)), key=_step, reverse=True)
 
 
-def checkpoint_to_resume(run_dir: Path, record: RunRecord) -> Checkpoint | None:
+def checkpoint_to_resume(run_dir: Path, record: RunRecord, *, from_start: bool) -> Checkpoint | None:
     """The newest checkpoint that is whole; damaged ones are passed over with a warning.
 
-    None for a run that was stopped before its first checkpoint. For one that has lost its checkpoints, ValueError says
-    what is wrong with each of them. Any other OSError is not taken for damage: the disk may answer the next time, and
-    the next save removes damaged checkpoints.
+    None for a run that was stopped before its first checkpoint. One whose checkpoints are lost starts again only with
+    `from_start`, and without it ValueError says what is wrong with each of them; so it does for a fine-tuned run in any
+    case, and for `from_start` where a checkpoint can be read. Any other OSError is not taken for damage: the disk may
+    answer the next time, and the next save removes damaged checkpoints.
     """
+    config, started_from = record.config, record.started_from
     refused: list[tuple[Path, str]] = []
     for path in checkpoints(run_dir):
         try:
-            checkpoint = read_checkpoint(path, config=record.config)
+            checkpoint = read_checkpoint(path, config=config)
         except (FormatError, FileNotFoundError) as error:
             refused.append((path, str(error)))
         else:
             break
     else:
-        _check_never_had_one(run_dir, refused, started_from=record.started_from)
+        if refused or started_from is not None or (run_dir / WEIGHTS_NAME).exists():
+            _check_may_start_again(run_dir, refused, started_from=started_from, from_start=from_start)
         return None
+    if from_start:
+        raise ValueError(
+            f"{checkpoint.path} can be read: leave out --from-start, or from_start=True, to continue from it"
+        )
     for path, reason in refused:
         warn_caller(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}")
     publish(checkpoint.path / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)  # a kill may have come before that,
-    _remove_older(checkpoint.path, record.config)  # or in the middle of it
+    _remove_older(checkpoint.path, config)  # or in the middle of it
     return checkpoint
 
 
-def _check_never_had_one(run_dir: Path, refused: list[tuple[Path, str]], *, started_from: str | None) -> None:
+def _check_may_start_again(
+    run_dir: Path, refused: list[tuple[Path, str]], *, started_from: str | None, from_start: bool
+) -> None:
     has_weights, has_log = ((run_dir / name).exists() for name in (WEIGHTS_NAME, METRICS_NAME))
     if has_weights and not refused and not has_log:
         raise ValueError(
             f"{run_dir} is a model and not a run: it has no checkpoint and no {METRICS_NAME}; to train it on, "
             "fine-tune it into another folder (elmokit finetune)"
         )
-    if has_weights or refused or started_from is not None:
-        found = "; ".join(f"{path.name} ({reason})" for path, reason in refused) or "there is none"
-        again = "train" if started_from is None else f"fine-tune {started_from}"
-        raise ValueError(
-            f"{run_dir} has no checkpoint that can be read: {found}. Nothing was changed; put back a copy of one, or "
-            f"{again} again into another folder"
-        )
+    if from_start and started_from is None:
+        return
+    found = "; ".join(f"{path.name} ({reason})" for path, reason in refused) or "there is none"
+    again = "train again from the first step with --from-start, or from_start=True"
+    if started_from is not None:
+        again = f"fine-tune {started_from} again into another folder"
+    unchanged = "Nothing was changed; put back a copy of one"
+    raise ValueError(f"{run_dir} has no checkpoint that can be read: {found}. {unchanged}, or {again}")
 
 
 def read_checkpoint(path: Path, *, config: PretrainingConfig) -> Checkpoint:

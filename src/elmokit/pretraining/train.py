@@ -108,6 +108,7 @@ def resume_pretraining(
     settings: Sequence[str] = (),
     *,
     shards: Iterable[str | Path] = (),
+    from_start: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
@@ -117,11 +118,12 @@ def resume_pretraining(
     its step in config.json, and in the card and the report. The number of processes may differ from before. `shards`
     are the files that the run reads, in their order, if they have moved. `on_step` is as in `pretrain`.
 
-    A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each,
-    and nothing is changed. A disk that cannot be read is not damage: its OSError ends the call, and nothing is changed.
-    Raises FileNotFoundError if the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a
-    shard of another size than the run started with and for changes to a run that `patience` has ended, and InUseError,
-    an OSError, if another process has the run.
+    A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
+    and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. A disk
+    that cannot be read is not damage: its OSError ends the call, and nothing is changed. Raises FileNotFoundError if
+    the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a shard of another size than
+    the run started with and for changes to a run that `patience` has ended, and InUseError, an OSError, if another
+    process has the run.
     """
     run_dir, shards = expanded(run_dir), as_paths(shards)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
@@ -136,7 +138,7 @@ def resume_pretraining(
         )
         check_can_train(config, has_held_out=has_held_out)
         run = Run(run_dir, replace(found, config=config), vocabulary, ranks=ranks)
-        run.load_newest()
+        run.load_newest(from_start=from_start)
         if shards or not run.progress.finished(config):
             ranks.from_first(lambda: check_same_text(found, run_dir))
         is_changed = config != record.config
@@ -225,13 +227,13 @@ class Run:
         self.progress = PretrainingProgress((start,) * config.bilm.num_directions)
         self.packers = self._new_packers()
 
-    def load_newest(self) -> None:
+    def load_newest(self, *, from_start: bool) -> None:
         """Continue from the newest checkpoint, or stay at the start. Raises as `checkpoint_to_resume` does."""
         found: Checkpoint | None = None
 
         def find() -> Path | None:
             nonlocal found
-            found = checkpoint_to_resume(self.run_dir, self.record)
+            found = checkpoint_to_resume(self.run_dir, self.record, from_start=from_start)
             return None if found is None else found.path
 
         path = self.ranks.from_first(find)  # so that all processes continue from the same one
