@@ -178,8 +178,8 @@ def test_a_blank_line_ends_a_story_and_has_no_row(model: Path, text: Path) -> No
         ("\n \n", [], "has no sentence; expected text with one sentence per line"),
         ("\n \n", ["--carry-state"], "has no sentence; expected text with one sentence per line"),
         ("a\tb\na\t\n", ["--conditional"], "text.txt, line 2: expected a prefix, a tab, and a continuation"),
-        ("a b\n", ["--format", "lm-zoo", "--words"], "--format lm-zoo goes with no other option for the rows and"),
-        ("a b\n", ["--pairs", "--carry-state"], "no --column, --carry-state or --direction"),
+        ("a b\n", ["--format", "lm-zoo", "--words"], "--words cannot be combined with --format"),
+        ("a b\n", ["--pairs", "--carry-state"], "--carry-state cannot be combined with --pairs, which reads"),
     ],
 )
 def test_what_makes_no_sense_is_one_line_and_leaves_no_file(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elmokit.cli.vectors import layer_choice
-from elmokit.cli.verb import Parser, add_model, add_text, given, open_output, text_output
+from elmokit.cli.verb import Parser, add_model, add_text, check_apart, given, open_output, text_output
 from elmokit.system.messages import printable
 
 _CONTEXT = 50  # columns on each side of a word
@@ -49,8 +49,7 @@ def _change(arguments: argparse.Namespace) -> None:
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
-    if arguments.words and arguments.stop_words:
-        raise ValueError("--stop-words cannot be combined with --words")
+    check_apart(arguments, "--words", "--stop-words")
     words = None if arguments.words is None else list(read_lines(arguments.words))
     stop_words = arguments.stop_words or ()
     if stop_words and stop_words != "en":

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_column, given, text_output
+from elmokit.cli.verb import Parser, add_column, check_needed, given, text_output
 from elmokit.system.messages import plural
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def _prepare(arguments: argparse.Namespace) -> None:
     """Turn raw text into a corpus: sentences, tokens, no duplicates, shuffled shards, held-out text."""
     from elmokit.corpus.prepare import Preparation, prepare
 
-    if arguments.exclude_words is not None and not arguments.exclude:
-        raise ValueError("--exclude-words needs --exclude FILE")
+    check_needed(arguments, "--exclude-words", "--exclude")
     names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
     names += ("language", "unit", "column", "keep_duplicates", "join_hyphens", "seed")
     how = Preparation(nfc=not arguments.no_nfc, exclude=tuple(arguments.exclude), **given(arguments, *names))

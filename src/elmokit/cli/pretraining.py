@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_device, add_model, given
+from elmokit.cli.verb import Parser, add_device, add_model, check_apart, check_needed, given
 
 _CONTINUES = "; elmokit pretrain --resume DIR continues a run that has begun"
 
@@ -104,15 +104,12 @@ def _finetune(arguments: argparse.Namespace) -> None:
 def _check_pretrain(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
 
-    needed = {"--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
-    if arguments.resume:
-        own = needed | {"--recipe NAME": arguments.recipe, "--held-out FILE": arguments.held_out}
-        superfluous = [name for name, value in own.items() if value]
-        if superfluous:
-            raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
-    elif arguments.from_start:
-        raise ValueError("--from-start needs --resume DIR; a new run starts from its first step anyway")
-    elif missing := [name for name, value in {"SHARD": arguments.shards, **needed}.items() if not value]:
+    settings = ("--vocabulary", "--run", "--recipe", "--held-out")
+    check_apart(arguments, "--resume", *settings, why=", which uses the settings of the run")
+    check_needed(arguments, "--from-start", "--resume")
+    needed = {"SHARD": arguments.shards, "--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
+    missing = [name for name, value in needed.items() if not value]
+    if missing and not arguments.resume:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     check_inputs(*_texts(arguments))
 

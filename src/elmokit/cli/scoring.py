@@ -7,14 +7,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_model, add_text, given, open_output, text_output
+from elmokit.cli.verb import (
+    Parser,
+    add_model,
+    add_text,
+    check_apart,
+    check_needed,
+    given,
+    open_output,
+    text_output,
+)
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
     from elmokit.scoring.minimal_pairs import PairScore
 
-
 _LM_ZOO = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
+_ROWS = ("words", "sentences", "pairs", "conditional")
+_OF_TOKENS = ("--rank", "--entropy", "--top", "--boundaries")
 
 
 def _add_perplexity(parser: Parser) -> None:
@@ -48,8 +58,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import check_is_not_a_model, resolve_model
 
-    if arguments.top_min_count is not None and arguments.top is None:
-        raise ValueError("--top-min-count needs --top N")
+    check_needed(arguments, "--top-min-count", "--top")
     check_is_not_a_model(*arguments.files)
     check_inputs(*arguments.files)
     if arguments.json:
@@ -87,9 +96,8 @@ def _add_surprisal(parser: Parser) -> None:
     add_text(parser)
     parser.option(
         "--direction",
-        "given the tokens before it, those after it, or a column for each (default: %(default)s)",
+        "given the tokens before it, those after it, or a column for each (default: both)",
         choices=("forward", "backward", "both"),
-        default="both",
     )
     rows = parser.add_mutually_exclusive_group()
     rows.add_argument(
@@ -112,7 +120,7 @@ def _add_surprisal(parser: Parser) -> None:
     parser.option("--nats", "with --conditional: in nats instead of bits")
     parser.option("--rank", "add the rank of the token among the whole vocabulary")
     parser.option("--entropy", "add the entropy of what was predicted, in bits")
-    parser.option("--top K", "add the K likeliest tokens", type=int, default=0)
+    parser.option("--top K", "add the K likeliest tokens", type=int)
     parser.option("--boundaries", "add rows of <S> and </S>")
     parser.option(
         "--carry-state",
@@ -133,23 +141,14 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import check_is_not_a_model, resolve_model
 
-    names = ("words", "sentences", "pairs", "conditional")
-    rows = next((name for name in names if getattr(arguments, name)), "tokens")
-    columns = arguments.rank or arguments.entropy or arguments.top or arguments.boundaries
-    if rows != "tokens" and columns:
-        raise ValueError(f"--rank, --entropy, --top and --boundaries are for rows of tokens, not for --{rows}")
-    columns = columns or arguments.column or arguments.carry_state or arguments.direction == "backward"
-    if arguments.format and (rows != "tokens" or columns):
-        raise ValueError(f"--format {arguments.format} goes with no other option for the rows and columns of a table")
-    if rows == "pairs" and (arguments.carry_state or arguments.direction != "both" or arguments.column):
-        raise ValueError(
-            "--pairs reads each sentence of two columns by itself, in both directions: no --column, --carry-state or "
-            "--direction"
-        )
-    if arguments.nats and rows != "conditional":
-        raise ValueError("--nats needs --conditional")
-    if rows == "conditional" and (arguments.carry_state or arguments.column):
-        raise ValueError("--conditional reads each pair of two columns by itself: no --column or --carry-state")
+    rows = [f"--{name}" for name in _ROWS]
+    check_needed(arguments, "--nats", "--conditional")
+    check_apart(arguments, "--format", *rows, *_OF_TOKENS, "--column", "--carry-state", "--direction")
+    for option in rows:
+        check_apart(arguments, option, *_OF_TOKENS, why=", which has no rows of tokens")
+    alone = ", which reads each sentence of two columns by itself"
+    check_apart(arguments, "--pairs", "--column", "--carry-state", "--direction", why=alone)
+    check_apart(arguments, "--conditional", "--column", "--carry-state", why=alone)
     check_is_not_a_model(arguments.file)
     check_inputs(arguments.file)
     check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
@@ -162,9 +161,9 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     model = Elmo.from_pretrained(arguments.model, arguments.weights, device=arguments.device).surprisal_model()
     if arguments.format:
         _write_for_lm_zoo(model, arguments)
-    elif rows == "pairs":
+    elif arguments.pairs:
         _judge_pairs(model, arguments)
-    elif rows == "conditional":
+    elif arguments.conditional:
         _write_conditional(model, arguments)
     else:
         _write_surprisal(model, arguments)
@@ -178,13 +177,13 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
     from elmokit.system.progress_bar import progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
-    details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top)
+    details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top or 0)
     settings = TableSettings(
         rows="words" if arguments.words else "sentences" if arguments.sentences else "tokens",
         raw_text=arguments.tokenize,
         column=arguments.column,
         boundaries=arguments.boundaries,
-        surprisal=SurprisalSettings(arguments.direction, details, arguments.carry_state),
+        surprisal=SurprisalSettings(arguments.direction or "both", details, arguments.carry_state),
     )
     with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="sentence", show=_show(arguments)) as bar:
         for lines in surprisal_table(model, arguments.file, settings):
@@ -236,7 +235,7 @@ def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> 
     from elmokit.text.corpora.tables import as_tsv
 
     pairs = read_pairs(arguments.file, raw_text=arguments.tokenize, conditional=True)
-    results = model.read_conditional(pairs, arguments.direction)
+    results = model.read_conditional(pairs, arguments.direction or "both")
     with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="pair", show=_show(arguments)) as bar:
         for row in conditional_rows(results, "nats" if arguments.nats else "bits"):
             file.write(as_tsv([row]))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_device, given, open_output, text_output
+from elmokit.cli.verb import Parser, add_device, check_apart, check_needed, given, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.tasks.config import Splits
@@ -204,27 +204,15 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _check_train(arguments: argparse.Namespace) -> None:
+    settings = ("TASK", "--run", "--recipe", "--elmo", "--word-vectors", "--seed")
+    check_apart(arguments, "--resume", *settings, why=", which uses the settings of the run")
     needed = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
-    if arguments.resume:
-        own = {"TASK": arguments.task, "--run DIR": arguments.run_dir, "--recipe NAME": arguments.recipe}
-        own |= {"--elmo POSITION": arguments.elmo, "--word-vectors FILE": arguments.word_vectors}
-        own |= {"--seed N": arguments.seed}
-        superfluous = [name for name, value in own.items() if value is not None]
-        if superfluous:
-            raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
-    elif missing := [name for name, value in needed.items() if value is None]:
+    missing = [name for name, value in needed.items() if value is None]
+    if missing and not arguments.resume:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
-    if arguments.cache and arguments.no_cache:
-        raise ValueError("--cache DIR and --no-cache cannot be combined")
-    _check_files(arguments)
-
-
-def _check_files(arguments: argparse.Namespace) -> None:
-    """Refuse files that would not be read: those of --data and --resume are known already."""
-    if arguments.data and (arguments.train or arguments.dev):
-        raise ValueError("--data DIR finds its files by their names; give it or --train FILE and --dev FILE, not both")
-    if arguments.dev and not arguments.train:
-        raise ValueError("--dev FILE needs --train FILE")
+    check_apart(arguments, "--no-cache", "--cache")
+    check_apart(arguments, "--data", "--train", "--dev", why=", which finds its files by their names")
+    check_needed(arguments, "--dev", "--train")
     files = [file for file in arguments.test or () if file]
     if files and not arguments.train:
         raise ValueError(f"--test {files[0]} needs --train FILE; the test files of --data and --resume are known")

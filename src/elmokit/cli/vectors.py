@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_model, given
+from elmokit.cli.verb import Parser, add_model, check_apart, check_needed, given
 from elmokit.system.messages import plural
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
@@ -45,9 +45,8 @@ def _add_embed(parser: Parser) -> None:
     parser.option("--batch-size N", "sentences per batch (default: 128)", type=int)
     parser.option(
         "--precision",
-        "float32 is exact; bfloat16 and int8 are faster but approximate (default: %(default)s)",
+        "float32 is exact; bfloat16 and int8 are faster but approximate (default: float32)",
         choices=("float32", "bfloat16", "int8", "auto"),
-        default="float32",
     )
     parser.option(
         "--tokenize",
@@ -83,10 +82,12 @@ def _add_embed(parser: Parser) -> None:
 
 def _embed(arguments: argparse.Namespace) -> None:
     """Compute the contextual vectors of every line of a text file."""
-    if arguments.per_protein and not arguments.fasta:
-        raise ValueError("--per-protein needs --fasta")
-    if arguments.min_count is not None and not arguments.types:
-        raise ValueError("--min-count needs --types")
+    check_needed(arguments, "--per-protein", "--fasta")
+    check_needed(arguments, "--min-count", "--types")
+    check_apart(arguments, "--types", "--fasta", "--with", "--resume")
+    check_apart(arguments, "--fasta", "--with", "--tokenize", "--split-sentences", "--column", "--batch-size")
+    of_elmo = ("--model", "--weights", "--device", "--layers", "--batch-size", "--precision", "--resume")
+    check_apart(arguments, "--with", *of_elmo, "--split-sentences", why=", which writes all layers of the system")
     if arguments.types:
         counts = _embed_types(arguments)
     else:
@@ -99,7 +100,6 @@ def _embed(arguments: argparse.Namespace) -> None:
 
 
 def _embed_types(arguments: argparse.Namespace) -> str:
-    _refuse(arguments, "--fasta", "--with", "--resume", beside="--types")
     arguments.when_interrupted = ""
     elmo = _open_elmo(arguments)
 
@@ -111,7 +111,6 @@ def _embed_types(arguments: argparse.Namespace) -> str:
 
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
-    _refuse(arguments, "--with", "--tokenize", "--split-sentences", "--column", "--batch-size", beside="--fasta")
     elmo = _open_elmo(arguments)
 
     from elmokit.vectors.jobs.proteins import embed_fasta
@@ -124,8 +123,6 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     from elmokit.integrations.embed_with import embed_with
 
     arguments.when_interrupted = ""  # there is no --resume with --with
-    options = ("--model", "--weights", "--device", "--layers", "--batch-size", "--precision", "--resume")
-    _refuse(arguments, *options, "--split-sentences", beside="--with, which writes all layers of the system")
     system, colon, model = arguments.system.partition(":")
     if not colon:
         raise ValueError(f"--with {arguments.system}: expected SYSTEM:MODEL, such as static:vectors.bin")
@@ -143,15 +140,6 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
     return embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
 
 
-def _refuse(arguments: argparse.Namespace, *options: str, beside: str) -> None:
-    """Raise ValueError for options that were given, but say nothing next to another one."""
-    places = {option: "system" if option == "--with" else option[2:].replace("-", "_") for option in options}
-    values = {option: getattr(arguments, place) for option, place in places.items()}
-    found = [option for option, value in values.items() if value not in (None, "float32") and value is not False]
-    if found:
-        raise ValueError(f"{', '.join(found)} cannot be combined with {beside}")
-
-
 def _open_elmo(arguments: argparse.Namespace) -> Elmo:
     """The model, after a look at the input, because importing torch takes seconds."""
     from elmokit.files.atomic import check_is_not_input
@@ -167,7 +155,7 @@ def _open_elmo(arguments: argparse.Namespace) -> Elmo:
 
     from elmokit.elmo.elmo import Elmo
 
-    return Elmo.from_pretrained(model, arguments.weights, device=arguments.device, precision=arguments.precision)
+    return Elmo.from_pretrained(model, **given(arguments, "weights", "device", "precision"))
 
 
 def layer_choice(text: str) -> Layers:

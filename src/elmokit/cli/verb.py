@@ -41,6 +41,7 @@ Verb = tuple[str, Callable[[Parser], None], Callable[[argparse.Namespace], "int 
 The functions import the library when they run. What is said after `interrupted` is the parser's `when_interrupted`.
 """
 MAX_SHOWN = 2000  # characters of a message
+_PLACES = {"--with": "system", "--run": "run_dir"}  # of options that have other names there
 _OTHER_ENDINGS = (".csv", ".gz", ".xz", ".bz2", ".zip", ".xlsx")
 MODEL = "name of a bundled model, a model folder, or an options.json"
 
@@ -79,6 +80,24 @@ def add_column(parser: Parser) -> None:
 def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """The arguments that were given, of those whose defaults are the library's."""
     return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+def check_apart(arguments: argparse.Namespace, option: str, *others: str, why: str = "") -> None:
+    """Raise ValueError if the option was given together with others; `why` is said after its name."""
+    found = [other for other in others if _is_given(arguments, other)]
+    if found and _is_given(arguments, option):
+        raise ValueError(f"{', '.join(found)} cannot be combined with {option}{why}")
+
+
+def check_needed(arguments: argparse.Namespace, option: str, other: str) -> None:
+    """Raise ValueError if the option was given without the other one."""
+    if _is_given(arguments, option) and not _is_given(arguments, other):
+        raise ValueError(f"{option} needs {other}")
+
+
+def _is_given(arguments: argparse.Namespace, option: str) -> bool:
+    value = getattr(arguments, _PLACES.get(option) or option.lower().lstrip("-").replace("-", "_"))
+    return not (value is None or value is False or value == [])
 
 
 def text_output(name: str) -> Path:

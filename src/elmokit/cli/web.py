@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_column, given
+from elmokit.cli.verb import Parser, add_column, check_needed, given
 
 
 def _add_demo(parser: Parser) -> None:
@@ -52,8 +52,8 @@ def _explore(arguments: argparse.Namespace) -> None:
     from elmokit.web.explore.server import serve
     from elmokit.web.explore.site import write_site
 
-    if (arguments.tokenize or arguments.column) and not arguments.corpus:
-        raise ValueError("--tokenize and --column need --corpus FILE")
+    check_needed(arguments, "--tokenize", "--corpus")
+    check_needed(arguments, "--column", "--corpus")
 
     def write(folder: Path) -> Path:
         how = given(arguments, "model", "column", "umap")
