@@ -14,7 +14,6 @@ import math
 import os
 import re
 import struct
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -275,43 +274,37 @@ def _random_number(seed: int, *path: str | int) -> int:
 
 
 def _write_corpus(
-    folder: Path, records: ExternalSort, *, shard_bytes: int
+    folder: Path, records: Iterable[bytes], *, shard_bytes: int
 ) -> tuple[CorpusFile | None, list[CorpusFile]]:
-    held_out: CorpusFile | None = None
-    shards: list[CorpusFile] = []
-    for kind, group in groupby(_shown(records), key=lambda record: record[0]):
-        lines = (record[_KEY.size :] + b"\n" for record in group)
-        if kind == _HELD_OUT:
-            held_out, _ = _write_file(folder / HELD_OUT_FILE, next(lines), lines, limit=sys.maxsize)
-            continue
-        line = next(lines, None)
-        while line is not None:
-            file, line = _write_file(folder / f"train-{len(shards):05}.txt.xz", line, lines, limit=shard_bytes)
-            shards.append(file)
-    return held_out, shards
+    by_name = groupby(_placed(records, shard_bytes=shard_bytes), key=lambda placed: placed[0])
+    files = {name: _write_file(folder / name, (line for _, line in lines)) for name, lines in by_name}
+    return files.pop(HELD_OUT_FILE, None), list(files.values())
 
 
-def _shown(records: Iterable[bytes]) -> Iterator[bytes]:
-    """The same, with a bar: to compress them takes longer than to sort them."""
+def _placed(records: Iterable[bytes], *, shard_bytes: int) -> Iterator[tuple[str, bytes]]:
+    """The name of the file of each line, and the line. A bar shows them: to compress takes longer than to sort."""
+    number = size = 0
     with progress_bar(unit=" sentences", label="writing", keep=False, scale=True) as bar:
         for record in records:
-            yield record
+            line = record[_KEY.size :] + b"\n"
+            if record[0] == _HELD_OUT:
+                yield HELD_OUT_FILE, line
+            else:
+                if size and size + len(line) > shard_bytes:
+                    number, size = number + 1, 0
+                size += len(line)
+                yield f"train-{number:05}.txt.xz", line
             bar.update()
 
 
-def _write_file(path: Path, first: bytes, lines: Iterator[bytes], *, limit: int) -> tuple[CorpusFile, bytes | None]:
-    """Write `first` and the following lines, up to `limit` bytes; returns the file and the first line left over."""
+def _write_file(path: Path, lines: Iterable[bytes]) -> CorpusFile:
     amount = Amount()
-    size = 0
-    line: bytes | None = first
     with atomic_write(path) as unfinished, lzma.open(unfinished, "wb") as packed:
-        while line is not None and (size == 0 or size + len(line) <= limit):
+        for line in lines:
             packed.write(line)
-            size += len(line)
             amount.add(line.count(b" ") + 1)
-            line = next(lines, None)
     sha256 = file_digest(path, "sha256").hex()
-    return CorpusFile(path.name, amount.sentences, amount.tokens, path.stat().st_size, sha256), line
+    return CorpusFile(path.name, amount.sentences, amount.tokens, path.stat().st_size, sha256)
 
 
 def _nothing_left(found: _Sentences) -> str:
