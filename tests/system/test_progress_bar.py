@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from elmokit.system import progress_bar as progress
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 
 
 class Terminal(io.StringIO):
@@ -52,6 +52,8 @@ def test_a_bar_that_is_asked_for_is_shown_everywhere(capsys: pytest.CaptureFixtu
         bar.update(3)
     shown = capsys.readouterr().err
     assert "reading:  25%" in shown and "4/4" in shown and "token/s" in shown
+    assert list(counted("abc", progress_bar(unit="letter", total=3, show=True))) == ["a", "b", "c"]
+    assert "3/3" in capsys.readouterr().err
 
 
 def test_a_terminal_and_a_notebook_get_a_bar_unless_the_work_is_done_at_once_or_it_is_switched_off(

@@ -20,7 +20,6 @@ from elmokit.cli.verb import (
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
-    from elmokit.scoring.minimal_pairs import PairScore
 
 _LM_ZOO = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
 _ROWS = ("words", "sentences", "pairs", "conditional")
@@ -174,7 +173,7 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
     from elmokit.files.lines import is_read_once
     from elmokit.layers.full_softmax import SoftmaxDetails
     from elmokit.scoring.surprisal_table import TableSettings, surprisal_table
-    from elmokit.system.progress_bar import progress_bar
+    from elmokit.system.progress_bar import counted, progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
     details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top or 0)
@@ -185,12 +184,12 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
         boundaries=arguments.boundaries,
         surprisal=SurprisalSettings(arguments.direction or "both", details, arguments.carry_state),
     )
-    with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="sentence", show=_show(arguments)) as bar:
-        for lines in surprisal_table(model, arguments.file, settings):
+    table = surprisal_table(model, arguments.file, settings)
+    with open_output(arguments.output, sys.stdout) as file:
+        for lines in counted(table, progress_bar(unit="sentence", show=_show(arguments))):
             file.write(as_tsv(lines))
             if is_read_once(arguments.file):
                 file.flush()
-            bar.update()
 
 
 def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> None:
@@ -214,15 +213,12 @@ def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> N
 def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.cli.scoring_tables import accuracy_text
     from elmokit.scoring.minimal_pairs import accuracies, pair_rows, read_pairs, score_pairs
-    from elmokit.system.progress_bar import progress_bar
+    from elmokit.system.progress_bar import counted, progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
     pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
-    scores: list[PairScore] = []
-    with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="pair", total=len(pairs)) as bar:
-        for score in score_pairs(model, pairs):
-            scores.append(score)
-            bar.update()
+    with open_output(arguments.output, sys.stdout) as file:
+        scores = list(counted(score_pairs(model, pairs), progress_bar(unit="pair", total=len(pairs))))
         if arguments.output:
             file.write(as_tsv(pair_rows(scores)))
     print(accuracy_text(accuracies(scores)))
@@ -231,15 +227,15 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
 def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.scoring.minimal_pairs import read_pairs
     from elmokit.scoring.surprisal_table import conditional_rows
-    from elmokit.system.progress_bar import progress_bar
+    from elmokit.system.progress_bar import counted, progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
     pairs = read_pairs(arguments.file, raw_text=arguments.tokenize, conditional=True)
     results = model.read_conditional(pairs, arguments.direction or "both")
-    with open_output(arguments.output, sys.stdout) as file, progress_bar(unit="pair", show=_show(arguments)) as bar:
-        for row in conditional_rows(results, "nats" if arguments.nats else "bits"):
+    rows = conditional_rows(results, "nats" if arguments.nats else "bits")
+    with open_output(arguments.output, sys.stdout) as file:
+        for row in counted(rows, progress_bar(unit="pair", show=_show(arguments))):
             file.write(as_tsv([row]))
-            bar.update()
 
 
 def _show(arguments: argparse.Namespace) -> bool | None:

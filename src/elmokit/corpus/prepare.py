@@ -14,7 +14,7 @@ import math
 import os
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -27,7 +27,7 @@ from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import check_inputs, is_read_once
 from elmokit.system.messages import join_names, printable
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.system.python import expanded
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.corpora.column_texts import column_texts
@@ -135,9 +135,8 @@ def prepare(
             found = _Sentences(how, exclusion, broken, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
             sources = [found.read(index, path, tokenizer) for index, path in enumerate(raw)]
             shuffled = ExternalSort(sorting, memory_bytes=memory_bytes // 2)
-            with progress_bar(unit=" sentences", total=found.num_kept, label="sorting", keep=False) as bar:
-                for record in found.without_duplicates(bar.update):
-                    shuffled.add(record)
+            for record in found.without_duplicates():
+                shuffled.add(record)
             held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(how.shard_megabytes * 1e6))
         if not shards:
             raise ValueError(f"{join_names(map(os.fspath, raw))}: {_nothing_left(found)}")
@@ -217,11 +216,8 @@ class _Sentences:
         sha256 = file_digest(path, "sha256").hex()
         return Source(path=os.fspath(path), bytes=path.stat().st_size, sha256=sha256, **amounts)
 
-    def without_duplicates(self, when_read: Callable[[int], object]) -> Iterator[bytes]:
-        """Records to shuffle, each a `_KEY` and a sentence: first those that are held out, which stay in their order.
-
-        when_read: called with 1 for each sentence that passes the filters.
-        """
+    def without_duplicates(self) -> Iterator[bytes]:
+        """Records to shuffle, each a `_KEY` and a sentence: first those that are held out, in their order."""
         first_to_train = self._first_to_train
         if self._how.held_out and self.num_documents and not self.num_held_out_documents:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
@@ -230,11 +226,12 @@ class _Sentences:
                     "the raw text is a single document, so no whole document can be held out; separate documents by "
                     "blank lines, pass several files, or use --held-out 0, or held_out=0"
                 )
-        for sentence, records in groupby(self._records, key=lambda record: record[: -len(b"\0") - _ORIGIN.size]):
+        bar = progress_bar(unit=" sentences", total=self.num_kept, label="sorting", keep=False)
+        by_sentence = groupby(counted(self._records, bar), key=lambda record: record[: -len(b"\0") - _ORIGIN.size])
+        for sentence, records in by_sentence:
             num_tokens = sentence.count(b" ") + 1
             kept_to_train = kept_out = False
             for record in records:
-                when_read(1)
                 key, position = _ORIGIN.unpack(record[-_ORIGIN.size :])
                 if key < first_to_train:
                     if kept_out and not self._how.keep_duplicates:
@@ -284,17 +281,15 @@ def _write_corpus(
 def _placed(records: Iterable[bytes], *, shard_bytes: int) -> Iterator[tuple[str, bytes]]:
     """The name of the file of each line, and the line. A bar shows them: to compress takes longer than to sort."""
     number = size = 0
-    with progress_bar(unit=" sentences", label="writing", keep=False, scale=True) as bar:
-        for record in records:
-            line = record[_KEY.size :] + b"\n"
-            if record[0] == _HELD_OUT:
-                yield HELD_OUT_FILE, line
-            else:
-                if size and size + len(line) > shard_bytes:
-                    number, size = number + 1, 0
-                size += len(line)
-                yield f"train-{number:05}.txt.xz", line
-            bar.update()
+    for record in counted(records, progress_bar(unit=" sentences", label="writing", keep=False, scale=True)):
+        line = record[_KEY.size :] + b"\n"
+        if record[0] == _HELD_OUT:
+            yield HELD_OUT_FILE, line
+            continue
+        if size and size + len(line) > shard_bytes:
+            number, size = number + 1, 0
+        size += len(line)
+        yield f"train-{number:05}.txt.xz", line
 
 
 def _write_file(path: Path, lines: Iterable[bytes]) -> CorpusFile:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.system.python import expanded
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import SPECIALS
@@ -59,11 +59,10 @@ def write_vocabulary(
     with atomic_write(path) as unfinished:
         counts: Counter[str] = Counter()
         num_sentences = 0
-        with progress_bar(unit=" sentences", label="counting") as bar:
-            for sentence in SentenceStream(shards, shuffle=False, num_epochs=1, warn=True):
-                bar.update()
-                num_sentences += 1
-                counts.update(sentence)
+        sentences = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
+        for sentence in counted(sentences, progress_bar(unit=" sentences", label="counting")):
+            num_sentences += 1
+            counts.update(sentence)
         tokens = sorted(token for token in counts if token not in SPECIALS)
         tokens.sort(key=counts.__getitem__, reverse=True)  # tokens with the same count stay in their order
         most = None if max_size is None else max_size - len(SPECIALS)

@@ -43,7 +43,7 @@ from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model.bilm import BiLM
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.system.python import expanded
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
@@ -439,12 +439,8 @@ class Elmo:
         """
         tokens = tokens_of_each(sentences)
         settings = SurprisalSettings(direction, details or SoftmaxDetails(), carry_state)
-        found: list[SentenceSurprisal] = []
-        with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
-            for sentence in self.surprisal_model().read(tokens, settings):
-                found.append(sentence)
-                bar.update()
-        return found
+        found = self.surprisal_model().read(tokens, settings)
+        return list(counted(found, progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar)))
 
     def conditional_surprisal(
         self,
@@ -466,12 +462,8 @@ class Elmo:
         before, after = tokens_of_each(prefixes), tokens_of_each(continuations)
         if len(before) != len(after):
             raise ValueError(f"{len(before)} prefixes, but {len(after)} continuations; expected as many of each")
-        found: list[ConditionalSurprisal] = []
-        with progress_bar(unit="pair", total=len(before), show=show_progress_bar) as bar:
-            for pair in self.surprisal_model().read_conditional(zip(before, after, strict=True), direction):
-                found.append(pair)
-                bar.update()
-        return found
+        found = self.surprisal_model().read_conditional(zip(before, after, strict=True), direction)
+        return list(counted(found, progress_bar(unit="pair", total=len(before), show=show_progress_bar)))
 
     def surprisal_model(self) -> SurprisalModel:
         """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""

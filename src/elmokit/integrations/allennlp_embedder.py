@@ -18,7 +18,7 @@ from elmokit.files.hdf5 import write_datasets
 from elmokit.formats.published import find_published
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
 from elmokit.system.batches import batched
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.characters import batch_character_ids, check_sentences
 
 if TYPE_CHECKING:
@@ -122,13 +122,11 @@ class ElmoEmbedder:
         self, sentences: list[str], keys: list[str], output_format: str, batch_size: int
     ) -> Iterator[tuple[str, object]]:
         arrays = self.embed_sentences((sentence.split() for sentence in sentences), batch_size)
-        with progress_bar(unit="sentence", total=len(sentences)) as bar:
-            for key, layers in zip(keys, arrays, strict=True):
-                if output_format == "all":
-                    yield key, layers
-                else:
-                    yield key, layers[-1] if output_format == "top" else layers.mean(axis=0)
-                bar.update()
+        for key, layers in zip(keys, counted(arrays, progress_bar(unit="sentence", total=len(keys))), strict=True):
+            if output_format == "all":
+                yield key, layers
+            else:
+                yield key, layers[-1] if output_format == "top" else layers.mean(axis=0)
 
 
 def checked_options(options_file: str | Path | None, weight_file: str | Path | None) -> str | Path:

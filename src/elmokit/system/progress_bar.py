@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NoReturn, TextIO
+from typing import NoReturn, TextIO, TypeVar
 
 from tqdm import tqdm
+
+T = TypeVar("T")
 
 DELAY = 2  # seconds; what is done sooner shows no bar
 LINE_EVERY = 60  # seconds
@@ -48,6 +51,14 @@ def progress_bar(
         dynamic_ncols=not as_lines,
     )
     return bar
+
+
+def counted(items: Iterable[T], bar: tqdm[NoReturn]) -> Iterator[T]:
+    """The items; the bar counts each when the next one is asked for, and is closed at the end."""
+    with bar:
+        for item in items:
+            yield item
+            bar.update()
 
 
 def shows_bars() -> bool:

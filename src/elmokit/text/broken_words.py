@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.documents import read_raw_documents
 from elmokit.text.tokenizer import combining_marks
 
@@ -84,8 +84,5 @@ def _letters() -> str:
 
 
 def _texts(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str]:
-    with progress_bar(unit=" documents", label="hyphens", keep=False, scale=True) as bar:
-        for path in paths:
-            for _, text in read_raw_documents(path):
-                yield text
-                bar.update()
+    texts = (text for path in paths for _, text in read_raw_documents(path))
+    return counted(texts, progress_bar(unit=" documents", label="hyphens", keep=False, scale=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
@@ -45,11 +45,9 @@ def umap_planes(
         for word in chosen
     }
     planes: dict[str, list[list[float]]] = {}
-    with progress_bar(unit="word", total=len(chosen), label="maps", keep=False) as bar:
-        for word in chosen:
-            plane = _plane(umap, top[shown[word]])
-            planes[word] = [[at, *point] for at, point in zip(shown[word], plane, strict=True)]
-            bar.update()
+    for word in counted(chosen, progress_bar(unit="word", total=len(chosen), label="maps", keep=False)):
+        plane = _plane(umap, top[shown[word]])
+        planes[word] = [[at, *point] for at, point in zip(shown[word], plane, strict=True)]
     return planes
 
 
