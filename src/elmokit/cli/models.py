@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from elmokit.cli.verb import MODEL, Parser, add_weights, given
-from elmokit.system.messages import did_you_mean, printable
+from elmokit.system.messages import did_you_mean
 
 ABOUT_BUNDLED = {
     "small-en": ("English", "open texts, 38.5 M tokens", "Apache-2.0"),
@@ -108,13 +108,11 @@ def _models(arguments: argparse.Namespace) -> None:
         verify_published,
     )
 
+    if (arguments.action == "list") != (arguments.name is None):
+        raise ValueError("expected elmokit models, or elmokit models get NAME, or elmokit models add NAME FILE...")
     if arguments.action == "list":
-        if arguments.name:
-            raise ValueError(f"expected elmokit models get {printable(arguments.name)}")
         print(_table_of_models())
         return
-    if arguments.name is None:
-        raise ValueError(f"elmokit models {arguments.action} needs the name of a model; `elmokit models` lists them")
     model = find_published(arguments.name)
     if model is None and is_model_name(arguments.name):
         raise ValueError(f"{arguments.name} is bundled or in a package: there is nothing to {arguments.action}")

@@ -105,11 +105,10 @@ def _losses(line: Fields) -> LoggedLosses:
 
 def _perplexity(line: Fields) -> LoggedPerplexity:
     measured = line.fields("heldout")
-    has_backward = measured.number_or_none("backward") is not None
     return LoggedPerplexity(
         step=line.integer("step"),
         num_tokens=line.integer("num_tokens"),
         forward=measured.number("forward", least=1),
-        backward=measured.number("backward", least=1) if has_backward else None,
+        backward=measured.read("backward", float | None, least=1) if "backward" in measured else None,
         mean=measured.number("mean", least=1),
     )

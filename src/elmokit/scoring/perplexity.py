@@ -83,12 +83,6 @@ class TokenLosses:
     counts: Int[np.ndarray, " V"]
     """Numbers of predictions."""
 
-    def add(self, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
-        """Add predictions, one by one."""
-        ids = targets.cpu().numpy()
-        np.add.at(self.losses, ids, losses.cpu().double().numpy())
-        np.add.at(self.counts, ids, 1)
-
 
 @dataclass(frozen=True, eq=False)
 class TextLosses:
@@ -176,7 +170,9 @@ def text_losses(
     num_sentences: int | None = None
 
     def add(direction: int, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
-        sums[direction].add(losses, targets)
+        ids = targets.cpu().numpy()
+        np.add.at(sums[direction].losses, ids, losses.cpu().double().numpy())
+        np.add.at(sums[direction].counts, ids, 1)
         if direction == 0 and when_done is not None:
             when_done(len(targets))
 
