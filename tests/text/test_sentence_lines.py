@@ -73,6 +73,7 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: st
     "text",
     [
         "\n\n",
+        "We sat . You ran . It rained .\nI saw .\n",
         "Mr. Smith of Apple Inc. left at 5 p.m. with Dr. Lee\netc. Jr. approx.\n",
         "눈이 왔다 . 그래서 우리는 나가서 , 눈사람을 만들었다 .\n",
         "我 喜歡 你 ， 真 的 。\n你 呢 ？\n",
@@ -225,6 +226,7 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
         ("avec\u200bla main ici", "look like words with invisible characters"),
         ("Gr\ufffde is here", "look like letters that a wrong encoding has damaged"),
         ("He left . Mary cried .", "look like several sentences, such as 'He left"),
+        ("He left . Mary cried . " * 100, "look like several sentences, such as 'He left"),
         ("The\nbank,\n“raised”\nits\nrates.", "each line of .* looks like one word, .* with spaces .*awk 'NF {printf"),
         ("눈이\n왔다\n.", "each line of .* looks like one word"),
     ],
