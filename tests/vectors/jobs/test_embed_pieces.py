@@ -79,8 +79,27 @@ def test_files_of_another_job_are_refused_and_a_group_without_rows_is_no_piece(c
     pq.write_table(pa.table({"text": ["other"]}), corpus / "a.parquet")
     with pytest.raises(ValueError, match=r"a-00000.parquet was made with a different text"):
         embed_all(corpus, tmp_path / "out")
+    written = {"text": ["a cat"], "tokens": [["a"]], "offsets": [0]}
+    pq.write_table(pa.table(written), corpus / "a.parquet")
+    with pytest.raises(ValueError, match=r"a.parquet: its columns offsets, tokens would be replaced by those that are"):
+        embed_all(corpus, tmp_path / "out", raw_text=True)
     pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "empty.parquet")
     assert list_pieces(tmp_path / "empty.parquet", tmp_path / "other") == []
+
+
+def test_files_of_input_whose_other_columns_have_changed_are_refused_and_those_of_none_are_warned_of(tmp_path: Path):
+    table = pa.table({"text": ["a cat", "b"], "score": [float("nan"), 1.0], "k.v": ["x", None], "list": [[1], []]})
+    for columns in (table, table, table.set_column(1, "score", [[0.0, 1.0]]), table.drop_columns("k.v")):
+        pq.write_table(columns, tmp_path / "in.parquet")
+        if columns is table:
+            done = embed_all(tmp_path / "in.parquet", tmp_path / "out")
+        else:
+            with pytest.raises(ValueError, match=r"in-00000.parquet has other columns next to the text than .*in.parq"):
+                embed_all(tmp_path / "in.parquet", tmp_path / "out")
+    assert done[0].was_there
+    (tmp_path / "in.parquet").rename(tmp_path / "b.parquet")
+    with pytest.warns(UserWarning, match=r"out has files of other input, 1 in all: in-00000.parquet"):
+        embed_all(tmp_path / "b.parquet", tmp_path / "out")
 
 
 def test_bad_input_and_folders_names_their_row_or_what_is_missing(tmp_path: Path, corpus: Path):

@@ -7,7 +7,7 @@ continues where it stopped, whoever did it. `integrations/ray_data.py` gives the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,8 @@ import numpy as np
 
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.atomic import atomic_write
-from elmokit.system.messages import first_token
+from elmokit.system.messages import FormatError, first_token, join_names
+from elmokit.system.python import warn_caller
 from elmokit.vectors.arrow_groups import parquet_groups, parquet_writer, pyarrow_module
 from elmokit.vectors.arrow_layout import TableVectors, record_batches, table_schema
 from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
@@ -73,23 +74,31 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
         raise FileNotFoundError(f"{input_path} has no file that ends in .parquet")
     if output_folder.resolve() == files[0].resolve().parent:
         raise ValueError(f"{output_folder} is the folder of the input; choose another folder for the vectors")
-    return [
+    pieces = [
         Piece(file, group, output_folder / f"{file.stem}-{group:05}.parquet")
         for file in files
         for group, num_rows in enumerate(parquet_groups(file).sizes)
         if num_rows  # pyarrow writes an empty row group for an empty table
     ]
+    if others := sorted(file.name for file in {*output_folder.glob("[!.]*.parquet")} - {p.output for p in pieces}):
+        warn_caller(f"{output_folder} has files of other input, {len(others):,} in all: {join_names(others)}")
+    return pieces
 
 
 def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPiece:
     """Embed a piece, unless its file is there. All columns of the input are kept next to tokens, offsets and vectors.
 
     The vectors are those of `embed_file`. Memory holds the input's row group and a block of vectors. Raises ValueError,
-    naming file, row group and row, for a value that is not a sentence, and for a file that was made from something
-    else.
+    naming file, row group and row, for a value that is not a sentence, for columns of the input that would be replaced,
+    and for a file that was made from something else.
     """
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
     source = ColumnSource.open(piece.input, raw_text=settings.raw_text, column=settings.column)
+    written = {"tokens", "vectors", *(("text", "offsets") if settings.raw_text else ())}
+    if replaced := sorted((written - {source.column}).intersection(source.groups.columns)):
+        reason = f"its columns {join_names(replaced)} would be replaced by those that are written; rename or drop them"
+        raise FormatError(piece.input, reason)
+    others = _other_columns(piece.input, written, piece.row_group)
     about = {
         "model": elmo.fingerprint(),
         "precision": elmo.precision,
@@ -100,8 +109,7 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
         "tokenised": str(settings.raw_text).lower(),
     }
     if piece.output.exists():
-        return _there(piece, about)
-    others = pyarrow_module("pyarrow.parquet").ParquetFile(piece.input).read_row_group(piece.row_group)
+        return _there(piece, about, others, written)
     num_sentences = num_tokens = 0
     with atomic_write(piece.output) as unfinished:
         writer = None
@@ -132,17 +140,20 @@ def _flat(arrays: Sequence[Float32[np.ndarray, "*L T E"]], about: dict[str, str]
     return FlatVectors(np.concatenate(rows), ends, about, texts)
 
 
+def _other_columns(path: Path, written: Set[str], *groups: int) -> Any:
+    """The columns that are kept as they are, of these row groups or of all."""
+    file = pyarrow_module("pyarrow.parquet").ParquetFile(path)
+    names = [name for name in file.schema_arrow.names if name not in written]
+    return file.read_row_groups(groups or range(file.num_row_groups), columns=names)
+
+
 def _joined(others: Any, batch: Any) -> Any:
-    """The columns of the input, and those of the vectors in place of any of the same name."""
-    ours: Sequence[str] = batch.schema.names
-    kept = [name for name in others.column_names if name not in ours]
-    columns = [*(others.column(name) for name in kept), *batch.columns]
-    fields = [*(others.schema.field(name) for name in kept), *batch.schema]
     arrow = pyarrow_module("pyarrow")
-    return arrow.table(columns, schema=arrow.schema(fields, metadata=batch.schema.metadata))
+    schema = arrow.schema([*others.schema, *batch.schema], metadata=batch.schema.metadata)
+    return arrow.table([*others.columns, *batch.columns], schema=schema)
 
 
-def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
+def _there(piece: Piece, about: dict[str, str], others: Any, written: Set[str]) -> EmbeddedPiece:
     vectors = TableVectors(piece.output)
     for name, value in about.items():
         if (before := vectors.about.get(name)) != value:
@@ -150,5 +161,15 @@ def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
                 f"{piece.output} was made with a different {name} ({first_token(str(before))}, now "
                 f"{first_token(value)}); choose another folder, or delete the file"
             )
+    before = _other_columns(piece.output, written)
+    if before.column_names != others.column_names or not all(map(_is_same, before.columns, others.columns)):
+        raise ValueError(
+            f"{piece.output} has other columns next to the text than {piece.input}, or other values in them; choose "
+            "another folder, or delete the file"
+        )
     lengths = vectors.lengths()
     return EmbeddedPiece(len(lengths), int(lengths.sum()), was_there=True)
+
+
+def _is_same(column: Any, other: Any) -> bool:
+    return column.equals(other) or str(column.to_pylist()) == str(other.to_pylist())  # as of NaN, which equals nothing
