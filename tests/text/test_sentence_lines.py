@@ -170,6 +170,7 @@ def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
         ("# x = y\n" * 30 + (CONLLU + "\n") * 9, "FORM", ["do n't 10\u00a0000"] * 9),
         ("# global.columns = ID FORM x:Y\n1-2\tdu\t_\n1\tde\tA\n2\tle\tB\n", "form", ["de le"]),
         ("# global.columns = FORM x:Y\nde\tA\nle\tB\n", "x:Y", ["A B"]),
+        ("# global.columns = FORM x:Y\n# a b\nwe\tA\n#tag\tB\n#\tC\n\n# t\tD\n", "form", ["we #tag #", "#\u00a0t"]),
     ],
 )
 def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: list[str]):

@@ -49,9 +49,10 @@ def _of_conllu(lines: Iterable[str], name: str, column: str, columns: Sequence[s
         known = printable(", ".join(columns))
         raise ValueError(f"{name} is CoNLL-U; expected one of its columns, {known}, not {column}")
     position = columns.index(column.lower())
-    uncommented = ("" if line.startswith("#") else line for line in lines)  # comments are between sentences
+    has_id = columns[0] == "id"  # otherwise a row may begin with the token #
+    uncommented = ("" if line.startswith("#") and (has_id or "\t" not in line) else line for line in lines)
     for sentence in column_sentences(uncommented, name=name):
-        rows = [row for row in sentence.rows if row[0].isdecimal() or columns[0] != "id"]
+        rows = [row for row in sentence.rows if row[0].isdecimal() or not has_id]
         if sentence.num_columns != len(columns):
             raise ValueError(f"{sentence.line(0)}: {sentence.num_columns} columns; this CoNLL-U has {len(columns)}")
         yield " ".join(row[position].replace(" ", "\u00a0") for row in rows)
