@@ -75,6 +75,13 @@ def test_gradients_flow_into_the_bilm_on_request():
     assert all(gradient is not None and gradient.any() for gradient in gradients.values())
     with torch.no_grad():
         assert not embedding(SENTENCES).mixes[0].requires_grad
+    later = new_embedding().train()
+    later.requires_grad_(True)
+    with pytest.warns(UserWarning, match="but get none from here; to train it, set trains_bilm = True"):
+        later(SENTENCES).mixes[0].sum().backward()
+    later.trains_bilm = True
+    later.train()(SENTENCES).mixes[0].square().sum().backward()
+    assert all(parameter.grad is not None for parameter in later.parameters())
 
 
 def test_the_penalty_sums_over_the_mixes_and_is_multiplied_by_its_factor():

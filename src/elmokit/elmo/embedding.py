@@ -55,7 +55,7 @@ class ElmoEmbedding(nn.Module):
     encode_distinct: whether to encode a token only once if it occurs several times in a batch. Without, the vectors
         are the same but take more time, and the gradients of a trained char encoder are summed in another order.
     requires_grad: whether to train the biLM. If not, it has no gradients and stays in eval mode, also where another
-        module has it too.
+        module has it too. To train it later, set `trains_bilm = True` and call `bilm.requires_grad_(True)`.
 
     Raises ValueError for what is not a biLM, for a layer that the biLM does not have, and for `requires_grad` with
     frozen layers.
@@ -215,6 +215,9 @@ class ElmoEmbedding(nn.Module):
         if (sentences[:, :1] == self.boundaries[0]).all(dim=2).any():
             raise ValueError("character ids begin with a boundary, which is added here; leave out add_boundaries=True")
         mask = (sentences > 0).any(dim=2)
+        if self.training and not self.trains_bilm and any(value.requires_grad for value in self.bilm.parameters()):
+            unreached = "the biLM's parameters require gradients, but get none from here"
+            warn_caller(f"{unreached}; to train it, set trains_bilm = True")
         with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):
             return self._activations(self.bilm, sentences, mask), mask
 
