@@ -108,7 +108,13 @@ def test_bad_input_and_folders_names_their_row_or_what_is_missing(tmp_path: Path
         embed_all(tmp_path / "in.parquet", tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["in-00000.parquet"]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"empty has no file that ends in .parquet"):
-        list_pieces(tmp_path / "empty", tmp_path / "out")
+    for unread in ("", "; its folders are not read: year=1850"):
+        with pytest.raises(FileNotFoundError, match=rf"empty has no file that ends in \.parquet{unread}$"):
+            list_pieces(tmp_path / "empty", tmp_path / "out")
+        (tmp_path / "empty" / "year=1850").mkdir(exist_ok=True)
+    (tmp_path / "empty" / "._a.parquet").write_bytes(b"of macOS")
+    (corpus / "a.parquet").rename(tmp_path / "empty" / "a.PARQUET")
+    with pytest.warns(UserWarning, match=r"empty has folders that are not read: year=1850$"):
+        assert [piece.input.name for piece in list_pieces(tmp_path / "empty", tmp_path / "new")] == ["a.PARQUET"]
     with pytest.raises(ValueError, match=r"in is the folder of the input; choose another folder for the vectors"):
         list_pieces(corpus, corpus)

@@ -114,7 +114,9 @@ def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
     files = tuple(sorted(file for file in inside if file.suffix.lower() in endings and file.is_file()))
     if not files:
         table = f" (with a column also {', '.join(COLUMN_ENDINGS)})"
-        raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}{table}")
+        folders = join_names(sorted(file.name for file in path.glob("[!.]*") if file.is_dir()))
+        rest = f"{table}; its folders are not read: {folders}" if folders else table
+        raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}{rest}")
     unpacked: dict[str, str] = {}
     for name in (file.name for file in files):
         if (other := unpacked.setdefault(re.sub(r"(?i)\.[gx]z$", "", name), name)) != name:

@@ -69,9 +69,16 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
     Raises FileNotFoundError if there is nothing, ValueError for a file that is not Parquet, and if a piece would
     replace input.
     """
-    files = sorted(input_path.glob("*.parquet")) if input_path.is_dir() else [input_path]
+    files, unread = [input_path], ""
+    if input_path.is_dir():
+        inside = sorted(input_path.glob("[!.]*"))  # `._a.parquet` of macOS is no table
+        files = [path for path in inside if path.suffix.lower() == ".parquet" and path.is_file()]
+        unread = join_names(path.name for path in inside if path.is_dir())
     if not files:
-        raise FileNotFoundError(f"{input_path} has no file that ends in .parquet")
+        folders = f"; its folders are not read: {unread}" if unread else ""
+        raise FileNotFoundError(f"{input_path} has no file that ends in .parquet{folders}")
+    if unread:
+        warn_caller(f"{input_path} has folders that are not read: {unread}")
     if output_folder.resolve() == files[0].resolve().parent:
         raise ValueError(f"{output_folder} is the folder of the input; choose another folder for the vectors")
     pieces = [
