@@ -44,9 +44,10 @@ def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
         run.mkdir()
     with pytest.raises(ValueError, match=r"run has checkpoint of a run but no config\.json; choose another folder"):
         new_run(run, remains=[run / "checkpoint"]).__enter__()
-    (run / "config.json").write_text(json.dumps({}))
-    with pytest.raises(ValueError, match="already holds a run; resume it with --resume '.*/a run', or"):
-        new_run(run).__enter__()
+    for format, verb in (("elmokit", "pretrain"), ("elmokit-task", "train")):
+        (run / "config.json").write_text(json.dumps({"format": format}))
+        with pytest.raises(ValueError, match=f"holds a run; resume it with elmokit {verb} --resume '.*/a run', or"):
+            new_run(run).__enter__()
 
 
 def test_files_of_the_user_s_are_not_replaced_but_those_of_a_start_cut_short_are(tmp_path: Path):

@@ -47,7 +47,8 @@ def new_run(run_dir: Path, *, remains: Iterable[Path] = (), files: Sequence[str]
         pass  # it can be written
     with lock(run_dir):
         if (run_dir / CONFIG_NAME).exists():
-            resumed = f"resume it with --resume {quote(str(run_dir))}"
+            is_of_task = read_json_object(run_dir / CONFIG_NAME).get("format") == TASK_FORMAT
+            resumed = f"resume it with elmokit {'train' if is_of_task else 'pretrain'} --resume {quote(str(run_dir))}"
             raise ValueError(f"{run_dir} already holds a run; {resumed}, or choose another folder")
         for remaining in remains:
             raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
