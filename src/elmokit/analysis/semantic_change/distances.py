@@ -27,6 +27,8 @@ from elmokit.metrics.statistics import CONFIDENCE
 if TYPE_CHECKING:
     from jaxtyping import Float, Float64
 
+    Averages = Float64[np.ndarray, "R E"]
+
 TIE = 1e-9
 """Distances of resamples that are smaller by no more than this count as equal: they differ by rounding."""
 
@@ -75,21 +77,26 @@ def measure_distances(
     vectors = np.concatenate([first, second]).astype(np.float64)
     units = unit_vectors(vectors)
     sizes = (len(first), len(second))
-    parted = _weights(np.arange(len(vectors))[None, :] < len(first))
-    drawn = _bootstrap_weights(*sizes, resamples, randomness)
+    parted = np.arange(len(vectors))[None, :] < len(first)
+    drawn = [randomness.multinomial(size, np.full(size, 1 / size), size=resamples) / size for size in sizes]
+    drawn_vectors, drawn_units = (
+        [weights @ part for weights, part in zip(drawn, np.split(uses, sizes[:1]), strict=True)]
+        for uses in (vectors, units)
+    )  # each corpus from itself, with replacement
 
-    def measured(weights: Weights) -> Float64[np.ndarray, "3 R"]:
-        return np.stack([_prt(vectors, weights), _apd(units, weights), _excess(units, weights, sizes)])
+    def measured(is_first: np.ndarray) -> Float64[np.ndarray, "3 R"]:
+        of_units = _averages(units, is_first)
+        return np.stack([_prt(*_averages(vectors, is_first)), _apd(*of_units), _excess(*of_units, sizes)])
 
     found = measured(parted)
-    shuffled = measured(_weights(_random_parts(*sizes, resamples, randomness)))
+    shuffled = measured(_random_parts(*sizes, resamples, randomness))
     while shuffled.shape[1] < most_resamples and not (shuffled >= found - TIE).any(axis=1).all():
-        more = measured(_weights(_random_parts(*sizes, resamples, randomness)))
+        more = measured(_random_parts(*sizes, resamples, randomness))
         shuffled = np.concatenate([shuffled, more], axis=1)
     intervals = (
-        _interval(found[0, 0], _prt(vectors, drawn), least=0),
-        _interval(found[1, 0], _apd(units, drawn), least=0),
-        _interval(_discrepancy(units, parted)[0], _discrepancy(units, drawn)),
+        _interval(found[0, 0], _prt(*drawn_vectors), least=0),
+        _interval(found[1, 0], _apd(*drawn_units), least=0),
+        _interval(_discrepancy(*_averages(units, parted))[0], _discrepancy(*drawn_units)),
     )
     prt, apd, excess = (_distance(*each) for each in zip(found[:, 0].tolist(), intervals, shuffled, strict=True))
     return Distances(prt, apd, replace(excess, unchanged=0.0))
@@ -107,35 +114,28 @@ def false_discovery_rates(p: Sequence[float]) -> list[float]:
     return found.tolist()
 
 
-Weights = tuple["Float64[np.ndarray, 'R N']", "Float64[np.ndarray, 'R N']"]
-"""Of each use in the average of the first and of the second corpus, for R samples."""
+def _prt(first: Averages, second: Averages) -> Float64[np.ndarray, " R"]:
+    return 1 - (unit_vectors(first) * unit_vectors(second)).sum(axis=1)
 
 
-def _prt(vectors: Float64[np.ndarray, "N E"], weights: Weights) -> Float64[np.ndarray, " R"]:
-    first, second = (unit_vectors(part @ vectors) for part in weights)
+def _apd(first: Averages, second: Averages) -> Float64[np.ndarray, " R"]:
     return 1 - (first * second).sum(axis=1)
 
 
-def _apd(units: Float64[np.ndarray, "N E"], weights: Weights) -> Float64[np.ndarray, " R"]:
-    first, second = (part @ units for part in weights)
-    return 1 - (first * second).sum(axis=1)
-
-
-def _excess(units: Float64[np.ndarray, "N E"], weights: Weights, sizes: tuple[int, int]) -> Float64[np.ndarray, " R"]:
+def _excess(first: Averages, second: Averages, sizes: tuple[int, int]) -> Float64[np.ndarray, " R"]:
     """The excess of parts of these sizes, each vector of a part with the same weight."""
     within = [
-        1 - (size * ((part @ units) ** 2).sum(axis=1) - 1) / (size - 1) if size > 1 else np.zeros(len(part))
-        for part, size in zip(weights, sizes, strict=True)
+        1 - (size * (part**2).sum(axis=1) - 1) / (size - 1) if size > 1 else np.zeros(len(part))
+        for part, size in zip((first, second), sizes, strict=True)
     ]
-    return _apd(units, weights) - sum(within) / 2
+    return _apd(first, second) - sum(within) / 2
 
 
-def _discrepancy(units: Float64[np.ndarray, "N E"], weights: Weights) -> Float64[np.ndarray, " R"]:
+def _discrepancy(first: Averages, second: Averages) -> Float64[np.ndarray, " R"]:
     """The excess when a use is also paired with itself; what that adds, and a bootstrap twice, the interval takes back.
 
     It is the excess that a bootstrap can measure: in a resample the same use is there several times.
     """
-    first, second = (part @ units for part in weights)
     return ((first - second) ** 2).sum(axis=1) / 2
 
 
@@ -150,15 +150,10 @@ def _distance(found: float, interval: tuple[float, float], shuffled: Float64[np.
     return Distance(found, *interval, unchanged=float(shuffled.mean()), p=p, q=p)
 
 
-def _weights(is_first: np.ndarray) -> Weights:
-    return is_first / is_first.sum(axis=1, keepdims=True), ~is_first / (~is_first).sum(axis=1, keepdims=True)
-
-
-def _bootstrap_weights(num_first: int, num_second: int, resamples: int, randomness: np.random.Generator) -> Weights:
-    """Each corpus drawn from itself, with replacement."""
-    first = randomness.multinomial(num_first, np.full(num_first, 1 / num_first), size=resamples) / num_first
-    second = randomness.multinomial(num_second, np.full(num_second, 1 / num_second), size=resamples) / num_second
-    return np.pad(first, ((0, 0), (0, num_second))), np.pad(second, ((0, 0), (num_first, 0)))
+def _averages(uses: Float64[np.ndarray, "N E"], is_first: np.ndarray) -> tuple[Averages, Averages]:
+    """Of the uses in the first and in the second corpus, for masks (R,N) of the first; one product for both."""
+    sums, num_first = is_first.astype(float) @ uses, is_first.sum(axis=1, keepdims=True)
+    return sums / num_first, (uses.sum(axis=0) - sums) / (len(uses) - num_first)
 
 
 def _random_parts(num_first: int, num_second: int, resamples: int, randomness: np.random.Generator) -> np.ndarray:
