@@ -41,6 +41,8 @@ def test_ragged_columns_and_empty_cells_are_refused_unless_an_empty_last_one_has
     assert [sentence.rows for sentence in read("a\tO", "b\t", empty_last="-")] == [[["a", "O"], ["b", "-"]]]
     with pytest.raises(ValueError, match="column 1 is empty"):
         read("\t", "\tO", empty_last="-")
+    with pytest.raises(ValueError, match=r"x.conll, line 2: 4 columns, .*'#' \.\.\.; remove it if .* grep -v '\^# '$"):
+        read("TOKEN NE-COARSE", "# hipe2022:date = 1850", "We O")
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,10 @@ def column_sentences(
         if not rows and {*map(len, comments)} == {len(cells)}:
             rows = comments  # they are tokens
         if rows and len(cells) != len(rows[0]):
+            comment = "; remove it if it is a comment, all of them with grep -v '^# '" if line.startswith("# ") else ""
             raise ValueError(
                 f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} in the lines above: "
-                f"{first_token(line)}"
+                f"{first_token(line)}{comment}"
             )
         comments = []
         rows.append(cells)
