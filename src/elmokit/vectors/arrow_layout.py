@@ -24,12 +24,10 @@ from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import FormatError
 from elmokit.text.alignment import token_offsets
 from elmokit.vectors.arrow_groups import Groups, only_column, open_groups, parquet_writer, pyarrow_module
-from elmokit.vectors.reader import read_about
+from elmokit.vectors.reader import FlatVectors, read_about
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Float32, Int64
-
-    from elmokit.vectors.reader import FlatVectors
+    from jaxtyping import Float32, Int64
 
 ABOUT_KEY = b"elmokit"
 GROUP_ROWS = 512
@@ -66,23 +64,19 @@ class TableVectors:
         about = metadata.get(ABOUT_KEY)
         self.about = {} if about is None else read_about(groups.path, about, part="elmokit")
         self._ends = np.cumsum(groups.sizes, dtype=np.int64)
-        self._last: tuple[int, Float[np.ndarray, "N *L E"], Int64[np.ndarray, " M"]] | None = None
+        self._last: tuple[int, FlatVectors] | None = None
 
     def __len__(self) -> int:
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def __getitem__(self, sentence: int) -> Float32[np.ndarray, "*L T E"]:
         group = int(np.searchsorted(self._ends, sentence, side="right"))
-        vectors, offsets = self._read(group)
-        row = sentence - (int(self._ends[group - 1]) if group else 0)
-        tokens = vectors[offsets[row] : offsets[row + 1]]
-        return tokens if tokens.ndim == 2 else tokens.swapaxes(0, 1)
+        return self._read(group)[sentence - (int(self._ends[group - 1]) if group else 0)]
 
     def lengths(self) -> Int64[np.ndarray, " B"]:
         """Tokens of each sentence."""
-        return np.concatenate(
-            [np.empty(0, np.int64), *(np.diff(self._read(group)[1]) for group in range(len(self._ends)))]
-        )
+        of_groups = (self._read(group).lengths() for group in range(len(self._ends)))
+        return np.concatenate([np.empty(0, np.int64), *of_groups])
 
     def sentences(self) -> list[list[str]] | None:
         """Tokens of each sentence; None if the table has no column of tokens."""
@@ -90,12 +84,10 @@ class TableVectors:
             return None
         return [row for group in range(len(self._ends)) for row in self._groups.read(group, "tokens").to_pylist()]
 
-    def _read(self, group: int) -> tuple[Float[np.ndarray, "N *L E"], Int64[np.ndarray, " M"]]:
-        if self._last is None or self._last[0] != group:
-            self._last = (group, *self._arrays(group))
-        return self._last[1:]
-
-    def _arrays(self, group: int) -> tuple[Float[np.ndarray, "N *L E"], Int64[np.ndarray, " M"]]:
+    def _read(self, group: int) -> FlatVectors:
+        """The vectors of a group of rows."""
+        if self._last is not None and self._last[0] == group:
+            return self._last[1]
         rows = self._groups.read(group, "vectors")
         where = f"{self._groups.kind} {group}"
         if rows.null_count:
@@ -109,8 +101,9 @@ class TableVectors:
         flat = numbers.to_numpy(zero_copy_only=False)
         if numbers.null_count or len(flat) != int(lengths.sum()) * int(np.prod(shape[1:])):
             raise FormatError(self._groups.path, "has a missing vector or number", part=where)
-        ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        return flat.reshape(shape), ends
+        read = FlatVectors(flat.reshape(shape), np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+        self._last = group, read
+        return read
 
 
 def table_schema(stored: FlatVectors) -> Any:
