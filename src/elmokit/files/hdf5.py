@@ -36,30 +36,58 @@ _HARD_LINK, _SOFT_LINK, _EXTERNAL_LINK = 0, 1, 64
 
 
 class HDF5File:
-    """An open file: its entries, and reads of single datasets. Use `open_hdf5` to get one."""
+    """A file of which only that is checked which is asked for; it is closed when nothing refers to it."""
 
-    def __init__(self, path: Path, file: Any) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
+        self.file = open_unseen(path)
+        self.root = self.file.id
         self.num_bytes = path.stat().st_size
-        self._file = file
-        self.entries: dict[str, Entry] = {entry.name: entry for entry in _walk(path, file.id, self.num_bytes)}
+        self.entries: dict[str, Entry] = {}
+        """All that is in it, if `open_hdf5` has opened it."""
 
     def read(self, name: str) -> Array:
         """A dataset as float32; where it is stored as such, it is the file, mapped, which need not stay open."""
         entry = self.entries[name]
         _require_readable(self.path, entry)
-        offset = cast("int | None", h5py.h5o.open(self._file.id, name.encode()).get_offset())
+        offset = cast("int | None", h5py.h5o.open(self.root, name.encode()).get_offset())
         if offset is not None and entry.dtype == "<f4":
             return map_array(self.path, entry.dtype, offset, entry.shape)
-        return read_dataset(self.path, self._file.id, entry, self.num_bytes)
+        return self.read_entry(entry)
+
+    def entry(self, name: str) -> Entry:
+        """What the file says of a dataset, all of which is stored; no other is looked at. FormatError otherwise."""
+        part = f"dataset {name}"
+        with refusing_damage(self.path, "is damaged", part=part):
+            if not self.root.links.exists(name.encode()):
+                raise FormatError(self.path, "is missing", part=part)
+            if (refusal := _link_refusal(int(self.root.links.get_info(name.encode()).type))) is not None:
+                raise FormatError(self.path, refusal, part=part)
+            opened = h5py.h5o.open(self.root, name.encode())
+            if not isinstance(opened, h5py.h5d.DatasetID):
+                raise FormatError(self.path, "is not a dataset", part=part)
+            entry = describe_dataset(name, opened, self.num_bytes)
+        _require_readable(self.path, entry)
+        return entry
+
+    def read_entry(self, entry: Entry) -> Array:
+        """A dataset without a refusal, as float32, in memory. Raises FormatError if it is damaged."""
+        with refusing_damage(self.path, "cannot be read", part=f"dataset {entry.name}"):
+            dataset = h5py.h5o.open(self.root, entry.name.encode())
+            if dataset.get_create_plist().get_layout() == h5py.h5d.CHUNKED:
+                return _read_chunks(dataset, entry, self.num_bytes)
+            array = np.empty(entry.shape, dtype=np.float32)
+            dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
+            return array
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Generator[HDF5File]:
     """Open a file for reading and check everything in it. Raises FormatError if it is truncated or damaged."""
-    with open_unseen(path) as file:
+    opened = HDF5File(path)
+    with opened.file:
         with refusing_damage(path, "is damaged"):
-            opened = HDF5File(path, file)
+            opened.entries |= {entry.name: entry for entry in _walk(path, opened.root, opened.num_bytes)}
         yield opened
 
 
@@ -202,22 +230,6 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
     return replace(entry, refusal=check(dataset, properties, entry, file_bytes))
 
 
-def entry_named(path: Path, root: Any, name: str, file_bytes: int) -> Entry:
-    """What the file says of a dataset, all of which is stored; no other is looked at. Raises FormatError otherwise."""
-    part = f"dataset {name}"
-    with refusing_damage(path, "is damaged", part=part):
-        if not root.links.exists(name.encode()):
-            raise FormatError(path, "is missing", part=part)
-        if (refusal := _link_refusal(int(root.links.get_info(name.encode()).type))) is not None:
-            raise FormatError(path, refusal, part=part)
-        opened = h5py.h5o.open(root, name.encode())
-        if not isinstance(opened, h5py.h5d.DatasetID):
-            raise FormatError(path, "is not a dataset", part=part)
-        entry = describe_dataset(name, opened, file_bytes)
-    _require_readable(path, entry)
-    return entry
-
-
 def _link_refusal(link: int) -> str | None:
     """Why a link of this kind is not followed; None for a hard link, which is the ordinary name of an object."""
     if link == _HARD_LINK:
@@ -230,18 +242,6 @@ def _require_readable(path: Path, entry: Entry) -> None:
     """Raise FormatError for an entry with a refusal, and for a group."""
     if entry.refusal is not None or entry.kind != "dataset":
         raise FormatError(path, entry.refusal or "is not a dataset", part=f"dataset {entry.name}")
-
-
-def read_dataset(path: Path, root: Any, entry: Entry, file_bytes: int) -> Array:
-    """A described dataset as float32. Raises FormatError if it has a refusal or is damaged."""
-    _require_readable(path, entry)
-    with refusing_damage(path, "cannot be read", part=f"dataset {entry.name}"):
-        dataset = h5py.h5o.open(root, entry.name.encode())
-        if dataset.get_create_plist().get_layout() == h5py.h5d.CHUNKED:
-            return _read_chunks(dataset, entry, file_bytes)
-        array = np.empty(entry.shape, dtype=np.float32)
-        dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
-        return array
 
 
 def _refuse_whole(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.hdf5 import (
-    SIGNATURE,
-    entry_named,
-    open_unseen,
-    read_dataset,
-    refusing_damage,
-    write_datasets,
-)
+from elmokit.files.hdf5 import SIGNATURE, HDF5File, refusing_damage, write_datasets
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -37,8 +30,8 @@ def recognise_hdf5(path: Path, start: bytes) -> bool:
         return False
     try:
         with refusing_damage(path, "is damaged"):
-            file = open_unseen(path)
-            return bool(file.id.links.exists(b"0"))
+            file = HDF5File(path)  # open as long as it has a name
+            return bool(file.root.links.exists(b"0"))
     except FormatError:
         return True  # so that the reader reports what is wrong with it
 
@@ -49,19 +42,13 @@ def write_hdf5(path: Path, stored: FlatVectors) -> None:
 
 
 class HDF5Vectors:
-    """The arrays of a file; each is read, as float32, and checked when it is asked for, because there may be millions.
-
-    The file is closed when nothing refers to it.
-    """
+    """The arrays of a file; each is read, as float32, and checked when it is asked for: there may be millions."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = open_unseen(path)
-        self._num_bytes = path.stat().st_size
-        self._root = self._file.id
+        self._file = HDF5File(path)
         with refusing_damage(path, "is damaged"):
-            self._len = int(self._root.get_num_objs()) - int(self._root.links.exists(SENTENCE_TO_INDEX))
-        first = entry_named(path, self._root, "0", self._num_bytes).shape
+            self._len = int(self._file.root.get_num_objs()) - int(self._file.root.links.exists(SENTENCE_TO_INDEX))
+        first = self._file.entry("0").shape
         if len(first) not in (2, 3) or 0 in (*first[:-2], first[-1]):
             reason = f"has shape {first}; expected (tokens, width) or (layers, tokens, width)"
             raise FormatError(path, reason, part="dataset 0")
@@ -73,7 +60,7 @@ class HDF5Vectors:
         return self._len
 
     def __getitem__(self, sentence: int) -> Float32[np.ndarray, "*L T E"]:
-        return read_dataset(self._path, self._root, self._checked(sentence), self._num_bytes)
+        return self._file.read_entry(self._checked(sentence))
 
     def lengths(self) -> Int64[np.ndarray, " B"]:
         return np.array([self._checked(sentence).shape[-2] for sentence in range(len(self))], np.int64)
@@ -84,9 +71,9 @@ class HDF5Vectors:
 
     def _checked(self, sentence: int) -> Entry:
         """What the file says of a dataset that is as wide and as deep as the first one."""
-        entry = entry_named(self._path, self._root, str(sentence), self._num_bytes)
+        entry = self._file.entry(str(sentence))
         layers = () if self.num_layers is None else (self.num_layers,)
         if len(entry.shape) != 2 + len(layers) or (*entry.shape[:-2], entry.shape[-1]) != (*layers, self.dim):
             reason = f"has shape {entry.shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0"
-            raise FormatError(self._path, reason, part=f"dataset {sentence}")
+            raise FormatError(self._file.path, reason, part=f"dataset {sentence}")
         return entry
