@@ -13,7 +13,7 @@ import time
 import tomllib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -49,8 +49,6 @@ class PublishedModel:
     size: str = ""
     licence: str = ""
     aliases: Sequence[str] = ()
-    sha256: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the authors publish."""
 
     @property
     def folder(self) -> Path:
@@ -126,7 +124,7 @@ def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
     with new_folder(model.folder) as staging:
         for name, source in sources.items():
             _unpack(source, staging) if name.endswith(".zip") else shutil.copyfile(source, staging / name)
-        _keep_sums(model, {name: _about(path, str(path)) for name, path in sources.items()}, staging)
+        _keep_sums(model, staging, sources)
     return model.folder
 
 
@@ -188,23 +186,20 @@ def _download(model: PublishedModel, folder: Path) -> None:
     staging = folder.with_name(f".{folder.name}.downloading")
     whole = staging / "whole"
     whole.mkdir(parents=True, exist_ok=True)
-    sums: dict[str, dict[str, Any]] = {}
-    for name, addresses in model.files.items():
-        path, source = (staging if name.endswith(".zip") else whole) / name, staging / f"{name}.source"
+    came = {name: (staging if name.endswith(".zip") else whole) / name for name in model.files}
+    for name, path in came.items():
         try:
-            if not (source.exists() and path.exists()):
-                address = download(addresses, path, check=lambda path, name=name: _problem(model, name, path))
-                write_text(source, address)
+            if not path.exists():
+                download(model.files[name], path, check=lambda path, name=name: _problem(model, name, path))
         except DownloadError as error:
             raise DownloadError(f"{model.name} could not be downloaded: {error}; {model.by_hand}") from None
-        sums[name] = _about(path, source.read_text(encoding="utf-8"))
         try:
             if name.endswith(".zip"):
                 _unpack(path, whole)
         except FormatError:  # the archive is damaged
             shutil.rmtree(staging)
             raise
-    _keep_sums(model, sums, whole)
+    _keep_sums(model, whole, came)
     os.replace(whole, folder)
     shutil.rmtree(staging)
 
@@ -220,12 +215,10 @@ def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
                 pass
         except FormatError as error:
             return str(error).removeprefix(f"{path}: ")
-    kept = _kept_sums(model)
-    wanted = model.sha256.get(name) or kept.get(name)
+    wanted = _kept_sums(model).get(name)
     if wanted is None or (found := file_digest(path, "sha256").hex()) == wanted:
         return None
-    whose = "its authors publish" if name in model.sha256 else f"an earlier one had: {_sums_path(model)}"
-    return f"has the SHA-256 {found[:12]}..., not the {wanted[:12]}... that {whose}"
+    return f"has the SHA-256 {found[:12]}..., not the {wanted[:12]}... that an earlier one had: {_sums_path(model)}"
 
 
 def _given(model: PublishedModel, name: str, given: Sequence[Path]) -> Path:
@@ -244,19 +237,17 @@ def _unpack(archive: Path, folder: Path) -> None:
             raise OSError(error.args[0][0][-1]) from error
 
 
-def _about(path: Path, address: str) -> dict[str, Any]:
-    return {"address": address, "bytes": path.stat().st_size, "sha256": file_digest(path, "sha256").hex()}
-
-
 def _sums_path(model: PublishedModel) -> Path:
     return model.folder.with_name(f"{model.folder.name}.json")
 
 
-def _keep_sums(model: PublishedModel, sums: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
-    """Keep the sums of the files that came, and of those that an archive among them held."""
+def _keep_sums(model: PublishedModel, folder: Path, came: Mapping[str, Path]) -> None:
+    """Keep the sums of the files that came, and of those that an archive among them held, which are in the folder."""
     placed = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    held = {name: _about(path, "of the archive") for name, path in placed.items() if name not in sums}
-    sums = {**sums, **held}
+    sums = {
+        name: {"bytes": path.stat().st_size, "sha256": file_digest(path, "sha256").hex()}
+        for name, path in (placed | dict(came)).items()
+    }
     write_text(_sums_path(model), json.dumps({"model": model.name, "files": sums}, indent=2) + "\n")
 
 
