@@ -205,10 +205,8 @@ class Fields:
             inside = cast("dict[str, object]", self._checked(name, value, dict, "an object"))
             record = cast("type[Any]", kind)
             return Fields(self.where, inside, prefix=f"{self._prefix}{name}.").as_dataclass(record, complete=complete)
-        if kind is int:
-            return self._in_bounds(name, value, least=math.ceil(least), most=math.floor(min(most, LARGEST_INTEGER)))
-        if kind is float:
-            return self._number(name, value, least=least, most=most)
+        if kind in (int, float):
+            return self._number(name, value, kind, least, most)
         return self._checked(name, value, kind, "true or false" if kind is bool else "text")
 
     def object(self, name: str) -> dict[str, object]:
@@ -258,20 +256,15 @@ class Fields:
             raise self.error(name, f"is {_kind(value)}; expected {expected}")
         return value
 
-    def _in_bounds(self, name: str, value: object, *, least: int, most: int) -> int:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.error(name, f"is {_kind(value)}; expected a whole number")
-        if not least <= value <= most:
-            raise self.error(name, f"is {printable(str(value), most=_MAX_DIGITS)}; expected {least} to {most}")
-        return value
-
-    def _number(self, name: str, value: object, *, least: float, most: float) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.error(name, f"is {_kind(value)}; expected a number")
-        if not least <= value <= min(most, sys.float_info.max):
+    def _number(self, name: str, value: object, kind: type[float], least: float, most: float) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | kind):
+            raise self.error(name, f"is {_kind(value)}; expected a {'whole ' * (kind is int)}number")
+        if not least <= value <= min(most, LARGEST_INTEGER if kind is int else sys.float_info.max):
             bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
+            if kind is int:
+                bounds = f"{math.ceil(least)} to {math.floor(min(most, LARGEST_INTEGER))}"
             raise self.error(name, f"is {printable(str(value), most=_MAX_DIGITS)}; expected {bounds}")
-        return float(value)
+        return kind(value)
 
 
 @functools.cache
