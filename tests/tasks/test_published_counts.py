@@ -15,7 +15,7 @@ from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreferen
 from elmokit.tasks.entailment.reader import read_sentence_pairs
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.question_answering.reader import read_questions
-from elmokit.tasks.semantic_roles.reader import RoleSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_predicates
 from elmokit.tasks.sentiment.reader import FIVE_CLASSES, read_texts
 from paper.data_folders import unpacked
 
@@ -30,10 +30,11 @@ def entities(path: Path) -> list[int]:
 
 def roles(path: Path) -> list[int]:
     """Sentences, tokens, propositions and arguments."""
-    read: list[RoleSentence] = list(read_role_sentences(path))
-    tags = [predicate.tags for sentence in read for predicate in sentence.predicates]
+    read: list[PredicateInSentence] = list(read_predicates(path))
+    sentences = {example.sentence: example.tokens for example in read}
+    tags = [example.tags for example in read if example.tags]
     arguments = [span for each in tags for span in spans_from_tags(each) if span.label != "V"]
-    return [len(read), sum(len(sentence.tokens) for sentence in read), len(tags), len(arguments)]
+    return [len(sentences), sum(map(len, sentences.values())), len(tags), len(arguments)]
 
 
 def coreference(path: Path) -> list[int]:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from elmokit.tasks.semantic_roles.model import SemanticRoleParser
-from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, RoleSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_predicates
 from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.task import TASK, from_json, from_text, read_sentences, to_blocks, without_labels
 from task_examples import ANN, PREDICATES, SEMANTIC_ROLES
@@ -42,27 +42,25 @@ def conll2012(*rows: str) -> str:
     return "\n".join(["#begin document (x); part 000", *lines, "", "#end document", ""])
 
 
-def read(path: Path) -> list[RoleSentence]:
-    return list(read_role_sentences(path))
+def read(path: Path) -> list[PredicateInSentence]:
+    return list(read_predicates(path))
 
 
 def test_reads_conll2012(write):
-    first, second, third = read(write(GOLD))
     words = ["Ann", "tried", "(", "sang"]
-    assert first.predicates == [
+    assert read(write(GOLD)) == [
         PredicateInSentence(words, 1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"], Lemma(1, "try"), sentence=0),
         PredicateInSentence(words, 3, ["B-ARG0", "O", "O", "B-V"], Lemma(3, "sing"), sentence=0),
+        PredicateInSentence(["!"], None, [], sentence=1),
+        PredicateInSentence(["Up", "gave"], 1, ["O", "B-V"], Lemma(0, "give"), sentence=2),  # at V, not at the lemma
     ]
-    assert second == RoleSentence(["!"], [])
-    gave = PredicateInSentence(["Up", "gave"], 1, ["O", "B-V"], Lemma(0, "give"), sentence=2)
-    assert third == RoleSentence(["Up", "gave"], [gave])  # at V, whatever the lemma says
 
 
 def test_reads_conll2005_with_its_columns_pasted_together(write):
     tags, lemma = ["B-A0", "I-A0", "B-V", "B-AM-DIR"], Lemma(2, "sit")
-    sat = [PredicateInSentence(["The", "cat", "sat", "down"], 2, tags, lemma, sentence=0)]
-    assert read(write(CONLL2005)) == [RoleSentence(sat[0].tokens, sat), RoleSentence(['"'], [])]
-    assert read(write("The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n"))[0].predicates == sat
+    sat = PredicateInSentence(["The", "cat", "sat", "down"], 2, tags, lemma, sentence=0)
+    assert read(write(CONLL2005)) == [sat, PredicateInSentence(['"'], None, [], sentence=1)]
+    assert read(write("The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n")) == [sat]
     assert read(write("* - (A0*)\n*** sing (V*)\n"))[0].tokens == ["*", "***"]  # words of asterisks
 
 
@@ -132,10 +130,9 @@ def test_a_predicate_is_marked_with_asterisks(line: str, tokens: list[str], pred
 def test_writes_columns_that_its_reader_reads(write):
     columns = [TASK.to_text(example, example.tags) for example in (TRIED, SING)]
     assert columns[1] == "Ann\t-\t(ARG0*)\ntried\t-\t*\nto\t-\t*\nsing\tsing\t(V*)\n"
-    read_again = list(read_role_sentences(write("\n".join([*columns, TASK.to_text(WITHOUT_V, ["O"] * 4)]))))
-    assert [sentence.tokens for sentence in read_again] == [TOKENS] * 3
-    assert [sentence.predicates[0].tags for sentence in read_again[:2]] == [TRIED.tags, SING.tags]
-    assert read_again[2].predicates == []
+    read_again = read(write("\n".join([*columns, TASK.to_text(WITHOUT_V, ["O"] * 4)])))
+    assert [example.tokens for example in read_again] == [TOKENS] * 3
+    assert [example.tags for example in read_again] == [TRIED.tags, SING.tags, []]
     (example,) = TASK.read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
     assert TASK.to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"  # one cell each
     assert TASK.to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"

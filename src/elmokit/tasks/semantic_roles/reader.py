@@ -32,7 +32,7 @@ class PredicateInSentence:
     predicate: int | None
     """Index of the token at which V begins; None if the column has no V, as some of OntoNotes: nothing is predicted."""
     tags: list[str]
-    """BIO tags of the predicate's roles, including V; empty if they are not known."""
+    """BIO tags of the predicate's roles, including V; empty if they are not known, or there is no predicate."""
     lemma: Lemma | None = None
     """As its file gives it; None if the file does not give one lemma for each column of roles."""
     sentence: int | None = None
@@ -43,17 +43,10 @@ class PredicateInSentence:
     """File and name of its document; empty in CoNLL-2005, which has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoleSentence:
-    """A sentence's tokens, and an example for each of its predicates."""
+def read_predicates(path: str | os.PathLike[str]) -> Iterator[PredicateInSentence]:
+    """Read an example for each predicate, and one without tags for a sentence that has none.
 
-    tokens: list[str]
-    predicates: list[PredicateInSentence]
-
-
-def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
-    """Read CoNLL-2012 if the first line that is not blank is `#begin document`, otherwise CoNLL-2005.
-
+    The file is CoNLL-2012 if the first line that is not blank is `#begin document`, otherwise CoNLL-2005.
     The columns of CoNLL-2005 are separate files, to be pasted together: words first, props last (the lemma of each
     predicate or `-`, and a column of brackets per predicate), with any columns between. Tokens become plain
     (`plain_token`).
@@ -65,23 +58,23 @@ def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
     lines, first = lines_and_first(path)
     read = _conll2012(lines, name) if first.startswith(conll2012.BEGIN) else _conll2005(lines, name)
     for number, sentence in enumerate(read):
-        yield replace(sentence, predicates=[replace(each, sentence=number) for each in sentence.predicates])
+        yield from (replace(example, sentence=number) for example in sentence)
 
 
-def _conll2012(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
+def _conll2012(lines: Iterable[str], name: str) -> Iterator[list[PredicateInSentence]]:
     for document in conll2012.read_conll2012(lines, name=name):
         for sentence in document.sentences:
             tokens, props = conll2012.plain_tokens(sentence), conll2012.role_columns(sentence)
             lemmas = conll2012.predicate_lemmas(sentence)
-            yield _role_sentence(sentence, tokens, props, lemmas=lemmas, document=f"{name} {document.name}")
+            yield _predicates(sentence, tokens, props, lemmas=lemmas, document=f"{name} {document.name}")
 
 
-def _conll2005(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
+def _conll2005(lines: Iterable[str], name: str) -> Iterator[list[PredicateInSentence]]:
     num_predicates = 0
     for sentence in with_words_first(column_sentences(lines, name=name)):
         lemmas, props = _props(sentence)
         num_predicates += len(props)
-        yield _role_sentence(sentence, [plain_token(word) for word in sentence.column(0)], props, lemmas=lemmas)
+        yield _predicates(sentence, [plain_token(word) for word in sentence.column(0)], props, lemmas=lemmas)
     if not num_predicates:
         raise ValueError(
             f"{name} has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after a line "
@@ -108,14 +101,14 @@ def _props(sentence: ColumnSentence) -> tuple[list[tuple[int, str]], list[list[s
     return lemmas, props
 
 
-def _role_sentence(
+def _predicates(
     sentence: ColumnSentence,
     tokens: list[str],
     columns: list[list[str]],
     *,
     lemmas: list[tuple[int, str]],
     document: str = "",
-) -> RoleSentence:
+) -> list[PredicateInSentence]:
     predicates: list[PredicateInSentence] = []
     of_columns = [Lemma(*lemma) for lemma in lemmas] if len(lemmas) == len(columns) else [None] * len(columns)
     for number, (column, lemma) in enumerate(zip(columns, of_columns, strict=True), start=1):
@@ -130,4 +123,4 @@ def _role_sentence(
         if starts and starts[0] in [before.predicate for before in predicates]:
             raise ValueError(f"{where}: token {starts[0]} is V of another predicate, too")
         predicates.append(PredicateInSentence(tokens, starts[0] if starts else None, tags, lemma, document=document))
-    return RoleSentence(tokens, predicates)
+    return predicates or [PredicateInSentence(tokens, None, [])]

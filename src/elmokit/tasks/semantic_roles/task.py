@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.system.messages import first_token
-from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_predicates
 from elmokit.tasks.semantic_roles.recipes import RECIPES, SemanticRolesConfig
 from elmokit.tasks.task import (
     Prediction,
@@ -46,24 +45,21 @@ _MARK = "*"
 def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[PredicateInSentence]:
     """Read one example per predicate. For training only, predicates without V and long sentences are skipped."""
     reading = Reading[PredicateInSentence]([])
-    for sentence in read_role_sentences(path):
-        if not sentence.predicates:
+    for example in read_predicates(path):
+        if not example.tags:
             reading.skipped["sentences without a predicate"] += 1
-        for example in sentence.predicates:
-            if training and example.predicate is None:
-                reading.skipped["predicates without a V"] += 1
-            elif training and 0 < config.max_train_tokens < len(sentence.tokens):
-                reading.skipped[f"predicates in sentences of more than {config.max_train_tokens} tokens"] += 1
-            else:
-                reading.examples.append(example)
+        elif training and example.predicate is None:
+            reading.skipped["predicates without a V"] += 1
+        elif training and 0 < config.max_train_tokens < len(example.tokens):
+            reading.skipped[f"predicates in sentences of more than {config.max_train_tokens} tokens"] += 1
+        else:
+            reading.examples.append(example)
     return Reading(of_several_documents(reading.examples), reading.skipped)
 
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
     """Read one example per predicate, as `without_labels` makes it, and one without for each sentence that has none."""
-    sentences = read_role_sentences(path)
-    examples = [each.predicates or [PredicateInSentence(each.tokens, None, [])] for each in sentences]
-    return Reading([*map(without_labels, chain.from_iterable(examples))])
+    return Reading([*map(without_labels, read_predicates(path))])
 
 
 def without_labels(example: PredicateInSentence) -> PredicateInSentence:
