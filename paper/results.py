@@ -13,8 +13,7 @@ from typing import Any
 from elmokit.files.json_fields import Fields
 from elmokit.layers.devices import describe_machine, find_device
 from elmokit.metrics.statistics import Interval
-from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
-from elmokit.runs.provenance import provenance
+from elmokit.runs.metrics_log import append_json_line, keep_records, provenance, read_log
 
 RESULTS_NAME = "results.jsonl"
 FIELD = "reproduction"

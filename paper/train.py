@@ -14,7 +14,7 @@ from elmokit.files.locks import InUseError
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.logged_runs import LoggedRun, read_runs
 from elmokit.runs.metrics_log import append_json_line, read_log
-from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.runs.tensor_files import DivergenceError
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import TaskConfig, with_settings
 from elmokit.tasks.reading import read_data

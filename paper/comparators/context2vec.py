@@ -24,9 +24,8 @@ from elmokit.corpus.stream import SentenceStream
 from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
 from elmokit.layers.devices import seeded
 from elmokit.runs.folder import CONFIG_NAME
-from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.settings import change_settings
-from elmokit.runs.tensor_files import read_tensors, write_tensors
+from elmokit.runs.tensor_files import check_tensors, read_tensors, write_tensors
 from elmokit.system.batches import batched
 from elmokit.text.vocabulary import SPECIALS, Vocabulary
 from paper.comparators.training import (

@@ -25,9 +25,8 @@ from elmokit.files.lines import read_lines
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
 from elmokit.layers.devices import seeded
-from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.settings import change_settings
-from elmokit.runs.tensor_files import read_tensors, write_tensors
+from elmokit.runs.tensor_files import check_tensors, read_tensors, write_tensors
 from elmokit.system.messages import FormatError
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize

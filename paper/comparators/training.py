@@ -26,7 +26,7 @@ from elmokit.runs.folder import (
     write_config,
 )
 from elmokit.runs.metrics_log import append_json_line
-from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.runs.tensor_files import DivergenceError
 from elmokit.system.messages import FormatError
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.config import check_bounds

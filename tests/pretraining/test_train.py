@@ -32,7 +32,7 @@ from elmokit.pretraining.position import LossWindow, PretrainingProgress
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs import folder
-from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.runs.tensor_files import DivergenceError
 from elmokit.scoring.perplexity import perplexity
 from run_contents import content_of
 from toy_run import SENTENCES, pretrain_toy, toy_config, write_text

@@ -1,13 +1,15 @@
-"""metrics.jsonl: whole lines are appended, read back with their numbers, and cut when a run is resumed."""
+"""metrics.jsonl: whole lines are appended, read back, and cut when a run is resumed; the commit of the source."""
 
 import errno
 import json
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
+from elmokit.runs.metrics_log import append_json_line, commit_of, keep_records, read_log
 
 
 def test_json_lines_are_added_one_by_one_and_what_json_cannot_hold_is_refused(tmp_path: Path):
@@ -80,3 +82,31 @@ def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(tmp_path: Path):
     for read in (read_log, lambda path: keep_records(path, lambda record: True)):
         with pytest.raises(ValueError, match=r"metrics\.jsonl: is a folder, a device or a pipe; expected the log"):
             read(path)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a tracked file, and one that it does not track."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    for name in ("tracked.py", "installed.py"):
+        (tmp_path / name).write_text("one = 1\n")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "tracked.py"), (*identity, "commit", "-qm", "one")):
+        subprocess.run(("git", "-C", str(tmp_path), *words), check=True)
+    return tmp_path
+
+
+def test_the_commit_has_a_plus_where_the_source_differs_from_it_and_is_of_tracked_files_only(repository: Path):
+    commit = commit_of(repository / "tracked.py")
+    assert len(commit) == 12 and int(commit, 16) >= 0
+    (repository / "tracked.py").write_text("one = 2\n")
+    assert commit_of(repository / "tracked.py") == f"{commit}+"
+    assert commit_of(repository / "installed.py") == "unknown"
+
+
+def test_without_a_repository_or_without_git_the_commit_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a.py").touch()
+    assert commit_of(tmp_path / "a.py") == "unknown"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert commit_of(Path(__file__)) == "unknown"

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.runs.tensor_files import DivergenceError
 from elmokit.tasks.batching import num_tokens, training_batches
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import TrainingConfig

@@ -33,8 +33,7 @@ from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import RunRecord
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
-from elmokit.runs.optimizer_state import load_optimizer, tensors_under
-from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
+from elmokit.runs.tensor_files import CHECKSUM, load_optimizer, read_tensors, tensors_under, write_tensors
 from elmokit.system.messages import FormatError, join_names
 from elmokit.system.python import warn_caller
 

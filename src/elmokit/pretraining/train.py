@@ -61,8 +61,7 @@ from elmokit.pretraining.run_folder import (
 )
 from elmokit.pretraining.shards import check_files, check_same_text, check_same_vocabulary, moved_to, sample_sentences
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.runs.optimizer_state import DivergenceError, optimizer_tensors
-from elmokit.runs.tensor_files import write_tensors
+from elmokit.runs.tensor_files import DivergenceError, optimizer_tensors, write_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 from elmokit.system.python import expanded
 from elmokit.text.vocabulary import Vocabulary

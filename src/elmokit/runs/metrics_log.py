@@ -1,10 +1,12 @@
-"""The log of a run, metrics.jsonl: one JSON object per line, appended, read back, and cut when a run is resumed."""
+"""The log of a run, metrics.jsonl: JSON objects, one per line, cut when a run is resumed; where results come from."""
 
 from __future__ import annotations
 
+import datetime
 import errno
 import json
 import os
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +15,10 @@ from typing import Any
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.system.messages import FormatError
+from elmokit.version import __version__
 
 Record = dict[str, Any]
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -78,3 +82,28 @@ def keep_records(path: Path, keep: Callable[[Fields], bool]) -> None:
         kept = [line for number, (line, record) in numbered if keep(Fields(f"{path}, line {number}", record))]
         with atomic_write(path) as temporary:
             temporary.write_bytes(b"".join(line + b"\n" for line in kept))
+
+
+def provenance() -> dict[str, str]:
+    """`version`, `commit` (see `commit_of`) and `date` (in UTC), for a line of a log."""
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return {"version": __version__, "commit": commit_of(Path(__file__)), "date": date}
+
+
+def commit_of(file: Path) -> str:
+    """The commit of the repository that tracks a file, with a plus if tracked files differ from it.
+
+    `unknown` for a file that no repository tracks, such as one of a package installed in somebody's checkout.
+    """
+    if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
+        return UNKNOWN
+    return _git(file.parent, "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*") or UNKNOWN
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What git prints; None if there is no git, or it refuses."""
+    try:
+        done = subprocess.run(("git", "-C", str(folder), *arguments), capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,4 +1,4 @@
-"""Tensors of torch in safetensors files: what runs keep of their weights and optimisers, without pickle.
+"""What runs keep of their weights and optimisers: safetensors files, without pickle, and their tensors, checked.
 
 A file has a checksum of its tensors and metadata among its metadata, so that a single damaged bit is noticed. Files
 of earlier versions, which have none, are read without this check.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
+from torch import Tensor
 
 from elmokit.files.safetensors import read_arrays, read_layout, rows_in_parts, write_arrays
 from elmokit.system.messages import FormatError
@@ -19,9 +20,28 @@ from elmokit.system.messages import FormatError
 if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Shaped
-    from torch import Tensor
 
 CHECKSUM = "checksum"
+OPTIMIZER_PREFIX = "optimizer."
+SLOTS = {
+    "Adadelta": ("step", "square_avg", "acc_delta"),
+    "Adagrad": ("step", "sum"),
+    "Adam": ("step", "exp_avg", "exp_avg_sq"),
+    "AdamW": ("step", "exp_avg", "exp_avg_sq"),
+    "SGD": (),
+}
+"""What each optimiser keeps of a parameter: `step` is a number, all others have the parameter's shape."""
+
+
+class DivergenceError(ValueError):
+    """Something became NaN or infinite, or a loss far worse than guessing; nothing of that step was kept."""
+
+
+class HasState(Protocol):
+    """An optimiser, or several that act as one: `state` is its slots by the number of the parameter."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: dict[str, Any]) -> object: ...
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
@@ -46,6 +66,68 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     if checksum is not None and checksum != _checksum(arrays, about):
         raise FormatError(path, "does not have the checksum that was written with it: it is damaged")
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def optimizer_tensors(optimizer: HasState) -> dict[str, Tensor]:
+    """The optimiser's state by name, for instance `optimizer.3.exp_avg` for its fourth parameter."""
+    return {
+        f"{OPTIMIZER_PREFIX}{index}.{slot}": torch.as_tensor(value)
+        for index, slots in optimizer.state_dict()["state"].items()
+        for slot, value in slots.items()
+    }
+
+
+def load_optimizer(optimizer: HasState, tensors: Mapping[str, Tensor]) -> None:
+    """Restore an optimiser's state from `tensors`; its settings (learning rate and so on) stay as they are."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors_under(OPTIMIZER_PREFIX, tensors).items():
+        index, slot = name.split(".", 1)
+        state.setdefault(int(index), {})[slot] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def expected_optimizer_tensors(optimizer: torch.optim.Optimizer, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors of the names and shapes that the optimiser's state has, for `check_tensors`.
+
+    optimizer: one that has not made a step.
+    found: the tensors that are to be checked; a parameter of which nothing is found had no state.
+    """
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    numbers = {name.split(".")[1] for name in found if name.startswith(OPTIMIZER_PREFIX)}
+    return {
+        f"{OPTIMIZER_PREFIX}{index}.{slot}": torch.zeros(()) if slot == "step" else parameter
+        for index, parameter in enumerate(parameters)
+        for slot in SLOTS[type(optimizer).__name__]
+        if optimizer.state.get(parameter) or str(index) in numbers
+    }
+
+
+def check_tensors(where: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Refuse other names, shapes or kinds of number than `expected` has, and numbers that are not finite.
+
+    Raises FormatError, which names the file (`where`) and the tensor.
+    """
+    for name in expected:
+        if name not in found:
+            raise FormatError(where, "is missing", part=f"tensor {name}")
+    for name, tensor in found.items():
+        part = f"tensor {name}"
+        if name not in expected:
+            raise FormatError(where, "does not belong to this run", part=part)
+        like = expected[name]
+        if tensor.shape != like.shape or tensor.is_floating_point() != like.is_floating_point():
+            raise FormatError(
+                where,
+                f"is {tensor.dtype} of shape {tuple(tensor.shape)}; expected {like.dtype} of shape {tuple(like.shape)}",
+                part=part,
+            )
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise FormatError(where, "has a number that is not finite", part=part)
+
+
+def tensors_under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names start with `prefix`, by the rest of their names."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 def _checksum(arrays: Mapping[str, Shaped[np.ndarray, "..."]], metadata: Mapping[str, str]) -> str:

@@ -20,14 +20,15 @@ from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.safetensors import read_layout
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import read_log
-from elmokit.runs.optimizer_state import (
+from elmokit.runs.tensor_files import (
     check_tensors,
     expected_optimizer_tensors,
     load_optimizer,
     optimizer_tensors,
+    read_tensors,
     tensors_under,
+    write_tensors,
 )
-from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 from elmokit.tasks.task_model import TaskModel

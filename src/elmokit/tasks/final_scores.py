@@ -10,8 +10,7 @@ from typing import Any
 from elmokit.layers.devices import describe_machine
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.runs.folder import METRICS_NAME
-from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
-from elmokit.runs.provenance import provenance
+from elmokit.runs.metrics_log import append_json_line, keep_records, provenance, read_log
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar

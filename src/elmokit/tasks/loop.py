@@ -15,8 +15,7 @@ from torch import nn
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
-from elmokit.runs.optimizer_state import DivergenceError
-from elmokit.runs.tensor_files import write_tensors
+from elmokit.runs.tensor_files import DivergenceError, write_tensors
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.batching import predict_all, training_batches
 from elmokit.tasks.checkpoint import TaskProgress, clocks, load_checkpoint, write_checkpoint

@@ -15,8 +15,7 @@ from elmokit.formats.read import read_bilm
 from elmokit.layers.devices import find_device, on_meta_device, seeded
 from elmokit.model.bilm import BiLM
 from elmokit.model.vector_source import VectorSource
-from elmokit.runs.optimizer_state import check_tensors, tensors_under
-from elmokit.runs.tensor_files import read_tensors
+from elmokit.runs.tensor_files import check_tensors, read_tensors, tensors_under
 from elmokit.system.messages import FormatError
 from elmokit.tasks.config import ElmoInput
 from elmokit.tasks.inputs import TokenInputs

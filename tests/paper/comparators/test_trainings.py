@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.runs.tensor_files import DivergenceError
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.files import load_vectors
 from paper.__main__ import main
