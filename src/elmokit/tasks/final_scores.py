@@ -14,7 +14,6 @@ from elmokit.runs.metrics_log import append_json_line, keep_records, provenance,
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
-from elmokit.tasks.batching import predict_all
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.reading import TaskExamples
@@ -76,9 +75,7 @@ def _result(
 
 def _scores(loop: TaskTraining[E, P], examples: list[E], name: str) -> Mapping[str, float]:
     with progress_bar(unit="example", total=len(examples), label=printable(name), keep=False) as bar:
-        batch_size = loop.config.batch_size
-        predictions = predict_all(loop.task, loop.model, examples, batch_size=batch_size, when_done=bar.update)
-    return loop.task.score(examples, predictions)
+        return loop.scores(examples, when_done=bar.update)
 
 
 def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic
@@ -16,13 +17,16 @@ from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.runs.tensor_files import DivergenceError, write_tensors
+from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
-from elmokit.tasks.batching import predict_all, training_batches
 from elmokit.tasks.checkpoint import TaskProgress, clocks, load_checkpoint, write_checkpoint
 from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P, Task
 from elmokit.tasks.task_model import TaskModel
+
+LENGTH_NOISE = 0.1
+"""Largest share of its length by which an example's sort key is varied, so that batches change between epochs."""
 
 
 class TaskTraining(Generic[E, P]):
@@ -61,7 +65,8 @@ class TaskTraining(Generic[E, P]):
             began = clocks()
             loss, step = self._one_epoch()
             rate = self._learning_rate(step - 1)
-            scores = self._evaluate()
+            with self.average.in_place_of_the_weights():
+                scores = self.scores(self.dev)
             score = scores[self.task.metric]
             self.progress = self.progress.after(score, config=self.config, step=step, began=began)
             if self.progress.best_epoch == self.progress.epoch:
@@ -70,6 +75,12 @@ class TaskTraining(Generic[E, P]):
             self._log(loss, rate, scores)
             write_checkpoint(self.run_dir, self.progress, self.model, self.optimizer, self.average.values)
         return self.progress
+
+    def scores(self, examples: Sequence[E], *, when_done: Callable[[int], object] | None = None) -> Mapping[str, float]:
+        """The scores of the model's predictions; `when_done` as in `predict_all`."""
+        batch_size = self.config.batch_size
+        predictions = predict_all(self.task, self.model, examples, batch_size=batch_size, when_done=when_done)
+        return self.task.score(examples, predictions)
 
     def _one_epoch(self) -> tuple[float, int]:
         """Train for an epoch; the mean loss of its batches, and the number of steps so far."""
@@ -128,11 +139,6 @@ class TaskTraining(Generic[E, P]):
         config = self.config
         return config.learning_rate * self.progress.rate_factor * config.decay ** (step // config.decay_steps)
 
-    def _evaluate(self) -> Mapping[str, float]:
-        with self.average.in_place_of_the_weights():
-            predictions = predict_all(self.task, self.model, self.dev, batch_size=self.config.batch_size)
-        return self.task.score(self.dev, predictions)
-
     def _log(self, loss: float, rate: float, scores: Mapping[str, float]) -> None:
         now = self.progress
         record = {
@@ -157,6 +163,49 @@ class TaskTraining(Generic[E, P]):
             f"epoch {self.progress.epoch + 1}, step {step}: {what} is not finite, so training has diverged; start "
             "another run with a lower learning_rate, or clip the gradient (clip_norm)"
         )
+
+
+def training_batches(task: Task[E, P], examples: Sequence[E], *, size: int, seed: str) -> list[list[E]]:
+    """All examples once, in batches of similar length, in an order that depends only on the seed."""
+    randomness = random.Random(seed)
+    keys = [num_tokens(task, example) * randomness.uniform(1 - LENGTH_NOISE, 1 + LENGTH_NOISE) for example in examples]
+    order = sorted(range(len(examples)), key=lambda index: (keys[index], randomness.random()))
+    batches = list(batched((examples[index] for index in order), size=size))
+    randomness.shuffle(batches)
+    return batches
+
+
+def predict_all(
+    task: Task[E, P],
+    model: TaskModel,
+    examples: Sequence[E],
+    *,
+    batch_size: int,
+    when_done: Callable[[int], object] | None = None,
+) -> list[P]:
+    """One prediction per example, in the order of the examples; the model is in eval mode meanwhile.
+
+    when_done: called with the number of examples of each batch.
+    """
+    was_training = model.training
+    model.eval()
+    order = sorted(range(len(examples)), key=lambda index: -num_tokens(task, examples[index]))
+    predictions: dict[int, P] = {}
+    try:
+        with torch.no_grad():
+            for group in batched(order, size=batch_size):
+                predicted = model.predict([examples[index] for index in group])
+                predictions.update(zip(group, predicted, strict=True))
+                if when_done is not None:
+                    when_done(len(group))
+    finally:
+        model.train(was_training)
+    return [predictions[index] for index in range(len(examples))]
+
+
+def num_tokens(task: Task[E, P], example: E) -> int:
+    """Number of tokens in all sentences of an example."""
+    return sum(map(len, task.sentences(example)))
 
 
 class MovingAverage:

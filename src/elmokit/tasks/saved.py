@@ -16,7 +16,7 @@ from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import expanded
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.batching import predict_all
+from elmokit.tasks.loop import predict_all
 from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
 from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, with_elmo_model
 from elmokit.tasks.task import Task, TextBlocks, shortened
