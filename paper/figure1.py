@@ -10,6 +10,7 @@ import math
 import statistics
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, Arm, PlannedRun, Setup
 from paper.printed import FIGURE_1
@@ -84,13 +85,13 @@ def overtaken_at(point: Point) -> tuple[float, float | None] | None:
     pairs = [(run, others[run.seed]) for run in point.none.runs if run.seed in others and run.curve]
     if not pairs:
         return None
-    best = [max(run.curve, key=lambda epoch: epoch.score) for run, _ in pairs]
+    best = [max(run.curve, key=itemgetter(1)) for run, _ in pairs]
     reached = [
-        [epoch.step for epoch in other.curve if epoch.score >= one.score]
-        for one, (_, other) in zip(best, pairs, strict=True)
+        [step for step, score in other.curve if score >= highest]
+        for (_, highest), (_, other) in zip(best, pairs, strict=True)
     ]
     elmo = statistics.fmean(steps[0] for steps in reached) if all(reached) else None
-    return statistics.fmean(one.step for one in best), elmo
+    return statistics.fmean(step for step, _ in best), elmo
 
 
 def details(evidence: Evidence) -> list[OurTable]:

@@ -75,7 +75,7 @@ def _section(runs: Sequence[TaskRun], names: Mapping[Path, str]) -> list[str]:
         ]
         parts.append(markdown_table(header, rows, num_names=2))
     if unfinished := [run for run in runs if run.result is None]:
-        best = [(run.name, max((epoch.score for epoch in run.curve), default=None)) for run in unfinished]
+        best = [(run.name, max((score for _, score in run.curve), default=None)) for run in unfinished]
         cells = [(name, ABSENT if score is None else f"{score:.1f}") for name, score in best]
         parts.append(markdown_table(("not finished", f"best {metric} so far"), cells))
     if mixes := [

@@ -48,16 +48,6 @@ class RunResult:
 
 
 @dataclass(frozen=True)
-class EpochScore:
-    """What a run had reached after an epoch."""
-
-    step: int
-    """Updates so far."""
-    score: float
-    """Score on the development set that decides the best epoch."""
-
-
-@dataclass(frozen=True)
 class TaskRun:
     """A run of a task."""
 
@@ -69,8 +59,8 @@ class TaskRun:
     """What the run's config says."""
     result: RunResult | None
     """The result; None if the run has not ended."""
-    curve: tuple[EpochScore, ...] = ()
-    """The epochs in their order."""
+    curve: tuple[tuple[int, float], ...] = ()
+    """Updates so far, and the score on the development set that decides the best epoch, after each epoch."""
     diverged: bool = False
     """Whether training ended because a loss or a gradient was not finite."""
 
@@ -105,7 +95,7 @@ class TaskRun:
         if self.result is not None and self.result.converged is not None:
             return self.result.converged
         training = self.record.config.training
-        if self.result is None or not self.curve or self.curve[-1].step < training.min_steps:
+        if self.result is None or not self.curve or self.curve[-1][0] < training.min_steps:
             return False
         return len(self.curve) - self.result.best_epoch >= training.patience
 
@@ -143,10 +133,10 @@ def read_task_run(run: LoggedRun) -> TaskRun:
     return TaskRun(run.name, run.where, record, _result(run, metric), _curve(run, metric), diverged)
 
 
-def _curve(run: LoggedRun, metric: str) -> tuple[EpochScore, ...]:
+def _curve(run: LoggedRun, metric: str) -> tuple[tuple[int, float], ...]:
     lines = [Fields(f"{run.log_where}, line {number}", line) for number, line in enumerate(run.records, start=1)]
     epochs = [line for line in lines if "step" in line]
-    return tuple(EpochScore(line.integer("step"), line.fields("dev").number(metric)) for line in epochs)
+    return tuple((line.integer("step"), line.fields("dev").number(metric)) for line in epochs)
 
 
 def _result(run: LoggedRun, metric: str) -> RunResult | None:
