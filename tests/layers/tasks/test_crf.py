@@ -9,6 +9,7 @@ from elmokit.layers.tasks.crf import CRF, bio_transitions, bioul_transitions
 
 LENGTHS = [4, 1, 3, 0]
 MASK = torch.arange(4) < torch.tensor(LENGTHS)[:, None]
+ALL_PAIRS = torch.ones(4, 4, dtype=torch.bool)
 
 
 def random_crf() -> tuple[CRF, Tensor]:
@@ -23,7 +24,7 @@ def score_of_path(crf: CRF, scores: Tensor, path: tuple[int, ...]) -> float:
 
 def test_likelihoods_and_decoded_labels_are_those_of_an_enumeration_of_all_paths_also_of_no_tokens():
     crf, scores = random_crf()
-    decoded = crf.decode(scores, MASK)
+    decoded = crf.decode(scores, MASK, allowed=ALL_PAIRS)
     for row, length in enumerate(LENGTHS):
         paths = list(product(range(3), repeat=length))
         totals = torch.tensor([score_of_path(crf, scores[row], path) for path in paths], dtype=torch.float64)
@@ -37,7 +38,7 @@ def test_constrained_decoding_finds_the_best_of_the_allowed_paths():
     crf, scores = random_crf()
     scores[:, 0, 0] += 10  # I-X, with which no sentence may begin
     allowed = bio_transitions(["I-X", "O", "B-X"])
-    assert all(labels[0] == 0 for labels in crf.decode(scores, MASK) if labels)
+    assert all(labels[0] == 0 for labels in crf.decode(scores, MASK, allowed=ALL_PAIRS) if labels)
     for row, (labels, length) in enumerate(zip(crf.decode(scores, MASK, allowed=allowed), LENGTHS, strict=True)):
         legal = [path for path in product(range(3), repeat=length) if all(allowed[p] for p in pairs(path, 3))]
         best = torch.tensor([score_of_path(crf, scores[row], path) for path in legal]).argmax()

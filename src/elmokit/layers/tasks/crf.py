@@ -43,7 +43,7 @@ class CRF(nn.Module):
         scores: Float[Tensor, "B T K"],
         mask: Bool[Tensor, "B T"],
         *,
-        allowed: Bool[Tensor, "K+1 K+1"] | None = None,
+        allowed: Bool[Tensor, "K+1 K+1"],
     ) -> list[list[int]]:
         """The most probable label sequence of each sentence; see `viterbi`."""
         return viterbi(scores, mask, transitions=self._with_boundary(), allowed=allowed)
@@ -57,20 +57,18 @@ def viterbi(
     scores: Float[Tensor, "B T K"],
     mask: Bool[Tensor, "B T"],
     *,
+    allowed: Bool[Tensor, "K+1 K+1"],
     transitions: Float[Tensor, "K+1 K+1"] | None = None,
-    allowed: Bool[Tensor, "K+1 K+1"] | None = None,
 ) -> list[list[int]]:
     """For each sentence, the label sequence with the largest sum of scores and transitions (zero if not given).
 
     Only sequences of allowed pairs are considered; there must be one of each length.
     """
-    num_labels = scores.shape[2]
     if transitions is None:
-        transitions = scores.new_zeros(num_labels + 1, num_labels + 1)
-    if allowed is not None:
-        transitions = transitions.masked_fill(~allowed.to(scores.device), -torch.inf)
+        transitions = scores.new_zeros(allowed.shape)
+    transitions = transitions.masked_fill(~allowed, -torch.inf)
 
-    stay = torch.arange(num_labels, device=scores.device)
+    stay = torch.arange(scores.shape[2], device=scores.device)
     best = scores[:, 0] + transitions[-1, :-1]
     pointers: list[Tensor] = []
     for step in range(1, scores.shape[1]):
