@@ -1,6 +1,6 @@
 import pytest
 
-from elmokit.metrics.answers import AnswerScore, answer_f1, normalise_answer, score_answers
+from elmokit.metrics.answers import answer_f1, normalise_answer, score_answers
 
 GOLD = [["Denver Broncos", "The Denver Broncos", "Broncos"], ["2015"], ["in the golden gate"]]
 
@@ -38,7 +38,7 @@ def test_f1_counts_shared_words(predicted: str, gold: str, f1: float):
 
 def test_the_best_gold_answer_counts():
     score = score_answers(gold=GOLD, predicted=["the Broncos", "2016", "Golden Gate Park"])
-    assert score.exact_match == pytest.approx(100 / 3)
-    assert score.f1 == pytest.approx(100 * (1 + 0 + 2 / 3) / 3)
-    assert score_answers(gold=[], predicted=[]) == AnswerScore(0, 0)
-    assert score_answers(gold=[["the"]], predicted=[""]).exact_match == 100  # both are empty
+    assert score["exact_match"] == pytest.approx(100 / 3)
+    assert score["f1"] == pytest.approx(100 * (1 + 0 + 2 / 3) / 3)
+    assert score_answers(gold=[], predicted=[]) == {"f1": 0, "exact_match": 0}
+    assert score_answers(gold=[["the"]], predicted=[""])["exact_match"] == 100  # both are empty

@@ -6,7 +6,6 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from elmokit.metrics.score import percentage
 
@@ -14,21 +13,16 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)  # ASCII punctuation on
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
-@dataclass(frozen=True)
-class AnswerScore:
-    """Exact match and mean F1 of the questions, in percent."""
+def score_answers(*, gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> dict[str, float]:
+    """Mean `f1` and `exact_match` of the questions, in percent.
 
-    exact_match: float
-    f1: float
-
-
-def score_answers(*, gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> AnswerScore:
-    """Compare the predicted answer to each question with all of its gold answers; the best match counts."""
+    The predicted answer is compared with all gold answers to its question; the best match counts.
+    """
     num_exact, f1_sum = 0, 0.0
     for answers, guess in zip(gold, predicted, strict=True):
         num_exact += normalise_answer(guess) in map(normalise_answer, answers)
         f1_sum += max(answer_f1(guess, answer) for answer in answers)
-    return AnswerScore(percentage(num_exact, len(gold)), percentage(f1_sum, len(gold)))
+    return {"f1": percentage(f1_sum, len(gold)), "exact_match": percentage(num_exact, len(gold))}
 
 
 def answer_f1(predicted: str, gold: str) -> float:

@@ -85,11 +85,8 @@ def build(config: QuestionAnsweringConfig, inputs: TokenInputs, symbols: Sequenc
 
 def score(examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> dict[str, float]:
     """F1 and exact match, as the official script computes them."""
-    result = score_answers(
-        gold=[[answer.text for answer in question.answers] for question in examples],
-        predicted=[answer.text for answer in predictions],
-    )
-    return {"f1": result.f1, "exact_match": result.exact_match}
+    gold = [[answer.text for answer in question.answers] for question in examples]
+    return score_answers(gold=gold, predicted=[answer.text for answer in predictions])
 
 
 def from_text(line: str) -> Question:
