@@ -138,7 +138,8 @@ def _polysemes(model: Path) -> dict[str, dict[str, str]]:
     """Rates of nearest neighbours over the fixed list of polysemes, as the demo shows them."""
     elmo = Elmo.from_pretrained(model)
     study = study_senses(elmo, read_polysemes(LISTS[language_of(elmo.vocabulary)]), model=model.name)
-    contrasts = study.contrasts()
+    of_each = [occurrence.contrast for occurrence in study.occurrences]
+    contrasts = {name: [at for at, other in enumerate(of_each) if other == name] for name in dict.fromkeys(of_each)}
     return {
         vectors.name: {
             "all": str(vectors.nearest_rate()),

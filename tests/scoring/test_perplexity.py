@@ -84,7 +84,7 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
     with pytest.raises(ValueError, match="has no softmax"):
         perplexity(str(tmp_path / "bare"), [text])
     (tmp_path / "model" / "vocabulary.txt").unlink()
-    with pytest.raises(ValueError, match="model has no vocabulary; surprisal needs those"):
+    with pytest.raises(ValueError, match="model has no vocabulary; surprisal and perplexity need"):
         perplexity(str(tmp_path / "model"), [text])
 
 

@@ -90,10 +90,12 @@ class Preparation:
                 "morphemes need Korean in NFC; use --language ko without --no-nfc, or language='ko' with nfc=True"
             )
         if self.join_hyphens and self.column is not None:
-            raise ValueError(f"column is {self.column!r}, but words that hyphens break are joined only in raw text")
+            raise ValueError(
+                f"column is {self.column!r}, but words that hyphens break are joined only in raw text; leave out one"
+            )
         if not 1 <= self.min_tokens <= self.max_tokens:
             limits = f"min_tokens is {self.min_tokens} and max_tokens {self.max_tokens}"
-            raise ValueError(f"{limits}; expected at least 1, and a maximum not below the minimum")
+            raise ValueError(f"{limits}; expected a minimum of at least 1, and a maximum not below it")
         if not 0 <= self.held_out < 1:
             raise ValueError(f"the held-out share is {self.held_out:g}; expected at least 0 and less than 1")
         if self.exclude_words < 1:

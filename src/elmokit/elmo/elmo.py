@@ -473,7 +473,9 @@ class Elmo:
             self._loaded.check_is_same(bilm.config, bilm.state_dict())
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"
-            raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")
+            raise ValueError(
+                f"the model has no {missing}; surprisal and perplexity need the one that it was trained with"
+            )
         model = SurprisalModel(self._loaded.packed(), self._softmax, self.vocabulary, self._warnings)
         if self._source is not None:  # the softmax is no one else's, and is moved once
             self._softmax = model.softmax

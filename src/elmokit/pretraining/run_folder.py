@@ -106,15 +106,15 @@ def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_ou
 def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_in_vocabulary: int) -> None:
     """Write a changed record, and the card that goes with it, unless somebody has written another card.
 
-    Raises ValueError, before anything is written, for names that are not UTF-8.
+    Raises ValueError, before anything is written, for names that are not UTF-8, and as `write_record` does.
     """
     check_names(run_dir.name, *new.shards)
     card = run_dir / CARD_NAME
     before = _card(run_dir.name, old, num_tokens_in_vocabulary)
+    write_record(run_dir, new)
     # a copy of the folder has another name, in the heading
     if card.is_file() and card.read_text("utf-8", "replace").partition("\n")[2] == before.partition("\n")[2]:
         write_text(card, _card(run_dir.name, new, num_tokens_in_vocabulary))
-    write_record(run_dir, new)
 
 
 def best_step(run_dir: Path) -> int | None:

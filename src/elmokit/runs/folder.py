@@ -105,7 +105,8 @@ def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, ve
     text = (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
     path = run_dir / CONFIG_NAME
     if len(text) > MAX_BYTES:
-        raise FormatError(path, f"would have {readable_bytes(len(text))}; at most {readable_bytes(MAX_BYTES)} are read")
+        sizes = f"would have {readable_bytes(len(text))}, of which at most {readable_bytes(MAX_BYTES)} are read"
+        raise FormatError(path, f"{sizes}; a run lists its files there, so give fewer")
     with atomic_write(path) as temporary:
         temporary.write_bytes(text)
     (run_dir / STARTING_NAME).unlink(missing_ok=True)

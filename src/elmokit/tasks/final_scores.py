@@ -37,7 +37,7 @@ def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
     if examples.test or not _results(metrics):
         loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
         now = (last_epoch, loop.progress.best_epoch)  # of a result whose weights are still the best
-        kept = [result["test"] for result in before if (result["epoch"], result["best_epoch"]) == now]
+        kept = [result.get("test", {}) for result in before if (result.get("epoch"), result.get("best_epoch")) == now]
         test = {name: _scores(loop, part, name) for name, part in examples.test.items()}
         result = _result(loop, _scores(loop, examples.dev, "the development set"), test or (kept or [{}])[-1])
         keep_records(metrics, lambda record: "result" not in record)

@@ -144,9 +144,10 @@ def recipe_config(task: Task[Any, Any], name: str) -> TaskConfig:
 
 
 def label_scores(examples: Sequence[Any], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
-    """Accuracy, and the mean F1 of the labels, in percent, of examples that have a label."""
-    gold = {(example.label, number) for number, example in enumerate(examples)}
-    by_label = scores_by_label(gold=gold, predicted={(each.label, number) for number, each in enumerate(predictions)})
+    """Accuracy, and the mean F1 of the labels, in percent. Every example has a label."""
+    pairs = [(example.label, each.label) for example, each in zip(examples, predictions, strict=True)]
+    gold, predicted = ({(label, number) for number, label in enumerate(side)} for side in zip(*pairs, strict=True))
+    by_label = scores_by_label(gold=gold, predicted=predicted)
     accuracy = sum(by_label.values(), Score()).recall
     return {"accuracy": accuracy, "macro_f1": fmean(score.f1 for score in by_label.values())}
 

@@ -120,8 +120,9 @@ class CachedActivations:
         encoded = self.elmo.encode(sentences, layers="all", show_progress_bar=False)
         for sentence, layers in zip(sentences, encoded, strict=True):
             if not fits_float16(layers):
-                where = f"in the sentence {first_token(' '.join(sentence))}"
-                raise ValueError(f"activations beyond the range of float16 {where}")
+                raise ValueError(
+                    f"activations beyond the range of float16 in the sentence {first_token(' '.join(sentence))}"
+                )
         return [layers.astype(np.float16) for layers in encoded]
 
     def _read(self, key: Key) -> Float16[np.ndarray, "L T E"]:

@@ -72,10 +72,10 @@ def save_vectors(
         if isinstance(sentence, str):
             raise ValueError(f"sentence {number} is the string {first_token(sentence)}; expected a list of tokens")
         if any(not token or _NOT_IN_A_TOKEN.search(token) for token in sentence):
-            said = (
-                "is empty, or has white space, NUL, half of a character or, at its beginning, a byte order mark in it"
+            raise ValueError(
+                "a token is empty, or has white space, NUL, half of a character or, at its beginning, a byte order "
+                f"mark in it: {list(sentence)}"
             )
-            raise ValueError(f"a token {said}: {list(sentence)}")
     with lock(path), atomic_write(path.with_suffix(".txt")) as text_path:
         text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
         write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])

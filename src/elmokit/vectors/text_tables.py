@@ -72,8 +72,10 @@ def check_word2vec(words: Iterable[str]) -> None:
     """Raise ValueError for an empty word, and for one with a space or line end in it, which the format cannot hold."""
     for word in words:
         if not word or _NOT_IN_WORD2VEC.search(word):
-            said = f"the word {printable(repr(word))} is empty or has white space in it"
-            raise ValueError(f"{said}, which word2vec's format cannot hold; write a .tsv file")
+            raise ValueError(
+                f"the word {printable(repr(word))} is empty or has white space in it, which word2vec's format cannot "
+                "hold; write a .tsv file"
+            )
 
 
 def _write_header(file: IO[str], names: Sequence[str], dim: int) -> None:

@@ -92,7 +92,7 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
                 seen.add(question.id)
                 yield question
     if not seen:
-        raise ValueError(f"{name} has no questions in the articles that are read, of {len(found)}")
+        raise ValueError(f"{name} has no questions in the articles that are read ({len(found)} in the file)")
 
 
 def identity_of(question: Fields) -> str:
