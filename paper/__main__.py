@@ -119,15 +119,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--results", type=Path, default=RUNS, metavar="FOLDER", help="(default: %(default)s)")
     task = "train for this task only, such as semantic-roles; can be repeated (default: all that the tables need)"
     add("--task", action="append", default=[], metavar="TASK", help=task)
-    add(
-        "--finished",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="RUNS",
-        help="runs that were trained elsewhere, a folder or a runs.jsonl: planned runs that it has are not trained "
-        "again; can be repeated",
-    )
+    finished = "folder or runs.jsonl of runs that are there already, and are not trained again; can be repeated"
+    add("--finished", type=Path, action="append", default=[], metavar="RUNS", help=finished)
     _add_setup(parser)
     add("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
     add("--dry-run", action="store_true", help="list the training runs that are not finished, and stop")

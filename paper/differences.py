@@ -52,10 +52,7 @@ class Difference:
 
 
 def paired_bootstrap(
-    first: Sequence[Sequence[Counts]],
-    second: Sequence[Sequence[Counts]],
-    *,
-    score: Callable[[Counts], float],
+    first: Sequence[Sequence[Counts]], second: Sequence[Sequence[Counts]], *, score: Callable[[Counts], float]
 ) -> Interval:
     """The gain of the second system over the first, with the 95 % interval of a percentile bootstrap over items.
 

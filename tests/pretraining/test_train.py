@@ -450,7 +450,7 @@ def test_no_run_begins_with_too_many_shards_or_no_sentence(shard: Path, tmp_path
     given: dict[str, Any] = {"vocabulary_path": shard.with_name("vocabulary.txt"), "config": toy_config()}
     with monkeypatch.context() as patch:
         patch.setattr(folder, "MAX_BYTES", 20_000)
-        with pytest.raises(ValueError, match=r"run/config\.json: would have .*; at most 19"):
+        with pytest.raises(ValueError, match=r"run/config\.json: would have .*, of which at most 19"):
             pretrain([shard] * 1000, run_dir=tmp_path / "run", **given)
     assert pretrain([shard], run_dir=tmp_path / "run", **given) == tmp_path / "run"
     shard.write_text("\n\n")
