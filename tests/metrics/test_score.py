@@ -27,6 +27,7 @@ def test_batches_add_up_before_they_are_divided_and_nothing_to_divide_by_gives_z
     assert (total.precision, total.recall) == (25, 50)
     score = Score(correct=1, predicted=2, recalled=3, gold=4)  # recall has its own numerator
     assert (score.precision, score.recall, score.f1) == (50, 75, pytest.approx(60))
+    assert Accuracy(correct=1, total=2) + Accuracy(correct=2, total=2) == Accuracy(correct=3, total=4)
     assert Accuracy(correct=3, total=4).percent == 75
 
 

@@ -113,6 +113,8 @@ def test_a_last_step_that_spoils_the_weights_ends_the_run_before_they_are_kept(t
         lone_training(toy, tmp_path, [1, 2], gradient=3e38, learning_rate=10.0).run()
     with pytest.raises(DivergenceError, match="epoch 1, step 0: the loss is not finite"):
         lone_training(toy, tmp_path, [1], gradient=math.nan).run()
+    with pytest.raises(ValueError, match="accuracy of the development set is nan"):
+        lone_training(toy, tmp_path, [math.nan]).run()
     assert not list(tmp_path.iterdir())
 
 

@@ -145,7 +145,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     check_apart(arguments, "--format", *rows, *_OF_TOKENS, "--column", "--carry-state", "--direction")
     for option in rows:
         check_apart(arguments, option, *_OF_TOKENS, why=", which has no rows of tokens")
-    alone = ", which reads each sentence of two columns by itself"
+    alone = ", which reads each pair of two columns by itself"
     check_apart(arguments, "--pairs", "--column", "--carry-state", "--direction", why=alone)
     check_apart(arguments, "--conditional", "--column", "--carry-state", why=alone)
     check_is_not_a_model(arguments.file)

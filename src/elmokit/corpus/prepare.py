@@ -97,7 +97,9 @@ class Preparation:
             limits = f"min_tokens is {self.min_tokens} and max_tokens {self.max_tokens}"
             raise ValueError(f"{limits}; expected a minimum of at least 1, and a maximum not below it")
         if not 0 <= self.held_out < 1:
-            raise ValueError(f"the held-out share is {self.held_out:g}; expected at least 0 and less than 1")
+            raise ValueError(
+                f"the held-out share is {self.held_out:g}; expected at least 0 and less than 1 (0.5% is 0.005)"
+            )
         if self.exclude_words < 1:
             raise ValueError(f"exclude_words is {self.exclude_words}; expected at least 1")
         if not 0 < self.shard_megabytes * 1e6 < math.inf:

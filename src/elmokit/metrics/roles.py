@@ -44,8 +44,10 @@ def score_roles(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     """Compare the arguments in the BIO tags of each predicate: one is correct if its role and all of its pieces are.
 
     All arguments of a predicate without predicted tags are missed. (The Perl script also compares the lemmas of the
-    predicates.)
+    predicates.) Raises ValueError for another number of predictions than of predicates.
     """
+    if len(gold) != len(predicted):
+        raise ValueError(f"{len(predicted)} predictions for {len(gold)} predicates; expected as many of each")
     true, found = _items(gold), _items(predicted)
     imperfect = {number for role, number, _ in true ^ found if role != _PREDICATE}
     by_role = scores_by_label(gold=true, predicted=found)

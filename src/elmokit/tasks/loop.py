@@ -68,6 +68,8 @@ class TaskTraining(Generic[E, P]):
             with self.average.in_place_of_the_weights():
                 scores = self.scores(self.dev)
             score = scores[self.task.metric]
+            if not math.isfinite(score):
+                raise ValueError(f"{self.task.metric} of the development set is {score}; expected a finite number")
             self.progress = self.progress.after(score, config=self.config, step=step, began=began)
             if self.progress.best_epoch == self.progress.epoch:
                 with self.average.in_place_of_the_weights():
