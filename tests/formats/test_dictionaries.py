@@ -11,7 +11,7 @@ import pytest
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
-from elmokit.formats.recognise import inspect, read_stored, recognise
+from elmokit.formats.recognise import inspect, read_stored
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.system.messages import FormatError
@@ -27,9 +27,9 @@ def model(tmp_path: Path):
 
 def test_it_is_told_by_the_folder_and_by_each_of_its_files_and_plain_lstms_are_refused(model: Path):
     for path in (model, model / "config.json", model / "encoder.pkl", model / "token_embedder.pkl"):
-        assert recognise(path).name == "many_langs"
+        assert inspect(path).format == "many_langs"
     with pytest.raises(FormatError, match="is a model of plain LSTMs"):
-        recognise(FIXTURES / "many_langs" / "lstm_word")
+        read_stored(FIXTURES / "many_langs" / "lstm_word")
 
 
 def test_an_inspection_says_what_is_read_and_an_absent_architecture_is_a_risk(model: Path):

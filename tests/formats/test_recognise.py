@@ -18,13 +18,12 @@ import pytest
 import torch
 
 from elmokit.formats import vocabulary_file as vocabulary
-from elmokit.formats.bilm_tf import BILM_TF, find_pair
+from elmokit.formats.bilm_tf import find_pair
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.formats.model_files import ModelFiles
 from elmokit.formats.names import model_name
-from elmokit.formats.native import NATIVE
 from elmokit.formats.read import read_bilm
-from elmokit.formats.recognise import inspect, read_stored, recognise
+from elmokit.formats.recognise import inspect, read_stored
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
@@ -170,7 +169,7 @@ def test_other_files_are_named_by_their_contents(tmp_path: Path, name: str):
     assert kind_of(path) is kind
     for given in (path, tmp_path):
         with pytest.raises(FormatError) as error:
-            recognise(given)
+            read_stored(given)
         assert inspect(given).refusals == [str(error.value)]
         if kind is not FileKind.BROKEN_JSON:
             assert kind.value in str(error.value)
@@ -228,20 +227,20 @@ def test_models_have_the_names_that_elmo_knows(
     monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {"toy": folder})
     assert inspect("Toy").path == inspect("toy").path == folder
     for path in ("TOY", folder, str(folder / "model.safetensors"), folder / "config.json"):
-        assert recognise(path) is NATIVE
+        assert inspect(path).format == "native"
     monkeypatch.setenv("HOME", str(tmp_path))
     at_home = {path: f"~/{path.relative_to(tmp_path)}" for path in (folder, pair)}
     assert inspect(at_home[folder]).path == folder
-    assert recognise(f"{at_home[pair]}/weights.hdf5", f"{at_home[pair]}/options.json") is BILM_TF
+    assert inspect(f"{at_home[pair]}/weights.hdf5", f"{at_home[pair]}/options.json").format == "bilm_tf"
     with pytest.raises(FileNotFoundError, match="no model '~nobody-here/model'"):
-        recognise("~nobody-here/model")
+        read_stored("~nobody-here/model")
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
     with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor the name"):
-        recognise(tmp_path / "nowhere")
+        read_stored(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
-        recognise(pair / "options.json", tmp_path / "nowhere")
+        read_stored(pair / "options.json", tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="no model 'small_en': .*; did you mean small-en"):
         inspect("small_en")
     with pytest.raises(FileNotFoundError, match="no model 'mini-en': .*; small-en has taken its place; installed: "):
@@ -249,7 +248,7 @@ def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
     for url in ("https://x.org/options.json", Path("https://x.org/options.json")):
         for given in ([url], [pair / "options.json", url]):
             with pytest.raises(FileNotFoundError, match="is a URL, which elmokit does not download; .*hf://user/model"):
-                recognise(*given)
+                read_stored(*given)
     (tmp_path / "empty").mkdir()
     assert_refused("is a folder without files; expected a model", tmp_path / "empty")
 

@@ -8,8 +8,7 @@ import pytest
 
 from elmokit.files.tensor_bundle import TensorBundle, _Table, latest_index
 from elmokit.formats.convert import convert
-from elmokit.formats.recognise import inspect, read_stored, recognise
-from elmokit.formats.tensorflow import TENSORFLOW
+from elmokit.formats.recognise import inspect, read_stored
 from elmokit.formats.weights import SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError
 from toy_stored import assert_equal, assert_refused
@@ -27,25 +26,26 @@ def checkpoint(tmp_path: Path):
 def test_a_checkpoint_is_told_by_the_folder_the_list_the_pair_and_the_names_that_tensorflow_gives_it(checkpoint: Path):
     options = checkpoint / "options.json"
     for given in (checkpoint, checkpoint / "checkpoint", options):
-        assert recognise(given) is TENSORFLOW
+        assert inspect(given).format == "tensorflow"
     for ending in ("", ".meta", ".data-00000-of-00001", ".index"):
         path = checkpoint / f"model.ckpt-7{ending}"
-        assert recognise(path) is recognise(path, options) is recognise(options, path) is TENSORFLOW
+        for given in ((path,), (path, options), (options, path)):
+            assert inspect(*given).format == "tensorflow"
         with pytest.raises(FileNotFoundError, match="no model"):
-            recognise(checkpoint / f"model.ckpt-8{ending}")
+            inspect(checkpoint / f"model.ckpt-8{ending}")
 
 
 def test_a_checkpoint_goes_before_the_weights_that_were_dumped_from_it(checkpoint: Path):
     weights = checkpoint / "weights.hdf5"
     shutil.copy(FIXTURES / "char.dumped.hdf5", weights)
-    assert recognise(checkpoint) is recognise(checkpoint / "options.json") is TENSORFLOW
+    assert inspect(checkpoint).format == inspect(checkpoint / "options.json").format == "tensorflow"
     assert read_stored(checkpoint, with_softmax=True).has_softmax
     for named in ((weights,), (checkpoint / "options.json", weights)):
-        assert recognise(*named).name == "bilm_tf"
+        assert inspect(*named).format == "bilm_tf"
         assert_equal(read_stored(*named), read_stored(checkpoint))
     assert not read_stored(weights, with_softmax=True).has_softmax
     (checkpoint / DATA).unlink()
-    assert recognise(checkpoint).name == "bilm_tf"
+    assert inspect(checkpoint).format == "bilm_tf"
 
 
 @pytest.mark.parametrize("name", ["char", "char_1layer"])

@@ -1,7 +1,7 @@
 """A format of models on disk: a record of functions, like a task, and what its functions take and fill.
 
-A new format is a file with such a record, and a line in the list of `recognise.py`; `recognise`, `read`, `inspect`,
-`convert` and the command line then know it. Every format is read into a `StoredBiLM`.
+A new format is a file with such a record, and a line in the list of `recognise.py`; `read`, `inspect`, `convert`
+and the command line then know it. Every format is read into a `StoredBiLM`.
 """
 
 from __future__ import annotations

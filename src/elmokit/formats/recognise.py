@@ -26,20 +26,13 @@ FORMATS: tuple[Format, ...] = (NATIVE, TENSORFLOW, ALLENNLP, MANY_LANGS, TOKEN_V
 """All formats, in the order in which they are tried on files."""
 
 
-def recognise(path: StrPath, weights: StrPath | None = None) -> Format:
-    """The format of a folder, of a file in a folder, of a pair of files (in either order), or of an archive of them.
-
-    Raises the errors of `resolve_model` if there is no such model, and FormatError if the files are not a model, which
-    says what they are instead and what to do with them.
-    """
-    with opened(ModelFiles(path, weights)) as (known, _):
-        return known
-
-
 def read_stored(path: StrPath, weights: StrPath | None = None, *, with_softmax: bool = False) -> StoredBiLM:
     """Read a model in any format: a name, a folder, a file in one, a pair of files (in either order), or an archive.
 
     with_softmax: whether to read the softmax, too, if there is one.
+
+    Raises the errors of `resolve_model` if there is no such model, and FormatError if the files are not a model, which
+    says what they are instead and what to do with them.
     """
     with opened(ModelFiles(path, weights)) as (known, files):
         return known.read(files, with_softmax)
