@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from attacks.limited_disk import failing
-from elmokit.files.locks import InUseError, lock, remove_stale_lock
+from elmokit.files.locks import InUseError, lock
 
 NOBODY = 65534
 
@@ -131,21 +131,3 @@ def test_the_lock_of_another_user_keeps_others_out_and_is_left_there():
             if is_root:
                 os.seteuid(0)
         assert os.listdir(shared) == [".out.h5.lock"]
-
-
-@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ENOMEM, errno.ESTALE])
-def test_a_stale_lock_that_cannot_be_removed_is_an_error_and_one_that_is_held_stays(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    target, path = tmp_path / "run", tmp_path / ".run.lock"
-    with lock(target):
-        remove_stale_lock(target)
-        assert path.exists()
-    path.touch()
-    with monkeypatch.context() as patched:
-        patched.setattr(fcntl, "flock", failing(number))
-        with pytest.raises(OSError) as refused:
-            remove_stale_lock(target)
-    assert (refused.value.errno, refused.value.filename) == (number, str(target)) and path.exists()
-    remove_stale_lock(target)
-    assert not path.exists()

@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from elmokit.files.locks import NO_LOCKS, lock, open_locked, remove_stale_lock
+from elmokit.files.locks import NO_LOCKS, lock, open_locked
 from elmokit.system.python import expanded
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
@@ -79,14 +79,6 @@ def check_names(*paths: str | os.PathLike[str]) -> None:
             raise ValueError(f"{os.fspath(path)}: its name is not UTF-8; rename the file or folder") from None
 
 
-def remove_leftovers_of(target: Path) -> None:
-    """Remove what killed processes left of a target next to it; what is being written stays."""
-    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
-    for name in os.listdir(target.parent):
-        if ours.fullmatch(name):
-            _remove_if_left(target.with_name(name))
-
-
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed processes left of any targets in a folder and below it; what is being written stays."""
     for parent, names, _ in os.walk(folder):  # which passes over what others remove meanwhile
@@ -105,7 +97,9 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     named = target if named is None else named
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{named}: the folder {target.parent} does not exist; create it first")
-    remove_leftovers_of(target)
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
+    for name in filter(ours.fullmatch, os.listdir(target.parent)):
+        _remove_if_left(target.with_name(name))
     try:
         folder, held = _new_folder(target)
         try:
@@ -144,9 +138,6 @@ def new_folder(path: Path) -> Generator[Path]:
 def check_new_folder(path: Path) -> None:
     """Raise OSError if no new folder can be made at `path`: something is there, or the place is read-only."""
     if not is_free(path):
-        remove_stale_lock(path)  # of a process that was killed when the folder was whole
-        if path.is_dir():
-            remove_leftovers_of(path.resolve())
         raise FileExistsError(f"{path} exists and is not an empty folder; choose another one or remove it")
     target = path.resolve()
     existing = next(folder for folder in target.parents if folder.exists())

@@ -32,7 +32,8 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
     Names that lead to one place through links have one lock. Raises InUseError if it is held, and OSError, which names
     `target`, when no lock can be made.
     """
-    name, path = os.fspath(target), _lock_path(target)
+    name, real = os.fspath(target), Path(os.path.realpath(target))
+    path = real.with_name(f".{real.name}.lock")
     if not path.parent.is_dir():  # filelock would make it
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     held = FileLock(path, preserve_lock_file=sys.platform != "win32")  # on Windows it can only be removed afterwards
@@ -62,16 +63,6 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
         held.release()
 
 
-def remove_stale_lock(target: str | os.PathLike[str]) -> None:
-    """Remove the lock that a killed process left of a file or folder, unless another process holds it.
-
-    Raises the other errors of `lock`.
-    """
-    if _lock_path(target).exists():
-        with suppress(InUseError), lock(target):
-            pass
-
-
 def open_locked(path: Path, flags: int) -> int:
     """Open a file or folder and lock it until the descriptor is closed or the process ends; not on Windows.
 
@@ -87,8 +78,3 @@ def open_locked(path: Path, flags: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _lock_path(target: str | os.PathLike[str]) -> Path:
-    real = Path(os.path.realpath(target))
-    return real.with_name(f".{real.name}.lock")

@@ -24,8 +24,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.files.atomic import atomic_write, check_output, remove_leftovers_of, temporary_folder
-from elmokit.files.locks import lock, remove_stale_lock
+from elmokit.files.atomic import atomic_write, check_output, temporary_folder
+from elmokit.files.locks import lock
 from elmokit.formats.config_json import fields_of
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
@@ -193,8 +193,6 @@ def _check_free(path: Path, weights_path: Path) -> None:
         raise ValueError(f"{path}: the name of an ONNX file must end in .onnx")
     for file in (path, weights_path):
         if os.path.lexists(file):
-            remove_stale_lock(path)  # of a process that was killed when the file was whole
-            remove_leftovers_of(file)
             raise FileExistsError(f"{file} exists; choose another name or remove it")
 
 
