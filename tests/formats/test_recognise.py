@@ -246,9 +246,10 @@ def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
     with pytest.raises(FileNotFoundError, match="no model 'mini-en': .*; small-en has taken its place; installed: "):
         inspect("mini-en")
     for url in ("https://x.org/options.json", Path("https://x.org/options.json")):
-        for given in ([url], [pair / "options.json", url]):
-            with pytest.raises(FileNotFoundError, match="is a URL, which elmokit does not download; .*hf://user/model"):
-                read_stored(*given)
+        with pytest.raises(FileNotFoundError, match="of a URL, download the files .*hf://user/model"):
+            read_stored(url)
+        with pytest.raises(FileNotFoundError, match=r"https:/+x\.org/options\.json: there is no such file or folder"):
+            read_stored(pair / "options.json", url)
     (tmp_path / "empty").mkdir()
     assert_refused("is a folder without files; expected a model", tmp_path / "empty")
 

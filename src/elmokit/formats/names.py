@@ -38,18 +38,13 @@ def bundled_models() -> dict[str, Path]:
 def packaged_models() -> dict[str, Path]:
     """Name and folder of every model that an installed package brings; nothing of the package is run."""
     found: dict[str, Path] = {}
-    for name, value in _packages().items():
-        package, *inner = value.split(".")
+    for point in entry_points(group=ENTRY_POINTS):
+        package, *inner = point.value.split(".")
         spec = find_spec(package) if package else None
         places = list(spec.submodule_search_locations or ()) if spec is not None else []
         if places:
-            found[name] = Path(places[0], *inner)
+            found[point.name] = Path(places[0], *inner)
     return found
-
-
-def _packages() -> dict[str, str]:
-    """Name and package of every model by the entry points, whether or not the package is there."""
-    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 
 def _installed(name: str) -> Path | None:
@@ -64,8 +59,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
     other case (`Small-EN`) all come after it. Published models and those of the Hub (`hf://user/model@revision`) are
     downloaded into a cache. Of a TensorFlow checkpoint, `model.ckpt-5` or its data, the path is that of its index.
 
-    Raises FileNotFoundError, with the nearest name, if there is neither, or if the package of the model is missing, and
-    the errors of `hub.download` and `published_folder`.
+    Raises FileNotFoundError, with the nearest name, if there is neither, and the errors of `hub.download` and
+    `published_folder`.
     """
     if hub.is_address(name_or_path):
         return hub.download(name_or_path)
@@ -84,13 +79,11 @@ def resolve_model(name_or_path: str | Path) -> Path:
     published = find_published(name)
     if published is not None:
         return published_folder(published)
-    for model, package in _packages().items():
-        if name.lower() == model.lower():
-            raise FileNotFoundError(f"the model {model} should be in the package {package}, which is missing")
-    _refuse_url(name_or_path)
     new = FORMER_MODELS.get(name.lower())
     known = bundled_models() | packaged_models()
     hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*known, *published_names()])
+    if _URL.match(name):
+        hint = f"of a URL, download the files and give their path (on the Hugging Face Hub, {hub.SCHEME}user/model); "
     names = ", ".join(known) or "none in this installation"
     raise FileNotFoundError(
         f"no model {name!r}: it is neither a path that exists nor the name of a model; {hint}installed: {names}; "
@@ -115,19 +108,11 @@ def check_is_not_a_model(*files: str | Path) -> None:
             raise ValueError(f"{file} is a model, and there is no such file; expected the model first, then the text")
 
 
-def _refuse_url(name: str | Path) -> None:
-    if _URL.match(str(name)):
-        raise FileNotFoundError(
-            f"{name} is a URL, which elmokit does not download; download the files of the model, and give their path "
-            f"(of a model on the Hugging Face Hub, {hub.SCHEME}user/model)"
-        )
-
-
 def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
     """The options.json and the weights of a pair, whose files may also be those of a TensorFlow checkpoint.
 
     The two addresses of a published model, as scripts for AllenNLP have them, are its files in the cache. Raises
-    ValueError for the name of a model, which has its weights, and FileNotFoundError for another URL.
+    ValueError for the name of a model, which has its weights.
     """
     published = find_published(str(path))
     if published is not None and str(weights) in published.files.get("weights.hdf5", ()):
@@ -139,8 +124,6 @@ def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
             f"{path} is the name of a model, which has weights of its own; leave out --weights, or weights=, or name "
             "the options.json to which they belong (--model, in Python the model)"
         )
-    _refuse_url(path)
-    _refuse_url(weights)
     weights = expanded(weights)
     return index_of(options) or options, index_of(weights) or weights
 
