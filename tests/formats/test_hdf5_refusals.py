@@ -108,7 +108,7 @@ WIDE = {"data": ONES, "chunks": (1, 2, 4, 1 << 20), "maxshape": (1, 2, 4, None)}
 NARROW = {"shape": (12, 36), "data": np.zeros((12, 36), "f4")}
 OF_THE_TABLE = [  # of a convolution
     ("soft link", _link(CONVOLUTION, external=False), "is a soft link"),
-    ("external link", _link(CONVOLUTION, external=True), "is an external link"),
+    ("external link", _link(CONVOLUTION, external=True), "or an external link"),
     ("external storage", _external_storage, "external storage"),
     ("virtual dataset", _virtual, "virtual"),
     ("strings", replaced(dtype=h5py.string_dtype()), "holds other values"),
@@ -126,7 +126,7 @@ OF_THE_TABLE = [  # of a convolution
 ]
 OF_OTHERS = [
     ("soft link to the group", _link("CNN", external=False), "CNN", "is a soft link"),
-    ("external link to the group", _link("CNN", external=True), "CNN", "is an external link"),
+    ("external link to the group", _link("CNN", external=True), "CNN", "or an external link"),
     ("a wrong shape", replaced(f"{CELL}/W_0", **NARROW), f"{CELL}/W_0", r"has shape \(12, 36\); .* \(12, 40\)"),
     ("a missing dataset", put(f"{CELL}/W_P_0"), f"{CELL}/W_P_0", r"is missing; options.json calls for shape \(10, 6\)"),
     ("a missing group", put("CNN_high_0"), "CNN_high_0/W_transform", "is missing"),

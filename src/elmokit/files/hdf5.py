@@ -32,7 +32,8 @@ MAX_CHUNKS = 100_000
 DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError, zlib.error)
 """Errors that h5py and zlib raise for damaged files."""
 _DEFLATE, _SHUFFLE = _FILTERS = 1, 2  # HDF5's numbers of the two filters that are supported
-_HARD_LINK, _SOFT_LINK, _EXTERNAL_LINK = 0, 1, 64
+_HARD_LINK = 0  # the ordinary name of an object; others lead elsewhere in the file, or into another one
+_IS_LINK = "is a soft link or an external link; links are not followed"
 
 
 class HDF5File:
@@ -61,8 +62,8 @@ class HDF5File:
         with refusing_damage(self.path, "is damaged", part=part):
             if not self.root.links.exists(name.encode()):
                 raise FormatError(self.path, "is missing", part=part)
-            if (refusal := _link_refusal(int(self.root.links.get_info(name.encode()).type))) is not None:
-                raise FormatError(self.path, refusal, part=part)
+            if self.root.links.get_info(name.encode()).type != _HARD_LINK:
+                raise FormatError(self.path, _IS_LINK, part=part)
             opened = h5py.h5o.open(self.root, name.encode())
             if not isinstance(opened, h5py.h5d.DatasetID):
                 raise FormatError(self.path, "is not a dataset", part=part)
@@ -174,8 +175,8 @@ def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
                 raise FormatError(path, "is damaged: it has a duplicate or invalid name", part=f"group {prefix}")
             seen.add(raw_name)
             name = prefix + raw_name.decode("utf-8", "surrogateescape")
-            if (refusal := _link_refusal(link)) is not None:
-                yield Entry(name, "other", refusal)
+            if link != _HARD_LINK:
+                yield Entry(name, "other", _IS_LINK)
                 continue
             target = h5py.h5o.open(group, raw_name)
             is_group = isinstance(target, h5py.h5g.GroupID)
@@ -228,14 +229,6 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
     entry = Entry(name, "dataset", None, shape, dtype, stored)
     check = _refuse_chunked if layout == h5py.h5d.CHUNKED else _refuse_whole
     return replace(entry, refusal=check(dataset, properties, entry, file_bytes))
-
-
-def _link_refusal(link: int) -> str | None:
-    """Why a link of this kind is not followed; None for a hard link, which is the ordinary name of an object."""
-    if link == _HARD_LINK:
-        return None
-    kind = {_SOFT_LINK: "a soft link", _EXTERNAL_LINK: "an external link"}.get(link, "a user-defined link")
-    return f"is {kind}; links are not followed"
 
 
 def _require_readable(path: Path, entry: Entry) -> None:
