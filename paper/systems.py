@@ -278,7 +278,7 @@ def _result(record: Fields) -> SystemResult:
         raise record.error("hits", f"has something other than 0 and 1 in {', '.join(others)}")
     return SystemResult(
         system=record.text("system"),
-        is_bilm=record.boolean("is_bilm"),
+        is_bilm=record.read("is_bilm", bool),
         fingerprint=record.text("fingerprint"),
         data=record.text("data"),
         measured=Measured(

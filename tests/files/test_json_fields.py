@@ -77,10 +77,10 @@ def test_refuses_files_that_are_missing_large_or_not_utf_8_and_writes_none_that_
 def test_gives_each_field_by_its_type():
     values = {"text": "a", "flag": True, "count": 3, "rate": 0.5, "none": None, "pairs": [[1, 2]]}
     read = fields(**values, words=["a", "밥"], rates=[1, 0.5])
-    assert (read.text("text"), read.boolean("flag"), read.integer("count")) == ("a", True, 3)
+    assert (read.text("text"), read.read("flag", bool), read.integer("count")) == ("a", True, 3)
     assert (read.number("rate"), read.number("count")) == (0.5, 3.0)
-    assert [read.number_or_none(name) for name in ("rate", "none", "absent")] == [0.5, None, None]
-    assert read.pairs("pairs", most=2) == ((1, 2),)
+    assert [read.read(name, float | None) for name in ("rate", "none")] == [0.5, None]
+    assert read.read("pairs", tuple[tuple[int, int], ...], most=2) == ((1, 2),)
     assert read.tokens("words") == ["a", "밥"]
     assert read.read("rates", tuple[float, ...]) == (1.0, 0.5)
 

@@ -209,11 +209,8 @@ class Fields:
             return self._number(name, value, kind, least, most)
         return self._checked(name, value, kind, "true or false" if kind is bool else "text")
 
-    def object(self, name: str) -> dict[str, object]:
-        return self.read(name, dict[str, object])
-
     def fields(self, name: str) -> Fields:
-        return Fields(self.where, self.object(name), prefix=f"{self._prefix}{name}.")
+        return Fields(self.where, self.read(name, dict[str, object]), prefix=f"{self._prefix}{name}.")
 
     def list_of_fields(self, name: str) -> list[Fields]:
         """The fields of each object in a list."""
@@ -232,9 +229,6 @@ class Fields:
             raise self.error(name, f"is {shown}; expected a list of words without spaces and line ends")
         return tokens
 
-    def boolean(self, name: str) -> bool:
-        return self.read(name, bool)
-
     def integer(self, name: str, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
         """A whole number from `least` to `most`."""
         return self.read(name, int, least=least, most=most)
@@ -242,14 +236,6 @@ class Fields:
     def number(self, name: str, *, least: float = 0, most: float = math.inf) -> float:
         """A finite number from `least` to `most`."""
         return self.read(name, float, least=least, most=most)
-
-    def number_or_none(self, name: str, *, most: float = math.inf) -> float | None:
-        """A number of at least 0, or null; an absent field is null."""
-        return self.read(name, float | None, most=most) if name in self else None
-
-    def pairs(self, name: str, *, most: int) -> tuple[tuple[int, int], ...]:
-        """A list of 1 to 64 pairs [width, number], all numbers from 1 to `most`."""
-        return self.read(name, tuple[tuple[int, int], ...], most=most)
 
     def _checked(self, name: str, value: object, kind: type[_T], expected: str) -> _T:
         if not isinstance(value, kind):

@@ -212,8 +212,8 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
             num_layers=lstm.integer("n_layers", least=1, most=MAX_LAYERS) if "n_layers" in lstm else 1,
             cell_clip=_clip(lstm, "cell_clip", risks),
             projection_clip=_clip(lstm, "proj_clip", risks),
-            use_skip_connections="use_skip_connections" in lstm and lstm.boolean("use_skip_connections"),
-            bidirectional=not says_direction or options.boolean("bidirectional"),
+            use_skip_connections="use_skip_connections" in lstm and lstm.read("use_skip_connections", bool),
+            bidirectional=not says_direction or options.read("bidirectional", bool),
         )
     training = {name: options.value(name) for name in TRAINING_OPTIONS if name in options}
     kept = {name: value for name, value in training.items() if not isinstance(value, list | dict)}
@@ -232,7 +232,7 @@ def _sizes_of_characters(characters: Fields, risks: list[str]) -> dict[str, Any]
     if "n_highway" in characters and characters.value("n_highway") is not None:
         highways = characters.integer("n_highway", least=0, most=MAX_LAYERS)
     return {
-        "filters": characters.pairs("filters", most=MAX_DIM),
+        "filters": characters.read("filters", tuple[tuple[int, int], ...], most=MAX_DIM),
         "character_dim": characters.fields("embedding").integer("dim", least=1, most=MAX_DIM),
         "num_characters": number,
         "max_characters_per_token": characters.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),
@@ -250,7 +250,7 @@ def words_instead(width: int) -> dict[str, Any]:
 
 def _clip(lstm: Fields, name: str, risks: list[str]) -> float | None:
     """The clipping value. 0 means no clipping, as in AllenNLP; TensorFlow would clip everything to 0."""
-    value = lstm.number_or_none(name, most=MAX_CLIP)
+    value: float | None = lstm.read(name, float | None, most=MAX_CLIP) if name in lstm else None
     if value == 0:
         risks.append(f"lstm.{name} is 0: read as no clipping, as AllenNLP does; bilm-tf clips everything to 0")
     return value or None

@@ -40,7 +40,7 @@ def config_of(fields: Fields) -> BiLMConfig:
     if "lookup" in fields:
         lookup = fields.fields("lookup").as_dataclass(LookupConfig, complete=True, bounds=_LOOKUP_BOUNDS)
     has_no_filters = lookup is not None and not lookup.num_symbols and fields.read("filters", list[object]) == []
-    filters = () if has_no_filters else fields.pairs("filters", most=MAX_DIM)
+    filters = () if has_no_filters else fields.read("filters", tuple[tuple[int, int], ...], most=MAX_DIM)
     return fields.as_dataclass(BiLMConfig, complete=True, bounds=_BOUNDS, filters=filters, lookup=lookup)
 
 

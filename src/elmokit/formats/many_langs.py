@@ -165,12 +165,13 @@ def _read_architecture(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
         raise encoder.error("name", f"is {first_token(encoder.text('name'))}; elmokit reads encoders of type elmo")
     cuts_words = tokens.text("name") == "cnn"  # plain LSTMs over words do not cut them
     limit = tokens.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS) if cuts_words else MAX_CHARACTERS
-    architecture = {
+    architecture: dict[str, Any] = {
         "activation": tokens.text("activation") if "activation" in tokens else "relu",
         "max_characters_per_token": limit,
-        "cell_clip": encoder.number_or_none("cell_clip", most=MAX_CLIP) or None,  # 0 means that nothing is clipped
-        "projection_clip": encoder.number_or_none("proj_clip", most=MAX_CLIP) or None,
     }
+    for ours, theirs in (("cell_clip", "cell_clip"), ("projection_clip", "proj_clip")):
+        value = encoder.read(theirs, float | None, most=MAX_CLIP) if theirs in encoder else None
+        architecture[ours] = value or None  # 0 means that nothing is clipped
     sizes = {"projection_dim": "projection_dim", "lstm_dim": "dim", "num_layers": "n_layers"}
     return architecture, {ours: encoder.integer(theirs) for ours, theirs in sizes.items()}
 

@@ -74,7 +74,7 @@ def read_config(path: Path) -> tuple[BiLMConfig, dict[str, object] | None]:
     if version != VERSION:
         raise fields.error("version", f"is {version}; this elmokit reads version {VERSION}, install a newer elmokit")
     fields.require_known(("format", "version", "bilm", "pretraining"))
-    pretraining = fields.object("pretraining") if "pretraining" in fields else None
+    pretraining = fields.read("pretraining", dict[str, object]) if "pretraining" in fields else None
     return config_of(fields.fields("bilm")), pretraining
 
 
@@ -216,7 +216,7 @@ def read_dictionary(path: Path, config: BiLMConfig) -> DictionarySpelling:
 
 
 def _numbers(fields: Fields, name: str) -> dict[str, int]:
-    numbers = fields.object(name)
+    numbers = fields.read(name, dict[str, object])
     if not all(type(number) is int for number in numbers.values()):
         raise fields.error(name, "has a value that is not a whole number")
     return cast("dict[str, int]", numbers)

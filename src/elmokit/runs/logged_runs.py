@@ -126,7 +126,7 @@ def _run_in_line(path: Path, number: int, record: Record) -> LoggedRun:
         where=where,
         config_where=where,
         log_where=where,
-        config=None if fields.value("config") is None else fields.object("config"),
+        config=None if fields.value("config") is None else fields.read("config", dict[str, object]),
         records=cast("list[Record]", metrics),
         has_torn_line=False,
     )

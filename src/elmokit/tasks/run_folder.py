@@ -106,7 +106,7 @@ def record_of(config: Mapping[str, Any], where: str | Path, task: Task[Any, Any]
             fingerprint=None if fields.value("elmo_fingerprint") is None else fields.text("elmo_fingerprint"),
             digest=fields.text("digest") if "digest" in fields and fields.value("digest") is not None else None,
             counts={split: {reason: of.integer(reason) for reason in of.names} for split, of in counts},
-            other_vectors="other_vectors" in fields and fields.boolean("other_vectors"),
+            other_vectors="other_vectors" in fields and fields.read("other_vectors", bool),
         )
 
 

@@ -152,7 +152,7 @@ def _result(run: LoggedRun, metric: str) -> RunResult | None:
         seconds=line.number("seconds"),
         machine=line.text("machine") if "machine" in line else None,
         source=f"{line.text('version')}, {line.text('commit')}" if "commit" in line else None,
-        converged=line.boolean("converged") if "converged" in line else None,
+        converged=line.read("converged", bool) if "converged" in line else None,
         mixes=_mixes(line.fields("mixes")) if "mixes" in line else {},
     )
 

@@ -113,7 +113,7 @@ def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
     if not passage.tokens:
         raise paragraph.error("context", f"{first_token(passage.text)} has no tokens")
     for entry in paragraph.list_of_fields("qas"):
-        if "is_impossible" in entry and entry.boolean("is_impossible"):
+        if "is_impossible" in entry and entry.read("is_impossible", bool):
             raise entry.error("is_impossible", "is true; SQuAD 2.0's questions without answers are not supported")
         identity = identity_of(entry)
         text = entry.text("question")

@@ -139,7 +139,7 @@ class PartialVectors:
                 "add --resume, or resume=True, to continue it, or delete the folder to start over"
             )
         record = Fields(self._journal, parse_json_object(lines[0], where=f"{self._journal}, line 1"))
-        interrupted = record.object("job")
+        interrupted = record.read("job", dict[str, object])
         for name, value in self.job.items():
             if (before := interrupted.get(name)) != value:
                 raise ValueError(
