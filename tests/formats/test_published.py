@@ -328,6 +328,7 @@ def test_an_archive_is_unpacked_once(server: Server, tmp_path: Path, monkeypatch
     assert left(tmp_path) == []
 
 
+@pytest.mark.filterwarnings("ignore:waits for another process that downloads tiny:UserWarning")
 def test_callers_that_start_together_download_it_once(server: Server):
     model = published_models()["tiny"]
     with ThreadPoolExecutor(3) as threads:

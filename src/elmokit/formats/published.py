@@ -11,8 +11,7 @@ import os
 import shutil
 import time
 import tomllib
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -29,7 +28,7 @@ from elmokit.files.locks import InUseError, lock
 from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.system.messages import FormatError, plural
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import default_cache
+from elmokit.system.python import default_cache, warn_caller
 
 LIST = Path(str(files("elmokit") / "formats" / "published.toml"))
 _KINDS = {".json": FileKind.OPTIONS, ".hdf5": FileKind.HDF5, ".index": FileKind.TENSORFLOW_INDEX, ".zip": FileKind.ZIP}
@@ -100,9 +99,16 @@ def published_folder(model: PublishedModel) -> Path:
         reason = f"downloads are forbidden ({' or '.join(OFFLINE)} is set)"
         raise FileNotFoundError(f"{model.name} is not in {folder.parent}, and {reason}; {model.by_hand}")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(folder, model.name):
-        if not model.is_here:
-            _download(model, folder)
+    while not model.is_here:
+        try:
+            with lock(folder):
+                if not model.is_here:
+                    _download(model, folder)
+        except InUseError as error:
+            if isinstance(error.__context__, PermissionError):  # of another user, who may have left it
+                raise
+            warn_caller(f"waits for another process that downloads {model.name}")
+            time.sleep(1)
     return folder
 
 
@@ -162,23 +168,6 @@ def _model(name: str, fields: Mapping[str, Any], mirrors: Mapping[str, Sequence[
     }
     about: dict[str, Any] = {**fields, "files": addresses}
     return PublishedModel(name, **about)
-
-
-@contextmanager
-def _alone(folder: Path, name: str) -> Generator[None]:
-    """Waits until no other process of this user downloads the model. Raises InUseError for one of another user."""
-    with ExitStack() as stack:
-        with progress_bar(unit="s", label=f"waiting for another process that downloads {name}", keep=False) as bar:
-            while True:
-                try:
-                    stack.enter_context(lock(folder))
-                    break
-                except InUseError as error:
-                    if isinstance(error.__context__, PermissionError):  # who may have left it
-                        raise
-                    time.sleep(1)
-                    bar.update()
-        yield
 
 
 def _download(model: PublishedModel, folder: Path) -> None:
