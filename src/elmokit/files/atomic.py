@@ -17,8 +17,11 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
-from elmokit.files.locks import NO_LOCKS, lock, open_locked
+from elmokit.files.locks import NO_LOCKS, lock
 from elmokit.system.python import expanded
+
+if sys.platform != "win32":
+    import fcntl
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _NO_LOCKS_OF_FOLDERS = (*NO_LOCKS, errno.EBADF, errno.EINVAL)
@@ -196,8 +199,22 @@ def _remove_if_left(folder: Path) -> None:
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock the folder as `open_locked` does; None on Windows, which cannot do that."""
-    return None if sys.platform == "win32" else open_locked(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    """Open a folder and lock it until the descriptor is closed or the process ends; None on Windows, which cannot.
+
+    Raises BlockingIOError when another process or thread holds it, FileNotFoundError when it was removed or replaced
+    meanwhile, and OSError where there are no locks.
+    """
+    if sys.platform == "win32":
+        return None
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(folder.stat(), os.fstat(descriptor)):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(folder))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _mode(target: Path, new_folder: Path) -> int:

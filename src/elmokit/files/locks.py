@@ -14,9 +14,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-if sys.platform != "win32":
-    import fcntl
-
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EROFS)
 """Of file systems without locks (two numbers on macOS), and of folders in which no file can be made."""
 
@@ -61,20 +58,3 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
         if sys.platform != "win32":
             path.unlink(missing_ok=True)  # while it is locked: whoever has opened it will see that it is gone
         held.release()
-
-
-def open_locked(path: Path, flags: int) -> int:
-    """Open a file or folder and lock it until the descriptor is closed or the process ends; not on Windows.
-
-    Raises BlockingIOError when another process or thread holds it, FileNotFoundError when it was removed or replaced
-    meanwhile, and OSError where there are no locks.
-    """
-    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not os.path.samestat(path.stat(), os.fstat(descriptor)):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
