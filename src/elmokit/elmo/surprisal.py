@@ -231,7 +231,7 @@ class SurprisalModel:
     def _read_alone(self, sentences: list[Sequence[str]], directions: list[int]) -> dict[int, _Contexts]:
         """Hidden states of the distinct contexts of sentences that each start from zeros."""
         nodes = {way: _distinct_contexts(sentences, backward=way == 1) for way in directions}
-        after_boundary = self.packed.boundary_outputs()
+        after_boundary = self.packed.boundary_outputs
         hidden = {way: after_boundary.new_empty(nodes[way][0], after_boundary.shape[1]) for way in directions}
         lengths = [len(sentence) for sentence in sentences]
         for way in directions:

@@ -78,7 +78,8 @@ class PackedBiLM:
         give_back_freed_memory()
         spelling = spelling or ByteSpelling(config.max_characters_per_token)
         self.token_cache = TokenCache(self.char_encoder, spelling=spelling)
-        self._after_boundary = self._read_boundaries()
+        self._after_boundary, self.boundary_outputs = self._read_boundaries()
+        """The second: top-layer outputs (W,D), one per direction, after the boundary at which it starts a sentence."""
 
     def read(
         self, sentences: Sequence[Sequence[str]], state: State | None = None, *, depth: int | None = None
@@ -122,24 +123,21 @@ class PackedBiLM:
             last = [read_one_way(direction) for direction in range(len(self.lstms))]
         return [layer[:-1] for layer in activations], last
 
-    @torch.inference_mode()
-    def boundary_outputs(self) -> Float[Tensor, "W D"]:
-        """Top-layer outputs, one per direction, after the boundary at which it starts to read a sentence."""
-        tops = [self.read([[token]], self.zero_state(1))[0][-1][0] for token in (BEGIN_SENTENCE, END_SENTENCE)]
-        halves = [top.chunk(len(self.lstms))[way] for way, top in enumerate(tops[: len(self.lstms)])]
-        return torch.stack(halves)
-
     def zero_state(self, num_sentences: int) -> State:
         """A state of zeros for each of the sentences."""
         like = self.char_encoder.embedding.weight
         return [[layer.zeros(num_sentences, like) for layer in lstm.layers] for lstm in self.lstms]
 
     @torch.inference_mode()
-    def _read_boundaries(self) -> State:
-        """The forward state after the opening boundary of a sentence, and the backward state after the closing one."""
-        _, opened = self.read([[BEGIN_SENTENCE]], self.zero_state(1))
-        _, closed = self.read([[END_SENTENCE]], self.zero_state(1))
-        return [*opened[:1], *closed[1:]]
+    def _read_boundaries(self) -> tuple[State, Float[Tensor, "W D"]]:
+        """State and output of each direction, forward after the opening boundary, backward after the closing one."""
+        state: State = []
+        outputs: list[Float[Tensor, " D"]] = []
+        for direction, boundary in zip(range(len(self.lstms)), (BEGIN_SENTENCE, END_SENTENCE), strict=False):
+            layers, last = self.read([[boundary]], self.zero_state(1))
+            state.append(last[direction])
+            outputs.append(layers[-1][0].chunk(len(self.lstms))[direction])
+        return state, torch.stack(outputs)
 
 
 @dataclass(frozen=True)
