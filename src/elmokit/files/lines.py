@@ -180,13 +180,15 @@ def split_tokens(line: str) -> list[str]:
 
 
 def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
-    if number == 1 and (unicode := _other_unicode(line)):
-        raise ValueError(f"{name} is {unicode}; convert it, for example with iconv -f {unicode} -t UTF-8")
+    for mark, unicode in _OTHER_UNICODE.items() if number == 1 else ():
+        if line.startswith(mark):
+            raise ValueError(f"{name} is {unicode}; convert it, for example with iconv -f {unicode} -t UTF-8")
     if number == 1 or not keep_marks:
         line = line.removeprefix(BYTE_ORDER_MARK)
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if b"\0" in line:
-        raise ValueError(f"{name}, line {number}: NUL byte at byte {line.index(0) + 1}; expected UTF-8 text")
+        found = f"NUL byte at byte {line.index(0) + 1}"
+        raise ValueError(f"{name}, line {number}: {found}; expected UTF-8 (of UTF-16, iconv -f UTF-16LE -t UTF-8)")
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -195,13 +197,6 @@ def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
             f"({error.reason}); convert the file from its encoding, such as iconv -f WINDOWS-1252 -t UTF-8 for Western "
             "Europe, -f CP949 for Korean (iconv -l lists the names)"
         ) from None
-
-
-def _other_unicode(line: bytes) -> str:
-    """The encoding of a first line with a byte order mark, or with a NUL in every second byte; else nothing."""
-    marked = next((name for mark, name in _OTHER_UNICODE.items() if line.startswith(mark)), "")
-    ends = {"UTF-16LE": line[1:8:2], "UTF-16BE": line[:8:2]}
-    return marked or next((name for name, zeros in ends.items() if len(zeros) > 1 and not any(zeros)), "")
 
 
 @contextmanager
