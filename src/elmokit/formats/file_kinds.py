@@ -21,7 +21,6 @@ _HEAD_BYTES = 1024
 _TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<error")
 _GIT_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-_PICKLE_TEXT = (b"(dp", b"(lp", b"ccopy_reg", b"ccollections", b"cnumpy", b"c__builtin__", b"cbuiltins", b"cposix")
 
 
 class FileKind(Enum):
@@ -47,7 +46,6 @@ class FileKind(Enum):
     TENSORFLOW_INDEX = "a TensorFlow checkpoint index"
     TENSORFLOW_CHECKPOINT = "a TensorFlow checkpoint list"
     TENSORFLOW_SAVED_MODEL = "a SavedModel of TensorFlow"
-    NUMPY = "a NumPy array"
     MARKUP = "a page of HTML or XML"
     GIT_LFS_POINTER = "a Git LFS pointer"
     TEXT = "a text file"
@@ -61,7 +59,6 @@ _SIGNATURES = {
     SIGNATURE: FileKind.HDF5,
     XZ_MAGIC: FileKind.XZ,
     b"BZh91AY&SY": FileKind.BZIP2,
-    b"\x93NUMPY": FileKind.NUMPY,
     b"\x08\x01\x12": FileKind.TENSORFLOW_SAVED_MODEL,  # a protobuf: version 1, then the first graph
 }
 PICKLES = (FileKind.PICKLE, FileKind.TORCH_ZIP)
@@ -121,7 +118,7 @@ def _by_signature(path: Path, head: bytes) -> FileKind | None:
         return FileKind.EMPTY
     if looks_like_safetensors(head):
         return FileKind.SAFETENSORS
-    if (head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")) or head.startswith(_PICKLE_TEXT):
+    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return FileKind.PICKLE
     if head.startswith(b"PK\x03\x04"):
         first_name = head[30 : 30 + int.from_bytes(head[26:28], "little")]

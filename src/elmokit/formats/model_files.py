@@ -68,10 +68,8 @@ class ModelFiles:
             if kind in PICKLES and looks_like_torch_file(path):
                 read_torch_file(path)  # raises an error that says what is wrong with it, if that is why
         if not self.given:
-            folders = sorted(path.name for path in self.path.iterdir())
-            if folders:
-                return FormatError(self.path, f"holds only folders: {join_names(folders)}; give the folder of a model")
-            return FormatError(self.path, "is a folder without files; expected a model")
+            inside = join_names(sorted(path.name for path in self.path.iterdir())) or "nothing"
+            return FormatError(self.path, f"is a folder without files, with {inside}; give the folder of a model")
         if not self.is_folder:
             path, kind = next(iter(self.given.items()))
             return wrong_kind(path, kind, expected="a model")
