@@ -7,7 +7,7 @@ import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from pickletools import genops, markobject
+from pickletools import genops
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -26,9 +26,8 @@ MAX_STEPS = 200_000
 """Largest number of opcodes of a pickle; a tensor takes about 35, and an empty list 64 bytes of memory."""
 _MAX_BUILDS = 20
 """A state dict is given its metadata once; each time, a dict is copied."""
-_KNOWN = re.compile(
-    r"collections OrderedDict|torch \w+Storage|torch\._utils _rebuild_(tensor|tensor_v2|parameter)", re.ASCII
-)
+_ORDERED_DICT = "collections OrderedDict"
+_KNOWN = re.compile(rf"{_ORDERED_DICT}|torch \w+Storage|torch\._utils _rebuild_(tensor|tensor_v2|parameter)", re.ASCII)
 """What the pickle of a state dict names. Others that torch trusts make gigabytes of a number."""
 
 
@@ -125,26 +124,21 @@ def _check_zip(path: Path) -> None:
 def _check_steps(file: IO[bytes]) -> None:
     """Raise ValueError if the pickle that begins here names more than a state dict needs, or copies much.
 
-    A call with one argument makes a dict or a storage of it. The machine is followed as far as the lengths of tuples.
+    An OrderedDict is made empty, in two steps, and then filled; one that is made of something else would be a copy.
     """
-    stack: list[int | None] = []  # length of each tuple, None for other values
-    memo: dict[object, int | None] = {}
-    marks: list[int] = []
+    classes: set[object] = set()  # places of the memo where OrderedDict is
+    expected: tuple[str, ...] = ()  # the next steps
     builds = 0
     for steps, (opcode, given, _) in enumerate(genops(file)):
         if opcode.name == "GLOBAL" and not _KNOWN.fullmatch(str(given)):
             raise ValueError(f"it asks for {first_token(str(given).replace(' ', '.', 1))}")
-        builds += opcode.name == "BUILD"
-        copies = opcode.name == "NEWOBJ" or (opcode.name == "REDUCE" and stack[-1] in (None, 1))
-        if steps > MAX_STEPS or builds > _MAX_BUILDS or copies:
-            raise ValueError("its pickle has more steps, or copies more, than that of a state dict")
-        if opcode.name == "MARK":
-            marks.append(len(stack))
+        if opcode.name.endswith("PUT") and len(expected) == 2:
+            classes.add(given)
             continue
-        if opcode.name.endswith("PUT"):
-            memo[given] = stack[-1]
-        before = opcode.stack_before
-        items = len(stack) - marks.pop() if markobject in before else len(before)
-        del stack[len(stack) - items - (before.index(markobject) if markobject in before else 0) :]
-        result = memo[given] if opcode.name.endswith("GET") else items if "TUPLE" in opcode.name else None
-        stack += [result] * len(opcode.stack_after)
+        builds += opcode.name == "BUILD"
+        if steps > MAX_STEPS or builds > _MAX_BUILDS or opcode.name not in (expected[:1] or opcode.name):
+            raise ValueError("its pickle has more steps, or copies more, than that of a state dict")
+        is_class = (opcode.name, given) == ("GLOBAL", _ORDERED_DICT) or (
+            opcode.name.endswith("GET") and given in classes
+        )
+        expected = ("EMPTY_TUPLE", "REDUCE") if is_class else expected[1:]
