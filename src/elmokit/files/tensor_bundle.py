@@ -160,9 +160,7 @@ class _Table:
         position = self.handle(footer, 0)[2]  # of the metaindex, which TensorFlow leaves empty
         offset, size, _ = self.handle(footer, position)
         count = end = 0
-        for number, (_, handle) in enumerate(self.block(offset, size), start=1):
-            if number > MAX_ENTRIES:
-                raise FormatError(self.path, f"has more than {MAX_ENTRIES} blocks of names; a biLM has one or two")
+        for _, handle in self.block(offset, size):
             start, size, _ = self.handle(handle, 0)
             if start < end:  # or one block could be read thousands of times
                 raise self.damaged("its blocks of names are not one after the other")

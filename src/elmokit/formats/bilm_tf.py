@@ -206,7 +206,7 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
     dim = lstm.integer("projection_dim", least=1, most=MAX_DIM)
     with blaming(path):
         config = BiLMConfig(
-            **(words_instead(dim) if characters is None else _sizes_of_characters(characters, risks)),
+            **(words_instead(dim) if characters is None else _sizes_of_characters(characters)),
             projection_dim=dim,
             lstm_dim=lstm.integer("dim", least=1, most=MAX_DIM),
             num_layers=lstm.integer("n_layers", least=1, most=MAX_LAYERS) if "n_layers" in lstm else 1,
@@ -223,12 +223,10 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
     return Options(config, {STORED_TRAINING_OPTIONS: kept} if kept else None, says_direction, risks)
 
 
-def _sizes_of_characters(characters: Fields, risks: list[str]) -> dict[str, Any]:
+def _sizes_of_characters(characters: Fields) -> dict[str, Any]:
     number, highways = _AT_PREDICTION, 0
     if "n_characters" in characters:
         number = characters.integer("n_characters", least=261, most=262)
-    if number == 261:
-        risks.append("n_characters is 261, as for training: harmless here, but bilm-tf refuses it at prediction")
     if "n_highway" in characters and characters.value("n_highway") is not None:
         highways = characters.integer("n_highway", least=0, most=MAX_LAYERS)
     return {

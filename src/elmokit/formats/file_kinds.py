@@ -105,12 +105,11 @@ def kinds_in(folder: Path) -> dict[Path, FileKind]:
 
 
 def is_failed_download(path: Path, kind: FileKind) -> bool:
-    """Whether a file has the name of one of a model, but nothing in it, or a message of the server or of Git LFS."""
+    """Whether a file is a pointer of Git LFS, or has the name of one of a model, and nothing or a web page in it."""
     if kind is FileKind.GIT_LFS_POINTER:
         return True  # also of a vocabulary
-    is_text = path.suffix == ".dic" or (path.suffix == ".json" and kind is FileKind.JSON)
-    is_message = kind in (FileKind.EMPTY, FileKind.MARKUP) or (kind in (FileKind.TEXT, FileKind.JSON) and not is_text)
-    return is_message and (path.suffix in _MODEL_ENDINGS or path.suffix.startswith(".data-"))
+    is_of_a_model = path.suffix in _MODEL_ENDINGS or path.suffix.startswith(".data-")
+    return is_of_a_model and kind in (FileKind.EMPTY, FileKind.MARKUP)
 
 
 def _by_signature(path: Path, head: bytes) -> FileKind | None:

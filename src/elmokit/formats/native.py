@@ -101,13 +101,11 @@ def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
     if with_softmax and _has_softmax(folder, header):
         parts = softmax_files(weights, config, header)
-        num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
-        if vocabulary is not None and len(vocabulary) != num_rows:
-            raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, but the softmax has {num_rows} rows")
         tensors |= read_softmax(parts)
     spelling = None if config.lookup is None else read_dictionary(folder / DICTIONARY_NAME, config)
     stored = StoredBiLM(config, tensors, vocabulary, pretraining, spelling)
     stored.check_spelling(folder / DICTIONARY_NAME)
+    stored.check_softmax(vocabulary_path)
     return stored
 
 
