@@ -132,13 +132,14 @@ def _check_steps(file: IO[bytes]) -> None:
     for steps, (opcode, given, _) in enumerate(genops(file)):
         if opcode.name == "GLOBAL" and not _KNOWN.fullmatch(str(given)):
             raise ValueError(f"it asks for {first_token(str(given).replace(' ', '.', 1))}")
-        if opcode.name.endswith("PUT") and len(expected) == 2:
-            classes.add(given)
-            continue
+        remembers = opcode.name.endswith("PUT") and len(expected) == 2
+        copies = bool(expected) and opcode.name != expected[0] and not remembers
         builds += opcode.name == "BUILD"
-        if steps > MAX_STEPS or builds > _MAX_BUILDS or opcode.name not in (expected[:1] or opcode.name):
+        if steps > MAX_STEPS or builds > _MAX_BUILDS or copies:
             raise ValueError("its pickle has more steps, or copies more, than that of a state dict")
-        is_class = (opcode.name, given) == ("GLOBAL", _ORDERED_DICT) or (
-            opcode.name.endswith("GET") and given in classes
-        )
-        expected = ("EMPTY_TUPLE", "REDUCE") if is_class else expected[1:]
+        if remembers:
+            classes.add(given)
+        elif given == _ORDERED_DICT or (opcode.name.endswith("GET") and given in classes):
+            expected = ("EMPTY_TUPLE", "REDUCE")
+        else:
+            expected = expected[1:]
