@@ -175,10 +175,3 @@ def test_a_model_in_an_archive_is_inspected():
     inspection = inspect(archive)
     assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("bilm_tf", 5816, [])
     assert inspection.files[archive] == archive.stat().st_size
-
-
-def test_a_refusal_within_an_archive_names_the_archive(tmp_path: Path):
-    with zipfile.ZipFile(FIXTURES / "nlpl/typical.zip") as source:
-        members = [(name, source.read(name)) for name in source.namelist() if name != "vocab.txt"]
-    path = zipped(tmp_path / "a.zip", *members, ("vocab.txt", b"<S>\n</S>\n<UNK>\na\na\n"))
-    assert [refusal.startswith(f"{path}/vocab.txt, line 5: ") for refusal in inspect(path).refusals] == [True]

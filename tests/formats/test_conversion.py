@@ -20,7 +20,6 @@ def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path:
     ("to", "settings", "message"),
     [
         ("onnx", {}, "cannot convert to 'onnx'; expected native or bilm_tf"),
-        ("allennlp", {}, "cannot convert to 'allennlp'; expected native or bilm_tf"),  # which is only read
         ("native", {"dtype": "int8"}, "dtype is 'int8'; expected float32 or float16"),
         ("bilm_tf", {"dtype": "float16"}, "bilm_tf keeps float32 in one file; dtype, softmax_dtype and max_file_bytes"),
         ("bilm_tf", {"max_file_bytes": 1}, "bilm_tf keeps float32 in one file; dtype, softmax_dtype and max_file"),

@@ -199,26 +199,6 @@ def test_what_a_failed_download_left_is_named(pair: Path, folder: Path, content:
         assert read_stored(path).tensors
 
 
-def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path):
-    class Canary:
-        def __reduce__(self) -> tuple[object, ...]:
-            return (os.mkdir, (str(tmp_path / "executed"),))
-
-    canary = pickle.dumps(Canary())
-    for name in ("extra.pkl", "weights.th"):
-        (folder / name).write_bytes(canary)
-    read_stored(folder)
-    assert inspect(folder).refusals == []
-    for name in ("config.json", "model.safetensors", "vocabulary.txt"):
-        original = (folder / name).read_bytes()
-        (folder / name).write_bytes(canary)
-        with pytest.raises(ValueError, match=name.replace(".", r"\.")):
-            read_stored(folder)
-        inspect(folder)
-        (folder / name).write_bytes(original)
-    assert not (tmp_path / "executed").exists()
-
-
 def test_models_have_the_names_that_elmo_knows(
     folder: Path, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
