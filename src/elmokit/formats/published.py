@@ -27,7 +27,6 @@ from elmokit.files.json_fields import read_json_object
 from elmokit.files.locks import InUseError, lock
 from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.system.messages import FormatError, plural
-from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import default_cache, warn_caller
 
 LIST = Path(str(files("elmokit") / "formats" / "published.toml"))
