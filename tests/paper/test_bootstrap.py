@@ -104,7 +104,7 @@ def test_answers_of_members_that_are_equal_are_those_of_each(stand_in_inputs: An
     question = from_json({"question": "Who sat ?", "context": "The cat sat on the mat ."})
     inputs = stand_in_inputs([*question.tokens, *question.passage.tokens])
     torch.manual_seed(1)
-    finder = AnswerFinder(QuestionAnsweringConfig(hidden_dim=4, dropout_rate=0.0), inputs=inputs).eval()
+    finder = AnswerFinder(QuestionAnsweringConfig(hidden_dim=4, dropout_rate=0.0), inputs, []).eval()
     (alone,) = finder.predict([question])
     (together,) = ENSEMBLES["question-answering"]([member("question-answering", model=finder)] * 2, [question])
     assert together.span == alone.span and together.text == alone.text

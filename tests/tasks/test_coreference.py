@@ -211,7 +211,7 @@ def test_training_reads_a_random_part_of_a_long_document_with_its_mentions_and_e
     read: list[list[list[str]]] = []
     inputs = stand_in_inputs(WORDS)
     inputs.register_forward_pre_hook(lambda _, arguments: read.append(list(arguments[0])))
-    resolver = CoreferenceResolver(replace(SMALL, max_train_sentences=2), inputs=inputs, genres=[])
+    resolver = CoreferenceResolver(replace(SMALL, max_train_sentences=2), inputs, [])
     torch.manual_seed(0)
     for _ in range(20):
         resolver([DOCUMENTS[2]]).backward()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -113,6 +114,12 @@ def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_nam
         f"{folder} has no data set of {task_name}; expected one of these sets of files: {known} (to train on files: "
         "--train FILE, or data=Splits(train=...))"
     )
+
+
+def build_model(place: str, config: Any, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
+    """A model of the class that `place` names, as `module:Class`. The module, which needs torch, is imported now."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)(config, inputs, symbols)
 
 
 def own_tokens(example: Any) -> Sequence[Sequence[str]]:

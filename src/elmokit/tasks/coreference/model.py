@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class CoreferenceResolver(TaskModel):
     """Document -> clusters of mentions; a mention is given by its first and last token."""
 
-    def __init__(self, config: CoreferenceConfig, *, inputs: TokenInputs, genres: Sequence[str]) -> None:
+    def __init__(self, config: CoreferenceConfig, inputs: TokenInputs, genres: Sequence[str]) -> None:
         super().__init__(inputs)
         self.config = config
         self.genre_ids = {genre: index for index, genre in enumerate(genres, start=1)}

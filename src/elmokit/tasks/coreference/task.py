@@ -8,21 +8,17 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.system.messages import first_token
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.coreference.recipes import RECIPES, CoreferenceConfig
-from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened
+from elmokit.tasks.task import Prediction, Reading, Task, build_model, find_splits, shortened
 from elmokit.tasks.text_spans import LocatedTokens, TextSpan, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
-
-if TYPE_CHECKING:
-    from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task_model import TaskModel
 
 Clusters = list[list[tuple[int, int]]]
 
@@ -42,12 +38,6 @@ def read(path: Path, config: CoreferenceConfig, training: bool) -> Reading[Coref
 def symbols(examples: Iterable[CoreferenceDocument]) -> list[str]:
     """The genres in the names of the documents."""
     return sorted({genre(example.name) for example in examples} - {""})
-
-
-def build(config: CoreferenceConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-    from elmokit.tasks.coreference.model import CoreferenceResolver
-
-    return CoreferenceResolver(config, inputs=inputs, genres=symbols)
 
 
 def score(examples: Sequence[CoreferenceDocument], predictions: Sequence[Clusters]) -> dict[str, float]:
@@ -168,7 +158,7 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     read=read,
     sentences=attrgetter("sentences"),
     symbols=symbols,
-    build=build,
+    build=partial(build_model, "elmokit.tasks.coreference.model:CoreferenceResolver"),
     score=score,
     recipes=RECIPES,
     model_config=CoreferenceConfig,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class EntailmentClassifier(TaskModel):
     """Pairs of sentences -> labels. Both sentences of a pair go through the same layers."""
 
-    def __init__(self, config: EntailmentConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+    def __init__(self, config: EntailmentConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
         self.labels = Labels(labels)
         self.lstm_dropout = VariationalDropout(rate=config.lstm_dropout_rate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -13,13 +13,21 @@ from elmokit.files.json_fields import Fields
 from elmokit.system.messages import first_token
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES, EntailmentConfig
-from elmokit.tasks.task import Prediction, Reading, Task, find_splits, label_scores, shortened, shown_labels
+from elmokit.tasks.task import (
+    Prediction,
+    Reading,
+    Task,
+    build_model,
+    find_splits,
+    label_scores,
+    shortened,
+    shown_labels,
+)
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task_model import LabelPrediction, TaskModel
+    from elmokit.tasks.task_model import LabelPrediction
 
 # train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
 # elmokit; tables; KLUE-NLI as published (its test set is not); SICK
@@ -49,12 +57,6 @@ def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[Senten
 def symbols(examples: Iterable[SentencePair]) -> list[str]:
     """All three labels, whether they occur or not."""
     return list(LABELS)
-
-
-def build(config: EntailmentConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-    from elmokit.tasks.entailment.model import EntailmentClassifier
-
-    return EntailmentClassifier(config, inputs=inputs, labels=symbols)
 
 
 def from_text(line: str) -> SentencePair:
@@ -119,7 +121,7 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     read=read,
     sentences=attrgetter("premise", "hypothesis"),
     symbols=symbols,
-    build=build,
+    build=partial(build_model, "elmokit.tasks.entailment.model:EntailmentClassifier"),
     score=label_scores,
     recipes=RECIPES,
     model_config=EntailmentConfig,

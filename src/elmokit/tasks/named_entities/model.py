@@ -25,7 +25,7 @@ class NamedEntityTagger(TaskModel):
 
     allowed: Tensor
 
-    def __init__(self, config: NamedEntitiesConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+    def __init__(self, config: NamedEntitiesConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
         self.labels = Labels(labels)
         self.input_dropout = VariationalDropout(rate=config.dropout_rate)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
@@ -17,6 +17,7 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
+    build_model,
     document_of,
     find_splits,
     of_several_documents,
@@ -25,10 +26,6 @@ from elmokit.tasks.task import (
 )
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task_model import TaskModel
 
 # train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); WNUT-17; KLUE-NER as split by elmokit, and
 # as published (its test set is not); CoNLL-2003 under its other usual names
@@ -51,12 +48,6 @@ def symbols(examples: Iterable[TaggedSentence]) -> list[str]:
     """`O`, and all four tags of every kind of entity, so that every span can be written."""
     kinds = {span.label for example in examples for span in spans_from_tags(example.tags)}
     return ["O", *(f"{prefix}-{kind}" if kind else prefix for kind in sorted(kinds) for prefix in "BILU")]
-
-
-def build(config: NamedEntitiesConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-    from elmokit.tasks.named_entities.model import NamedEntityTagger
-
-    return NamedEntityTagger(config, inputs=inputs, labels=symbols)
 
 
 def score(examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -156,7 +147,7 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     read=read,
     sentences=own_tokens,
     symbols=symbols,
-    build=build,
+    build=partial(build_model, "elmokit.tasks.named_entities.model:NamedEntityTagger"),
     score=score,
     recipes=RECIPES,
     model_config=NamedEntitiesConfig,

@@ -37,7 +37,7 @@ class FoundAnswer:
 class AnswerFinder(TaskModel):
     """Questions about passages -> spans of the passages."""
 
-    def __init__(self, config: QuestionAnsweringConfig, *, inputs: TokenInputs) -> None:
+    def __init__(self, config: QuestionAnsweringConfig, inputs: TokenInputs, symbols: Sequence[str]) -> None:
         super().__init__(inputs)
         self.max_answer_tokens = config.max_answer_tokens
         dim, both = config.hidden_dim, 2 * config.hidden_dim

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,11 @@ from elmokit.system.messages import first_token
 from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.reader import Passage, Question, identity_of, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES, QuestionAnsweringConfig
-from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened
+from elmokit.tasks.task import Prediction, Reading, Task, build_model, find_splits, shortened
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.question_answering.model import FoundAnswer
-    from elmokit.tasks.task_model import TaskModel
 
 # train and test files of SQuAD 1.1; of a subset of it; of KorQuAD 1.0. Then the number of articles, from the start of
 # the training file, that are the development set: see `find`
@@ -75,12 +74,6 @@ def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading
 
 def symbols(examples: Iterable[Question]) -> list[str]:
     return []
-
-
-def build(config: QuestionAnsweringConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-    from elmokit.tasks.question_answering.model import AnswerFinder
-
-    return AnswerFinder(config, inputs=inputs)
 
 
 def score(examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> dict[str, float]:
@@ -184,7 +177,7 @@ TASK: Task[Question, FoundAnswer] = Task(
     read=read,
     sentences=attrgetter("passage.tokens", "tokens"),
     symbols=symbols,
-    build=build,
+    build=partial(build_model, "elmokit.tasks.question_answering.model:AnswerFinder"),
     score=score,
     recipes=RECIPES,
     model_config=QuestionAnsweringConfig,

@@ -26,7 +26,7 @@ class SemanticRoleParser(TaskModel):
 
     allowed: Tensor
 
-    def __init__(self, config: SemanticRolesConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+    def __init__(self, config: SemanticRolesConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
         self.labels = Labels(labels)
         self.flags = nn.Embedding(2, config.flag_dim)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
@@ -18,6 +18,7 @@ from elmokit.tasks.task import (
     Reading,
     Task,
     TextBlocks,
+    build_model,
     document_of,
     find_splits,
     of_several_documents,
@@ -27,10 +28,6 @@ from elmokit.tasks.task import (
 from elmokit.tasks.text_spans import LocatedTokens, TextSpan, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task_model import TaskModel
 
 # train, dev and test files of EWT's PropBank, only its verbs; all its predicates; CoNLL-2012; CoNLL-2005 (pasted)
 _FILES = (
@@ -73,12 +70,6 @@ def symbols(examples: Iterable[PredicateInSentence]) -> list[str]:
     """`O`, and both tags of every role, so that every span can be written."""
     roles = {tag[2:] for example in examples for tag in example.tags if tag != "O"}
     return ["O", *(f"{prefix}-{role}" for role in sorted(roles) for prefix in "BI")]
-
-
-def build(config: SemanticRolesConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-    from elmokit.tasks.semantic_roles.model import SemanticRoleParser
-
-    return SemanticRoleParser(config, inputs=inputs, labels=symbols)
 
 
 def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -211,7 +202,7 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     read=read,
     sentences=own_tokens,
     symbols=symbols,
-    build=build,
+    build=partial(build_model, "elmokit.tasks.semantic_roles.model:SemanticRoleParser"),
     score=score,
     recipes=RECIPES,
     model_config=SemanticRolesConfig,

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 class SentimentClassifier(TaskModel):
     """Tokens -> labels; the network computes scores (B,K) from `EncodedTokens`."""
 
-    def __init__(self, network: Network, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+    def __init__(self, config: SentimentConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
-        self.network = network
+        sizes = {"input_dim": inputs.input_dim, "output_dim": inputs.output_dim, "num_labels": len(labels)}
+        self.network = NETWORKS[config.classifier](config, **sizes)
         self.labels = Labels(labels)
 
     def forward(self, examples: Sequence[LabelledText]) -> Float[Tensor, ""]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
+    build_model,
     find_splits,
     label_scores,
     own_tokens,
@@ -26,8 +27,7 @@ from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task_model import LabelPrediction, TaskModel
+    from elmokit.tasks.task_model import LabelPrediction
 
 # train, dev and test files of the Stanford Sentiment Treebank's trees; tables, such as NSMC as split by elmokit; NSMC
 # as published, of whose training file a share is the development set
@@ -55,13 +55,6 @@ def read(path: Path, config: SentimentConfig, training: bool) -> Reading[Labelle
 
 def symbols(examples: Iterable[LabelledText]) -> list[str]:
     return sorted({example.label for example in examples if example.label is not None})
-
-
-def build(config: SentimentConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-    from elmokit.tasks.sentiment.model import NETWORKS, SentimentClassifier
-
-    sizes = {"input_dim": inputs.input_dim, "output_dim": inputs.output_dim, "num_labels": len(symbols)}
-    return SentimentClassifier(NETWORKS[config.classifier](config, **sizes), inputs=inputs, labels=symbols)
 
 
 def from_text(line: str) -> LabelledText:
@@ -113,7 +106,7 @@ TASK: Task[LabelledText, LabelPrediction] = Task(
     read=read,
     sentences=own_tokens,
     symbols=symbols,
-    build=build,
+    build=partial(build_model, "elmokit.tasks.sentiment.model:SentimentClassifier"),
     score=label_scores,
     recipes=RECIPES,
     model_config=SentimentConfig,
