@@ -43,9 +43,8 @@ def test_finds_data_sets_by_their_files(tmp_path: Path, short: str, train: str, 
     splits = task.find(tmp_path)
     found = [[path.name for path in part] for part in (splits.train, splits.dev, splits.test)]
     assert found == [[train], [dev] if dev else [], [test]]
-    if short != "qa":
-        (tmp_path / test).unlink()
-        assert task.find(tmp_path).test == ()
+    (tmp_path / test).unlink()
+    assert task.find(tmp_path).test == ()
 
 
 WORDS = "expected a list of words"

@@ -101,15 +101,15 @@ class Task(Generic[E, P]):
 def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:
     """Find the first of the named data sets (train, dev and test file) in a folder; the test file may be missing.
 
-    A data set whose development file is named "" has none.
+    A data set whose development file is named "" has none. A name may be of a part of a file: `train.json#4:`.
 
     Raises ValueError, listing the names, if there is none.
     """
     for train, dev, test in names:
-        if (folder / train).is_file() and (not dev or (folder / dev).is_file()):
+        if all((folder / name.partition("#")[0]).is_file() for name in (train, dev) if name):
             held_out = folder / test
             return Splits((folder / train,), (folder / dev,) if dev else (), (held_out,) if held_out.is_file() else ())
-    known = "; ".join(", ".join(filter(None, files)) for files in names)
+    known = "; ".join(", ".join(dict.fromkeys(name.partition("#")[0] for name in files if name)) for files in names)
     raise ValueError(
         f"{folder} has no data set of {task_name}; expected one of these sets of files: {known} (to train on files: "
         "--train FILE, or data=Splits(train=...))"

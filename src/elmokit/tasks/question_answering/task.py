@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.answers import score_answers
 from elmokit.system.messages import first_token
-from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.reader import Passage, Question, identity_of, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES, QuestionAnsweringConfig
 from elmokit.tasks.task import Prediction, Reading, Task, build_model, find_splits, shortened
@@ -22,33 +21,16 @@ from elmokit.text.tokenizer import tokenize
 if TYPE_CHECKING:
     from elmokit.tasks.question_answering.model import FoundAnswer
 
-# train and test files of SQuAD 1.1; of a subset of it; of KorQuAD 1.0. Then the number of articles, from the start of
-# the training file, that are the development set: see `find`
+# train, dev and test files as split by a user; of SQuAD 1.1; of a subset of it; of KorQuAD 1.0. Their own test sets are
+# not public: the development set serves as test set, and the first articles of the training set as development set;
+# `train-v1.1.json#4:` is that file from its fifth article on (see `read`)
 _FILES = (
-    ("train-v1.1.json", "dev-v1.1.json", 4),
-    ("train-subset.json", "dev-v1.1.json", 4),
-    ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json", 20),
+    ("train.json", "dev.json", "test.json"),
+    ("train-v1.1.json#4:", "train-v1.1.json#:4", "dev-v1.1.json"),
+    ("train-subset.json#4:", "train-subset.json#:4", "dev-v1.1.json"),
+    ("KorQuAD_v1.0_train.json#20:", "KorQuAD_v1.0_train.json#:20", "KorQuAD_v1.0_dev.json"),
 )
-_SPLIT_FILES = ("train.json", "dev.json", "test.json")  # the same format, as split by a user
 _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
-
-
-def find(folder: Path) -> Splits:
-    """Find the files of a data set in a folder.
-
-    The test sets of SQuAD and KorQuAD are not public. So the development set serves as test set, and the first articles
-    of the training set as development set: `train-v1.1.json#4:` is that file from its fifth article on (see `read`).
-    """
-    is_split = all((folder / name).is_file() for name in _SPLIT_FILES[:2])
-    for train_name, test_name, held_out in () if is_split else _FILES:
-        if (folder / train_name).is_file() and (folder / test_name).is_file():
-            return Splits(
-                (folder / f"{train_name}#{held_out}:",),
-                (folder / f"{train_name}#:{held_out}",),
-                (folder / test_name,),
-            )
-    names = (_SPLIT_FILES, *((train_name, test_name, "") for train_name, test_name, _ in _FILES))
-    return find_splits(folder, names, task_name="question answering")
 
 
 def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
@@ -173,7 +155,7 @@ class QuestionAnswer(Prediction):
 TASK: Task[Question, FoundAnswer] = Task(
     name="question-answering",
     metric="f1",
-    find=find,
+    find=partial(find_splits, names=_FILES, task_name="question answering"),
     read=read,
     sentences=attrgetter("passage.tokens", "tokens"),
     symbols=symbols,
