@@ -178,7 +178,7 @@ def _mean_answers(members: Sequence[TrainedTask], examples: Sequence[Question]) 
         spans = best_spans(start.log(), end.log(), max_tokens=most)
         for row, (question, (first, last)) in enumerate(zip(group, spans, strict=True)):
             probability = float(start[row, first] * end[row, last])
-            answers.append(FoundAnswer(question.passage.span_text(first, last), (first, last), probability))
+            answers.append(FoundAnswer(question.passage.span(first, last).text, (first, last), probability))
     return answers
 
 

@@ -57,7 +57,7 @@ WORDS = "expected a list of words"
         ("ner", {"words": []}, "field text: is missing; there are words"),
         ("ner", {"tokens": ["New York"]}, f"{WORDS} without spaces"),
         ("ner", {"tokens": ["Jane"], "text": "Ann"}, "token 0, 'Jane', does not match the text"),
-        ("sst", "", "'' has no tokens; expected a text"),
+        ("sst", "", "'' has no tokens; expected at least one word"),
         ("sst", {"tekst": "so so"}, "field text: is missing"),
         ("sst", {"tokens": ["so", 1]}, WORDS),
         ("nli", "A dog.", "has 0 tabs; expected a premise, a tab and a hypothesis"),
@@ -66,7 +66,7 @@ WORDS = "expected a list of words"
         ("nli", {"premise": [], "hypothesis": "A"}, WORDS),
         ("qa", "Who won?", "has 0 tabs; expected a question, a tab and a passage"),
         ("qa", {"question": "Who won?"}, "field context: is missing"),
-        ("qa", {"question": "Who?", "context": " "}, "question 'Who?', context ' ': one of them has no tokens"),
+        ("qa", {"question": "Who?", "context": " "}, "the context ' ' has no tokens"),
         *(
             ("srl", line, "marks no predicate; expected one word between asterisks")
             for line in ("Ann sang", "Ann *sang", "Ann ** sang", "*Ann* *sang*", "Ann *sang it*")

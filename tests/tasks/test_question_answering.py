@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
-from elmokit.tasks.question_answering.reader import Answer, Passage, Question, read_questions
+from elmokit.tasks.question_answering.reader import Answer, Question, read_questions
 from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.task import TASK
+from elmokit.tasks.text_spans import Passage
 from task_examples import LONG, QUESTION_ANSWERING, QUESTIONS, SHORT, question
 
 CONTEXT = "The “Broncos” won 24–10.\u200b"
@@ -45,7 +46,7 @@ def test_reads_questions_and_finds_their_answers(write):
     assert (question.id, question.tokens) == ("q1", ["Who", "won", "?"])
     assert question.passage.tokens == ["The", '"', "Broncos", '"', "won", "24-10", "."]
     assert question.answers == [Answer("Broncos", 5, (2, 2))]
-    assert question.passage.span_text(1, 4) == "“Broncos” won"
+    assert question.passage.span(1, 4).text == "“Broncos” won"
 
 
 def test_json_lines_of_questions_are_read_as_squad(write):
@@ -172,12 +173,14 @@ def test_scores_as_the_official_script(file: Path):
 
 
 def test_takes_raw_text_and_json_and_writes_a_line_and_json():
-    expected = Question("", ["Who", "won", "?"], Passage.of("Ann won."), [])
+    expected = Question("", ["Who", "won", "?"], Passage.of(["Ann", "won", "."], "Ann won."), [])
     assert TASK.from_text("Who won?\tAnn won.") == expected
     assert TASK.from_json({"question": "Who won?", "context": "Ann won."}) == expected
     for identity in ("7", 7):
         assert TASK.from_json({"question": "Who won?", "context": "Ann won.", "id": identity}).id == "7"
-    asked = Question("7", ["Who"], Passage.of("Then Ann\nLee won."), [Answer("Ann", 5, (1, 1))])
+    asked = Question(
+        "7", ["Who"], Passage.of(["Then", "Ann", "Lee", "won", "."], "Then Ann\nLee won."), [Answer("Ann", 5, (1, 1))]
+    )
     found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
     assert TASK.to_text(asked, found) == "7\tAnn Lee"
     assert TASK.to_text(Question("", asked.tokens, asked.passage, []), found) == "Ann Lee"

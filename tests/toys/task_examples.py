@@ -14,12 +14,13 @@ from elmokit.tasks.entailment.reader import SentencePair
 from elmokit.tasks.entailment.recipes import EntailmentConfig
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.named_entities.recipes import NamedEntitiesConfig
-from elmokit.tasks.question_answering.reader import Answer, Passage, Question
+from elmokit.tasks.question_answering.reader import Answer, Question
 from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.recipes import SentimentConfig
+from elmokit.tasks.text_spans import Passage
 
 
 def document(text: str, clusters: list[list[tuple[int, int]]], *, name: str = "bc/x") -> CoreferenceDocument:
@@ -29,7 +30,7 @@ def document(text: str, clusters: list[list[tuple[int, int]]], *, name: str = "b
 
 
 def question(text: str, passage: Passage, *spans: tuple[int, int] | None) -> Question:
-    answers = [Answer("x" if span is None else passage.span_text(*span), 0, span) for span in spans]
+    answers = [Answer("x" if span is None else passage.span(*span).text, 0, span) for span in spans]
     return Question(text, text.split(), passage, answers)
 
 
@@ -54,8 +55,10 @@ SENTENCES = [
     TaggedSentence(["New", "York"], ["B-LOC", "L-LOC"]),
     TaggedSentence(["Hello"], ["O"]),
 ]
-LONG = Passage.of("Ann met Bob in Seoul on Monday , and Bob gave her a red hat .")
-SHORT = Passage.of("It rained all day .")
+LONG = Passage.of(
+    ["Ann", "met", "Bob", "in", "Seoul", "on", "Monday", ",", "and", "Bob", "gave", "her", "a", "red", "hat", "."], None
+)
+SHORT = Passage.of(["It", "rained", "all", "day", "."], None)
 QUESTIONS = [
     question("Where did Ann meet Bob ?", LONG, (4, 4)),
     question("What did Bob give her ?", LONG, (12, 14)),
@@ -152,7 +155,7 @@ QUESTION_ANSWERING = TaskExamples(
     "answers",
     unlabelled=[],
     found=lambda found: (found.text, found.span),
-    wanted=lambda example: (example.passage.span_text(*example.answers[0].span), example.answers[0].span),
+    wanted=lambda example: (example.passage.span(*example.answers[0].span).text, example.answers[0].span),
 )
 SEMANTIC_ROLES = TaskExamples(
     "semantic-roles",

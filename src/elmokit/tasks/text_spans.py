@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elmokit.files.json_fields import Fields
+from elmokit.system.messages import first_token
 from elmokit.text.alignment import token_offsets
+from elmokit.text.tokenizer import tokenize
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +28,27 @@ class TextSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class LocatedTokens:
-    """A text, and the offsets at which each of its tokens begins and ends (the end is exclusive)."""
+class Passage:
+    """A text, its tokens, and the character offsets at which each token begins and ends (the end is exclusive)."""
 
     text: str
+    tokens: list[str]
     offsets: list[tuple[int, int]]
 
     @classmethod
-    def of(cls, tokens: Sequence[str], text: str | None) -> LocatedTokens:
+    def of(cls, tokens: list[str], text: str | None) -> Passage:
         """The tokens of a text. Without one, they are joined by spaces.
 
         Raises ValueError, naming the token, where the tokens are not those of the text.
         """
         if text is not None:
-            return cls(text, token_offsets(text, tokens))
+            return cls(text, tokens, token_offsets(text, tokens))
         offsets: list[tuple[int, int]] = []
         start = 0
         for token in tokens:
             offsets.append((start, start + len(token)))
             start += len(token) + 1
-        return cls(" ".join(tokens), offsets)
+        return cls(" ".join(tokens), tokens, offsets)
 
     def span(self, first: int, last: int) -> TextSpan:
         """The span from the first to the last token, both included."""
@@ -54,9 +56,16 @@ class LocatedTokens:
         return TextSpan(self.text[start:end], first, last, start, end)
 
 
-def text_of_tokens(fields: Fields, tokens: Sequence[str]) -> str | None:
+def tokens_of(text: str, *, where: str = "") -> list[str]:
+    """The tokens of a text. Raises ValueError, which begins with `where`, if there are none."""
+    tokens = tokenize(text)
+    if not tokens:
+        raise ValueError(f"{where}{first_token(text)} has no tokens; expected at least one word")
+    return tokens
+
+
+def text_of_tokens(fields: Fields, tokens: list[str]) -> str | None:
     """The text that is given next to its tokens, if there is one. Raises ValueError if these are not its tokens."""
     if "text" not in fields:
         return None
-    text = fields.text("text")
-    return LocatedTokens.of(tokens, text).text
+    return Passage.of(tokens, fields.text("text")).text

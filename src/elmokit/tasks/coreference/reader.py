@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from elmokit.files.lines import read_lines
 from elmokit.system.messages import first_token
-from elmokit.tasks.text_spans import LocatedTokens
+from elmokit.tasks.text_spans import Passage
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.columns import ColumnSentence
 
@@ -33,7 +33,7 @@ class CoreferenceDocument:
     speakers: list[str]
     """Speaker of each token of the document; `-` if there is none."""
     clusters: list[list[tuple[int, int]]]
-    located: LocatedTokens | None = field(default=None, compare=False)
+    located: Passage | None = field(default=None, compare=False)
     """The text that the tokens are from; None if only the tokens are known."""
 
 

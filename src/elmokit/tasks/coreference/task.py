@@ -16,7 +16,7 @@ from elmokit.system.messages import first_token
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.coreference.recipes import RECIPES, CoreferenceConfig
 from elmokit.tasks.task import Prediction, Reading, Task, build_model, find_splits, shortened
-from elmokit.tasks.text_spans import LocatedTokens, TextSpan, text_of_tokens
+from elmokit.tasks.text_spans import Passage, TextSpan, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
 
@@ -66,7 +66,9 @@ def from_text(line: str) -> CoreferenceDocument:
     if not tokens:
         raise ValueError(f"{first_token(line)} has no tokens; expected the sentences of a document")
     speakers = [_NOBODY] * sum(map(len, tokens))
-    return CoreferenceDocument(_TEXT, 0, tokens, speakers, clusters=[], located=LocatedTokens(line, offsets))
+    return CoreferenceDocument(
+        _TEXT, 0, tokens, speakers, clusters=[], located=Passage(line, list(chain.from_iterable(tokens)), offsets)
+    )
 
 
 def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
@@ -97,7 +99,7 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
         )
     repeated = [speaker for speaker, sentence in zip(speakers, tokens, strict=True) for _ in sentence]
     flat = list(chain.from_iterable(tokens))
-    located = LocatedTokens.of(flat, text_of_tokens(values, flat))
+    located = Passage.of(flat, text_of_tokens(values, flat))
     return CoreferenceDocument(name, 0, tokens, repeated, clusters=[], located=located)
 
 
@@ -117,7 +119,7 @@ def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
 
 
 def result(example: CoreferenceDocument, prediction: Clusters) -> ResolvedDocument:
-    located = example.located or LocatedTokens.of(list(chain.from_iterable(example.sentences)), None)
+    located = example.located or Passage.of(list(chain.from_iterable(example.sentences)), None)
     clusters = [[located.span(first, last) for first, last in cluster] for cluster in prediction]
     return ResolvedDocument(example.name, located.text, example.sentences, clusters)
 

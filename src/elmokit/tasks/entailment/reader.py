@@ -10,9 +10,9 @@ from functools import partial
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import lines_and_first, whole
 from elmokit.system.messages import first_token
+from elmokit.tasks.text_spans import tokens_of
 from elmokit.text.corpora.cells import json_lines
 from elmokit.text.corpora.tables import table_rows
-from elmokit.text.tokenizer import tokenize
 
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -57,8 +57,8 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
                 f"{where}: the label is {first_token(label)}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none"
             )
         yield SentencePair(
-            premise=_tokens(premise, where=f"{where}, premise"),
-            hypothesis=_tokens(hypothesis, where=f"{where}, hypothesis"),
+            premise=tokens_of(premise, where=f"{where}, premise: "),
+            hypothesis=tokens_of(hypothesis, where=f"{where}, hypothesis: "),
             label=None if label == _UNDECIDED else label,
         )
 
@@ -78,10 +78,3 @@ def _json_list(lines: Iterable[str], *, name: str) -> Iterator[tuple[str, list[s
 
 def _cells(record: Fields) -> list[str]:
     return [record.text(next((name for name in names if name in record), names[0])) for names in _COLUMNS]
-
-
-def _tokens(text: str, *, where: str) -> list[str]:
-    tokens = tokenize(text)
-    if not tokens:
-        raise ValueError(f"{where}: {first_token(text)} has no tokens; remove the pair, or fill in the sentence")
-    return tokens

@@ -23,8 +23,8 @@ from elmokit.tasks.task import (
     shortened,
     shown_labels,
 )
+from elmokit.tasks.text_spans import tokens_of
 from elmokit.text.corpora.tables import as_tsv
-from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import LabelPrediction
@@ -89,13 +89,9 @@ def _premise(pair: SentencePair) -> tuple[str, ...]:
 def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
     pair = Fields("the pair", fields)
     name = next((name for name in names if name in pair), names[0])
-    if not isinstance(fields.get(name), list):
-        text = pair.text(name)
-        tokens = tokenize(text)
-        if not tokens:
-            raise ValueError(f"the {names[0]} {first_token(text)} has no tokens; expected a sentence")
-        return tokens
-    return pair.tokens(name)
+    if isinstance(fields.get(name), list):
+        return pair.tokens(name)
+    return tokens_of(pair.text(name), where=f"the {names[0]} ")
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,6 @@ from typing import Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
-from elmokit.system.messages import first_token
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES, NamedEntitiesConfig
 from elmokit.tasks.task import (
@@ -24,8 +23,7 @@ from elmokit.tasks.task import (
     own_tokens,
     shortened,
 )
-from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
-from elmokit.text.tokenizer import tokenize
+from elmokit.tasks.text_spans import Passage, text_of_tokens, tokens_of
 
 # train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); WNUT-17; KLUE-NER as split by elmokit, and
 # as published (its test set is not); CoNLL-2003 under its other usual names
@@ -68,10 +66,7 @@ def score(examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str
 
 
 def from_text(line: str) -> TaggedSentence:
-    tokens = tokenize(line)
-    if not tokens:
-        raise ValueError(f"{first_token(line)} has no tokens; expected a sentence")
-    return TaggedSentence(tokens=tokens, tags=[], text=line)
+    return TaggedSentence(tokens=tokens_of(line), tags=[], text=line)
 
 
 def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
@@ -95,7 +90,7 @@ def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
 
 
 def result(example: TaggedSentence, prediction: Sequence[str]) -> TaggedText:
-    located = LocatedTokens.of(example.tokens, example.text)
+    located = Passage.of(example.tokens, example.text)
     spans = [(span.label, located.span(span.first, span.last)) for span in spans_from_tags(prediction)]
     return TaggedText(
         text=located.text,

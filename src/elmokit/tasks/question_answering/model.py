@@ -68,7 +68,7 @@ class AnswerFinder(TaskModel):
         answers: list[FoundAnswer] = []
         for row, (question, (first, last)) in enumerate(zip(examples, spans, strict=True)):
             probability = float(start[row, first] * end[row, last])
-            answers.append(FoundAnswer(question.passage.span_text(first, last), (first, last), probability))
+            answers.append(FoundAnswer(question.passage.span(first, last).text, (first, last), probability))
         return answers
 
     @torch.no_grad()

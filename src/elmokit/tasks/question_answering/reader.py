@@ -10,34 +10,9 @@ from dataclasses import dataclass, field
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
 from elmokit.system.messages import first_token
-from elmokit.text.alignment import token_offsets
+from elmokit.tasks.text_spans import Passage
 from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import tokenize
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A text, its tokens, and the character offsets at which each token begins and ends (the end is exclusive)."""
-
-    text: str
-    tokens: list[str]
-    offsets: list[tuple[int, int]]
-
-    @classmethod
-    def of(cls, text: str) -> Passage:
-        """Tokenise a text with `tokenize`."""
-        tokens = tokenize(text)
-        return cls(text, tokens, token_offsets(text, tokens))
-
-    def span_text(self, first: int, last: int) -> str:
-        """The text from the first to the last token, both included, as the passage spells it."""
-        return self.text[self.offsets[first][0] : self.offsets[last][1]]
-
-    def covering_tokens(self, start: int, end: int) -> tuple[int, int] | None:
-        """First and last token that overlap the characters from `start` up to `end` (exclusive); None if none does."""
-        first = bisect_right(self.offsets, start, key=lambda offset: offset[1])
-        last = bisect_left(self.offsets, end, key=lambda offset: offset[0]) - 1
-        return (first, last) if first <= last else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +84,10 @@ def _is_question(line: str) -> bool:
 
 
 def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
-    passage = Passage.of(paragraph.text("context"))
+    context = paragraph.text("context")
+    passage = Passage.of(tokenize(context), context)
     if not passage.tokens:
-        raise paragraph.error("context", f"{first_token(passage.text)} has no tokens")
+        raise paragraph.error("context", f"{first_token(context)} has no tokens")
     for entry in paragraph.list_of_fields("qas"):
         if "is_impossible" in entry and entry.read("is_impossible", bool):
             raise entry.error("is_impossible", "is true; SQuAD 2.0's questions without answers are not supported")
@@ -135,7 +111,14 @@ def _answer(entry: Fields, passage: Passage) -> Answer:
     end = start + len(text)
     if passage.text[start:end] != text:
         return Answer(text, start, None, is_misplaced=True)
-    return Answer(text, start, passage.covering_tokens(start, end))
+    return Answer(text, start, _covering_tokens(passage, start, end))
+
+
+def _covering_tokens(passage: Passage, start: int, end: int) -> tuple[int, int] | None:
+    """First and last token that overlap the characters from `start` up to `end` (exclusive); None if none does."""
+    first = bisect_right(passage.offsets, start, key=lambda offset: offset[1])
+    last = bisect_left(passage.offsets, end, key=lambda offset: offset[0]) - 1
+    return (first, last) if first <= last else None
 
 
 def _nested(lines: Iterable[str], name: str) -> list[dict[str, object]]:

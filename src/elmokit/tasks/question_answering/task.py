@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.answers import score_answers
 from elmokit.system.messages import first_token
-from elmokit.tasks.question_answering.reader import Passage, Question, identity_of, read_questions
+from elmokit.tasks.question_answering.reader import Question, identity_of, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES, QuestionAnsweringConfig
 from elmokit.tasks.task import Prediction, Reading, Task, build_model, find_splits, shortened
-from elmokit.text.tokenizer import tokenize
+from elmokit.tasks.text_spans import Passage, tokens_of
 
 if TYPE_CHECKING:
     from elmokit.tasks.question_answering.model import FoundAnswer
@@ -75,10 +75,8 @@ def from_text(line: str) -> Question:
 def from_json(fields: Mapping[str, Any]) -> Question:
     """Read `{"question": "Who won?", "context": "The Broncos won."}`, with an optional `id`, repeated in the output."""
     question = Fields("the question", fields)
-    text, context = question.text("question"), question.text("context")
-    tokens, passage = tokenize(text), Passage.of(context)
-    if not tokens or not passage.tokens:
-        raise ValueError(f"question {first_token(text)}, context {first_token(context)}: one of them has no tokens")
+    tokens, context = tokens_of(question.text("question"), where="the question "), question.text("context")
+    passage = Passage.of(tokens_of(context, where="the context "), context)
     identity = identity_of(question) if "id" in question else ""
     return Question(identity, tokens, passage, [])
 
@@ -90,18 +88,9 @@ def to_text(example: Question, prediction: FoundAnswer) -> str:
 
 
 def result(example: Question, prediction: FoundAnswer) -> QuestionAnswer:
-    first, last = prediction.span
-    offsets = example.passage.offsets
-    return QuestionAnswer(
-        id=example.id,
-        question=example.tokens,
-        answer=prediction.text,
-        first=first,
-        last=last,
-        start=offsets[first][0],
-        end=offsets[last][1],
-        probability=prediction.probability,
-    )
+    found = example.passage.span(*prediction.span)
+    places = (found.first, found.last, found.start, found.end)
+    return QuestionAnswer(example.id, example.tokens, found.text, *places, prediction.probability)
 
 
 def _questions(path: Path) -> Iterable[Question]:

@@ -25,7 +25,7 @@ from elmokit.tasks.task import (
     own_tokens,
     shortened,
 )
-from elmokit.tasks.text_spans import LocatedTokens, TextSpan, text_of_tokens
+from elmokit.tasks.text_spans import Passage, TextSpan, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
@@ -158,7 +158,7 @@ def _block(predictions: Sequence[tuple[PredicateInSentence, Sequence[str]]]) -> 
 
 
 def result(example: PredicateInSentence, prediction: Sequence[str]) -> PredicateRoles:
-    located = LocatedTokens.of(example.tokens, example.text)
+    located = Passage.of(example.tokens, example.text)
     arguments: list[RoleArgument] = []
     for argument in arguments_from_tags(prediction):
         pieces = [located.span(first, last) for first, last in argument.pieces]

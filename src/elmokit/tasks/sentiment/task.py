@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
-from elmokit.system.messages import first_token
 from elmokit.tasks.sentiment.reader import LabelledText, read_texts
 from elmokit.tasks.sentiment.recipes import RECIPES, SentimentConfig
 from elmokit.tasks.task import (
@@ -23,8 +22,8 @@ from elmokit.tasks.task import (
     shortened,
     shown_labels,
 )
+from elmokit.tasks.text_spans import tokens_of
 from elmokit.text.corpora.tables import as_tsv
-from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import LabelPrediction
@@ -58,10 +57,7 @@ def symbols(examples: Iterable[LabelledText]) -> list[str]:
 
 
 def from_text(line: str) -> LabelledText:
-    tokens = tokenize(line)
-    if not tokens:
-        raise ValueError(f"{first_token(line)} has no tokens; expected a text")
-    return LabelledText(tokens=tokens, label=None)
+    return LabelledText(tokens=tokens_of(line), label=None)
 
 
 def from_json(fields: Mapping[str, Any]) -> LabelledText:
