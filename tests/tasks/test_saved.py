@@ -68,8 +68,6 @@ def test_its_scores_are_those_that_training_wrote(run_dir: Path, toy_data: Path,
     result = last_line(run_dir)
     assert trained.evaluate(toy_data / "dev.tsv") == result["dev"]
     assert trained.evaluate(toy_data / "test.tsv") == result["test"]["test.tsv"]
-    assert trained.files_to_score(toy_data) == [toy_data / "dev.tsv", toy_data / "test.tsv"]
-    assert trained.files_to_score(toy_data / "dev.tsv") == [toy_data / "dev.tsv"]
 
 
 def test_files_of_text_of_json_and_of_the_tasks_format_are_told_apart(trained: TrainedTask, tmp_path: Path):

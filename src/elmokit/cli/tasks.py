@@ -156,6 +156,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     """Score a trained task model on labelled data, with the same numbers as the official scorer."""
     import json
 
+    from elmokit.tasks.config import Splits
     from elmokit.tasks.run_folder import read_record
 
     read_record(arguments.run_dir)
@@ -164,7 +165,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     from elmokit.tasks.saved import load_task
 
     trained = load_task(arguments.run_dir, elmo_model=arguments.model, device=arguments.device)
-    for path in trained.files_to_score(arguments.data):
+    splits = trained.task.find(arguments.data) if arguments.data.is_dir() else Splits((), arguments.data)
+    for path in (*splits.dev, *splits.test):
         scores = {name: round(number, 2) for name, number in trained.evaluate(path).items()}
         print(json.dumps({"file": str(path), **scores}, ensure_ascii=False))
 

@@ -13,9 +13,8 @@ from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, provenance, read_log
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import printable
-from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.loop import TaskTraining
+from elmokit.tasks.loop import DEV_NAME, TaskTraining
 from elmokit.tasks.reading import TaskExamples
 from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P
@@ -38,8 +37,8 @@ def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
         loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
         now = (last_epoch, loop.progress.best_epoch)  # of a result whose weights are still the best
         kept = [result.get("test", {}) for result in before if (result.get("epoch"), result.get("best_epoch")) == now]
-        test = {name: _scores(loop, part, name) for name, part in examples.test.items()}
-        result = _result(loop, _scores(loop, examples.dev, "the development set"), test or (kept or [{}])[-1])
+        test = {name: loop.scores(part, label=printable(name)) for name, part in examples.test.items()}
+        result = _result(loop, loop.scores(examples.dev, label=DEV_NAME), test or (kept or [{}])[-1])
         keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
         for name, scores in test.items():
@@ -71,11 +70,6 @@ def _result(
         "machine": describe_machine(next(model.parameters()).device),
         **provenance(),
     }
-
-
-def _scores(loop: TaskTraining[E, P], examples: list[E], name: str) -> Mapping[str, float]:
-    with progress_bar(unit="example", total=len(examples), label=printable(name), keep=False) as bar:
-        return loop.scores(examples, when_done=bar.update)
 
 
 def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic
@@ -25,6 +25,7 @@ from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P, Task
 from elmokit.tasks.task_model import TaskModel
 
+DEV_NAME = "the development set"
 LENGTH_NOISE = 0.1
 """Largest share of its length by which an example's sort key is varied, so that batches change between epochs."""
 
@@ -66,7 +67,7 @@ class TaskTraining(Generic[E, P]):
             loss, step = self._one_epoch()
             rate = self._learning_rate(step - 1)
             with self.average.in_place_of_the_weights():
-                scores = self.scores(self.dev)
+                scores = self.scores(self.dev, label=DEV_NAME)
             score = scores[self.task.metric]
             if not math.isfinite(score):
                 raise ValueError(f"{self.task.metric} of the development set is {score}; expected a finite number")
@@ -78,10 +79,9 @@ class TaskTraining(Generic[E, P]):
             write_checkpoint(self.run_dir, self.progress, self.model, self.optimizer, self.average.values)
         return self.progress
 
-    def scores(self, examples: Sequence[E], *, when_done: Callable[[int], object] | None = None) -> Mapping[str, float]:
-        """The scores of the model's predictions; `when_done` as in `predict_all`."""
-        batch_size = self.config.batch_size
-        predictions = predict_all(self.task, self.model, examples, batch_size=batch_size, when_done=when_done)
+    def scores(self, examples: Sequence[E], *, label: str) -> Mapping[str, float]:
+        """The scores of the model's predictions, while a progress bar shows the label."""
+        predictions = predict_all(self.task, self.model, examples, batch_size=self.config.batch_size, label=label)
         return self.task.score(examples, predictions)
 
     def _one_epoch(self) -> tuple[float, int]:
@@ -183,23 +183,22 @@ def predict_all(
     examples: Sequence[E],
     *,
     batch_size: int,
-    when_done: Callable[[int], object] | None = None,
+    label: str | None = None,
 ) -> list[P]:
     """One prediction per example, in the order of the examples; the model is in eval mode meanwhile.
 
-    when_done: called with the number of examples of each batch.
+    label: what the progress bar says.
     """
     was_training = model.training
     model.eval()
     order = sorted(range(len(examples)), key=lambda index: -num_tokens(task, examples[index]))
     predictions: dict[int, P] = {}
     try:
-        with torch.no_grad():
+        with torch.no_grad(), progress_bar(unit="example", total=len(examples), label=label, keep=False) as bar:
             for group in batched(order, size=batch_size):
                 predicted = model.predict([examples[index] for index in group])
                 predictions.update(zip(group, predicted, strict=True))
-                if when_done is not None:
-                    when_done(len(group))
+                bar.update(len(group))
     finally:
         model.train(was_training)
     return [predictions[index] for index in range(len(examples))]

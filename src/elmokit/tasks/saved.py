@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +13,6 @@ from elmokit.files.json_fields import parse_json_object
 from elmokit.files.lines import STDIN, is_terminal, read_lines, shown_name, with_head
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
-from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import expanded
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.loop import predict_all
@@ -93,15 +92,9 @@ class TrainedTask:
             else:
                 yield self.task.to_text(*pair) if pair else ""
 
-    def model_predictions(
-        self, examples: Sequence[Any], *, when_done: Callable[[int], object] | None = None
-    ) -> list[Any]:
-        """What the task's model says of examples, in the form that `task.score` takes; `predict_all` is for users.
-
-        when_done: called with the number of examples of each batch.
-        """
-        batch_size = self.record.config.training.batch_size
-        return predict_all(self.task, self.model, examples, batch_size=batch_size, when_done=when_done)
+    def model_predictions(self, examples: Sequence[Any]) -> list[Any]:
+        """What the task's model says of examples, in the form that `task.score` takes; `predict_all` is for users."""
+        return predict_all(self.task, self.model, examples, batch_size=self.record.config.training.batch_size)
 
     def evaluate(self, path: str | Path) -> dict[str, float]:
         """The scores on a file in the format of the training data, as the official scorer computes them.
@@ -110,25 +103,13 @@ class TrainedTask:
         """
         examples = self._read_data(path)
         report_foreign_labels(self.task, {str(path): examples}, self.record.symbols)
-        with progress_bar(unit="example", total=len(examples), keep=False) as bar:
-            predictions = self.model_predictions(examples, when_done=bar.update)
-        return dict(self.task.score(examples, predictions))
-
-    def files_to_score(self, path: str | Path) -> list[Path]:
-        """The file itself, or the development and test files of a data set's folder."""
-        if not Path(path).is_dir():
-            return [Path(path)]
-        splits = self.task.find(Path(path))
-        return [*splits.dev, *splits.test]
+        return dict(self.task.score(examples, self.model_predictions(examples)))
 
     def _predictions(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any] | None]:
         """Examples with what the model says of them; None for each None, which stands for a blank line."""
-        total = len(examples) if isinstance(examples, Sized) else None
-        with progress_bar(unit="example", total=total, keep=False) as bar:
-            for group in batched(examples, size=EXAMPLES_AT_ONCE):
-                present = [example for example in group if example is not None]
-                made = iter(self.model_predictions(present, when_done=bar.update))
-                yield from (None if example is None else (example, next(made)) for example in group)
+        for group in batched(examples, size=EXAMPLES_AT_ONCE):
+            made = iter(self.model_predictions([example for example in group if example is not None]))
+            yield from (None if example is None else (example, next(made)) for example in group)
 
     def _kind_of(self, path: Path) -> str:
         suffix = next((suffix for suffix in reversed(path.suffixes) if suffix not in (".gz", ".xz")), "")
