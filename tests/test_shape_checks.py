@@ -6,8 +6,8 @@ import pytest
 import torch
 from beartype.roar import BeartypeDoorHintViolation
 
-from elmokit.layers.tasks.dense import Maxout
 from elmokit.model.bilm import BiLMOutput, BiLMState
+from elmokit.tasks.sentiment.model import Maxout
 
 
 def test_a_wrong_number_of_dimensions_type_or_length_is_refused():

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.entailment.reader import LABELS
+from elmokit.tasks.task_model import glorot
 from task_examples import EXAMPLES, TaskExamples
 
 SLOW = {"coreference", "question-answering"}
@@ -57,6 +59,15 @@ def test_tags_are_never_illegal(stand_in_inputs: Callable[..., Any], name: str, 
             torch.nn.init.normal_(parameter, std=scale)
         for tags in model.predict(case.examples):  # reading an illegal I as a B, as spans_from_tags does, changes it
             assert tags_from_spans(spans_from_tags(tags), num_tokens=len(tags), scheme=scheme) == tags
+
+
+def test_weights_are_uniform_in_the_range_of_glorot_and_bengio_and_biases_zero():
+    torch.manual_seed(0)
+    layer = glorot(nn.Linear(200, 100))
+    bound = (6 / (200 + 100)) ** 0.5
+    assert layer.weight.abs().max().item() == pytest.approx(bound, rel=1e-3)
+    assert layer.weight.std().item() == pytest.approx(bound / 3**0.5, rel=0.02)
+    assert not layer.bias.any() and glorot(nn.Linear(3, 2, bias=False)).bias is None
 
 
 CONLL_TAGS = ["O", *(f"{prefix}-{kind}" for kind in ("LOC", "MISC", "ORG", "PER") for prefix in "BILU")]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from elmokit.tasks.inputs import EncodedTokens
-from elmokit.tasks.sentiment.model import CNNClassifier
+from elmokit.tasks.sentiment.model import CNNClassifier, Maxout
 from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_texts
 from elmokit.tasks.sentiment.recipes import SentimentConfig
 from elmokit.tasks.sentiment.task import TASK
@@ -160,6 +160,16 @@ def test_a_filter_gives_its_largest_response_over_all_windows_that_touch_the_tex
     network(EncodedTokens(inputs, inputs, mask))
     # windows of the first text: 0 1, 1 2, 2 3, 3 0; of the second: 0 -1, -1 0, whose responses are below 0
     torch.testing.assert_close(given[0], torch.tensor([[2.0 + 30 - 1, 3.0 - 1], [0.0, 0.0]]))
+
+
+def test_each_output_is_the_largest_of_its_own_linear_functions():
+    maxout = Maxout(input_dim=1, output_dim=2, pool_size=3)
+    with torch.no_grad():
+        maxout.linear.weight.copy_(torch.tensor([[1.0], [-1.0], [0.0], [2.0], [0.0], [0.0]]))
+        maxout.linear.bias.copy_(torch.tensor([0.0, 0.0, 0.5, 0.0, 0.0, -1.0]))
+    torch.testing.assert_close(
+        maxout(torch.tensor([[3.0], [-3.0], [0.25]])), torch.tensor([[3.0, 6.0], [3.0, 0.0], [0.5, 0.5]])
+    )
 
 
 def test_bcn_pools_maximum_minimum_mean_and_what_it_attends_to(stand_in_inputs):

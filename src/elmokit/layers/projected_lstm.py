@@ -166,11 +166,6 @@ class _Settings:
     product_dtype: torch.dtype
     save_for_backward: bool
 
-    def room_for(self, like: Tensor, num_steps: int, batch_size: int, dim: int) -> Tensor:
-        """Memory for steps that are written one by one; zero if a row ends early: no step writes what is left of it."""
-        allocate = like.new_empty if self.batch_sizes[-1:] == [batch_size] else like.new_zeros
-        return allocate(num_steps, batch_size, dim)
-
 
 class _Recurrence(torch.autograd.Function):
     """All steps of one layer, and their gradient by backpropagation through time.
@@ -222,7 +217,7 @@ class _Recurrence(torch.autograd.Function):
         is_mixed = dtype != inputs.dtype
         gates = inputs.new_empty(num_saved, batch_size, 4 * lstm_dim) if is_mixed else from_inputs
         cells, squashed = (inputs.new_empty(num_saved, batch_size, lstm_dim) for _ in range(2))
-        hidden = settings.room_for(low_inputs, num_saved, batch_size, lstm_dim)
+        hidden = low_inputs.new_zeros(num_saved, batch_size, lstm_dim)  # what no step writes is zero
         previous = low_inputs.new_zeros(num_saved, batch_size, dim)
         outputs = inputs.new_zeros(num_steps, batch_size, dim)
         running_cell, running_output = cell.clone(), output.clone()
@@ -268,7 +263,7 @@ class _Recurrence(torch.autograd.Function):
         lstm_dim = cells.shape[2]
         recurrent = recurrent_weight.to(dtype)
         projection = None if projection_weight is None else projection_weight.to(dtype)
-        low_gates = settings.room_for(low_inputs, num_steps, batch_size, 4 * lstm_dim)
+        low_gates = low_inputs.new_zeros(num_steps, batch_size, 4 * lstm_dim)
         low_projected = low_inputs.new_zeros(num_steps, batch_size, dim)
         to_cell, to_output = grad_cell.clone(), grad_output.clone()
         to_gates = None if dtype == gates.dtype else gates.new_empty(batch_size, 4 * lstm_dim)

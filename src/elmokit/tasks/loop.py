@@ -68,12 +68,11 @@ class TaskTraining(Generic[E, P]):
             rate = self._learning_rate(step - 1)
             with self.average.in_place_of_the_weights():
                 scores = self.scores(self.dev, label=DEV_NAME)
-            score = scores[self.task.metric]
-            if not math.isfinite(score):
-                raise ValueError(f"{self.task.metric} of the development set is {score}; expected a finite number")
-            self.progress = self.progress.after(score, config=self.config, step=step, began=began)
-            if self.progress.best_epoch == self.progress.epoch:
-                with self.average.in_place_of_the_weights():
+                score = scores[self.task.metric]
+                if not math.isfinite(score):
+                    raise ValueError(f"{self.task.metric} of the development set is {score}; expected a finite number")
+                self.progress = self.progress.after(score, config=self.config, step=step, began=began)
+                if self.progress.best_epoch == self.progress.epoch:
                     write_tensors(self.run_dir / BEST_FILE, self.model.state_dict())
             self._log(loss, rate, scores)
             write_checkpoint(self.run_dir, self.progress, self.model, self.optimizer, self.average.values)

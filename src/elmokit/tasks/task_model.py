@@ -65,3 +65,11 @@ class Labels:
         rows = cast("list[list[float]]", scores.softmax(dim=1).tolist())
         probabilities = [dict(zip(self.names, row, strict=True)) for row in rows]
         return [LabelPrediction(max(each, key=each.__getitem__), each) for each in probabilities]
+
+
+def glorot(layer: nn.Linear) -> nn.Linear:
+    """Give a layer Glorot-uniform weights (Glorot and Bengio, 2010), and biases of zero if any; returns the layer."""
+    nn.init.xavier_uniform_(layer.weight)
+    if layer.bias is not None:  # pyright: ignore[reportUnnecessaryComparison] - torch's stubs lack bias=False
+        nn.init.zeros_(layer.bias)
+    return layer

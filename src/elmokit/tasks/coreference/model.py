@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
-from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import CoupledBiLSTM
 from elmokit.layers.tasks.spans import (
     NUM_DISTANCE_BUCKETS,
@@ -21,7 +20,7 @@ from elmokit.layers.tasks.spans import (
     prune_spans,
 )
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
-from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task_model import TaskModel, glorot
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

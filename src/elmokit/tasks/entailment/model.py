@@ -11,9 +11,8 @@ from torch.nn import functional
 
 from elmokit.layers.masks import masked_max, masked_mean
 from elmokit.layers.tasks.attention import soft_align
-from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
-from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
+from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel, glorot
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

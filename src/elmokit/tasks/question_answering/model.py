@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.tasks.attention import BidirectionalAttention, SelfAttention
-from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import BiGRU, VariationalDropout
-from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task_model import TaskModel, glorot
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

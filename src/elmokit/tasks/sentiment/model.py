@@ -11,7 +11,6 @@ from torch.nn import functional
 
 from elmokit.layers.masks import masked_max, masked_mean, masked_min
 from elmokit.layers.tasks.attention import SelfAttentivePooling, biattention
-from elmokit.layers.tasks.dense import Maxout
 from elmokit.layers.tasks.recurrent import BiLSTM
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 
@@ -71,6 +70,18 @@ class BCN(nn.Module):
         for maxout, dropout in zip(self.maxouts, self.dropouts, strict=True):
             hidden = dropout(maxout(hidden))
         return hidden
+
+
+class Maxout(nn.Module):
+    """Each output is the largest of `pool_size` linear functions, (N,D) -> (N,K) (Goodfellow et al., 2013)."""
+
+    def __init__(self, *, input_dim: int, output_dim: int, pool_size: int) -> None:
+        super().__init__()
+        self.pool_size = pool_size
+        self.linear = nn.Linear(input_dim, output_dim * pool_size)  # torch's initialisation, as in AllenNLP's bcn
+
+    def forward(self, inputs: Float[Tensor, "N D"]) -> Float[Tensor, "N K"]:
+        return self.linear(inputs).unflatten(-1, (-1, self.pool_size)).amax(dim=-1)
 
 
 class BiLSTMClassifier(nn.Module):
