@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import nn
 
-from elmokit.metrics.coreference import score_coreference
 from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, part_of
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
 from elmokit.tasks.coreference.recipes import CoreferenceConfig
@@ -47,16 +46,6 @@ def test_reads_documents(write):
 )
 def test_clusters_of_cells(write, sentences: list[list[str]], clusters: list[list[tuple[int, int]]]):
     assert read(write(text_of(*sentences)))[0].clusters == clusters
-
-
-def test_a_mention_of_two_clusters_counts_for_the_one_whose_number_comes_last(write):
-    """Scored by hand as scorer 8.01 does: it gives the mention a new id when it meets it again."""
-    (document,) = read(write(text_of(["(0)", "(0)|(1)", "(1)"])))
-    assert document.clusters == [[(0, 0), (1, 1)], [(1, 1), (2, 2)]]
-    assert score_coreference(gold=document.clusters, predicted=[[(1, 1), (2, 2)]]).muc.recalled == 1
-    assert score_coreference(gold=document.clusters, predicted=[[(0, 0), (1, 1)]]).muc.recalled == 0
-    (swapped,) = read(write(text_of(["(0)", "(1)|(0)", "(1)"])))
-    assert swapped.clusters == document.clusters
 
 
 def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):

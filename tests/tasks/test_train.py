@@ -5,7 +5,6 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import elmokit
-from attacks.limited_disk import files_of_at_most
 from elmokit.files.locks import InUseError, lock
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.checkpoint import read_progress
@@ -177,24 +175,6 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, whol
         assert contents(resume_task(broken, ["max_epochs=4"], **settings)) == contents(whole)
     with pytest.raises(ValueError, match="keeps its settings, except max_epochs, patience, min_steps"):
         resume_task(broken, ["learning_rate=1"], **settings)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("torn", ["model.safetensors", "checkpoint.safetensors"])
-def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same_bits(
-    run: Run, whole: Path, toy: Toy, tmp_path: Path, torn: str
-):
-    broken = tmp_path / "broken"
-    with ExitStack() as full_disk:
-
-        def fill_the_disk(*given: Any) -> Any:
-            full_disk.enter_context(files_of_at_most((whole / torn).stat().st_size - 10))
-            return toy.score(*given)
-
-        with pytest.raises(OSError, match="File too large") as caught:
-            run("broken", *EVERYTHING, task=replace(toy, score=fill_the_disk), cache=whole.parent / "cache")
-    assert caught.value.filename == str(broken / torn)
-    assert contents(resume_task(broken, task=toy, device="cpu")) == contents(whole)
 
 
 def test_the_seed_decides_and_chooses_a_share_of_the_training_set(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -113,18 +114,12 @@ class TrainedTask:
 
     def _kind_of(self, path: Path) -> str:
         suffix = next((suffix for suffix in reversed(path.suffixes) if suffix not in (".gz", ".xz")), "")
-        if str(path) == STDIN:
-            return "text"
-        if suffix == ".txt" and not self._is_of_known_data(path):
-            return "text"
-        return "json" if suffix == ".jsonl" else "data"
-
-    def _is_of_known_data(self, path: Path) -> bool:
-        try:
+        if str(path) != STDIN and suffix != ".txt":
+            return "json" if suffix == ".jsonl" else "data"
+        with suppress(ValueError, OSError):
             splits = self.task.find(path.parent)
-        except (ValueError, OSError):
-            return False
-        return path in (*splits.train, *splits.dev, *splits.test)
+            return "data" if path in (*splits.train, *splits.dev, *splits.test) else "text"
+        return "text"
 
     def _example(self, value: object) -> Any:
         if isinstance(value, str):

@@ -2,11 +2,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from elmokit.layers.tasks.attention import (
     BidirectionalAttention,
-    HeadAttention,
     SelfAttention,
     SelfAttentivePooling,
     TrilinearSimilarity,
@@ -127,22 +126,3 @@ def test_self_attentive_pooling_computed_by_hand():
         pooling.score.weight.fill_(torch.tensor(2.0).log())
     values, mask = torch.tensor([[[0.0], [1.0], [9.0]]]), torch.tensor([[True, True, False]])
     torch.testing.assert_close(pooling(values, mask), torch.tensor([[2 / 3]]))  # weights 1 and 2
-
-
-def test_heads_of_spans_computed_by_hand():
-    head = HeadAttention(dim=1)
-    nn.init.ones_(head.score.weight)
-    encoded = torch.tensor([[1.0], [2.0], [1.0], [4.0]]).log()
-    embedded = torch.tensor([[1.0, 0.0], [4.0, 3.0], [0.0, 0.0], [7.0, 8.0]])
-    spans = {"first": torch.tensor([0, 3, 1]), "last": torch.tensor([1, 3, 3])}
-    expected = [[9 / 3, 6 / 3], [7.0, 8.0], [36 / 7, 38 / 7]]  # weights 1 2, then 4, then 2 1 4
-    torch.testing.assert_close(head(encoded, embedded, **spans), torch.tensor(expected))
-    none = torch.zeros(0, dtype=torch.long)
-    assert head(torch.zeros(0, 1), torch.zeros(0, 2), first=none, last=none).shape == (0, 2)
-
-
-def test_heads_have_the_gradients_of_the_plain_sum():
-    encoded = torch.randn(4, 1, dtype=torch.float64, requires_grad=True)
-    embedded = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
-    head, spans = HeadAttention(dim=1).double(), {"first": torch.tensor([0, 1]), "last": torch.tensor([0, 3])}
-    assert torch.autograd.gradcheck(lambda *both: head(*both, **spans), (encoded, embedded))

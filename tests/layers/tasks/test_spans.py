@@ -27,13 +27,13 @@ def test_all_spans_up_to_the_width_within_each_sentence_in_order():
 
 
 def test_a_representation_is_first_last_width_and_head():
-    represent = SpanRepresentation(encoded_dim=1, max_width=2, width_dim=1, dropout_rate=0.5).eval()
+    represent = SpanRepresentation(encoded_dim=1, max_width=3, width_dim=1, dropout_rate=0.5).eval()
     with torch.no_grad():
-        represent.widths.weight.copy_(torch.tensor([[10.0], [20.0]]))
+        represent.widths.weight.copy_(torch.tensor([[10.0], [20.0], [30.0]]))
         represent.head.score.weight.fill_(torch.tensor(3.0).log())  # weights 3^encoded
     encoded, embedded = torch.tensor([[0.0], [1.0], [2.0]]), torch.tensor([[4.0, 0.0], [0.0, 4.0], [5.0, 6.0]])
-    spans = Spans(first=torch.tensor([0, 2]), last=torch.tensor([1, 2]))
-    expected = torch.tensor([[0.0, 1.0, 20.0, 1.0, 3.0], [2.0, 2.0, 10.0, 5.0, 6.0]])
+    spans = Spans(first=torch.tensor([0, 0]), last=torch.tensor([1, 2]))
+    expected = torch.tensor([[0.0, 1.0, 20.0, 1.0, 3.0], [0.0, 2.0, 30.0, 49 / 13, 66 / 13]])
     torch.testing.assert_close(represent(encoded, embedded, spans), expected)
 
 

@@ -145,8 +145,6 @@ class HeadAttention(nn.Module):
         last: Int[Tensor, " S"],
     ) -> Float[Tensor, "S E"]:
         """Head word vectors (S,E) of S spans; `first` and `last` are token positions in the document, inclusive."""
-        if len(first) == 0:
-            return embedded.new_zeros(0, embedded.shape[1])
         offsets = torch.arange(int((last - first).max()) + 1, device=first.device)
         positions = first[:, None] + offsets
         inside = positions <= last[:, None]
