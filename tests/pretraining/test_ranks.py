@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from elmokit.cli.main import main
 from elmokit.files.locks import lock
-from elmokit.pretraining import shards, train
+from elmokit.pretraining import before_training, train
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import read_record
 from elmokit.pretraining.train import Run, resume_pretraining
@@ -99,7 +99,7 @@ def test_only_the_first_process_reads_the_whole_corpus(tmp_path: Path, monkeypat
     given: dict[str, Any] = {"vocabulary_path": vocabulary, "config": config}
     run_dir = train.pretrain([shard], run_dir=tmp_path / "run", **given)
     digests: list[Path] = []
-    monkeypatch.setattr(shards, "_digest", digests.append)
+    monkeypatch.setattr(before_training, "_digest", digests.append)
 
     @contextmanager
     def second_of_two(device: torch.device) -> Generator[Ranks]:

@@ -268,7 +268,7 @@ def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(tmp_path: Path)
     run = tmp_path / "run"
     run.mkdir()
     (run / "heldout.txt").write_text("the boat\n")
-    with pytest.raises(ValueError, match=r"run has a file heldout.txt, which the run would replace; choose another"):
+    with pytest.raises(ValueError, match=r"run already has heldout.txt, which the run would replace; choose another"):
         pretrain_toy(run, "num_steps=1")
     assert (run / "heldout.txt").read_text() == "the boat\n"  # it may be the user's
     (run / ".starting").touch()

@@ -16,7 +16,7 @@ from elmokit.layers.devices import seeded
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.recipes import finetuning
-from elmokit.pretraining.train import Start, begin, new_softmax
+from elmokit.pretraining.train import begin, new_softmax
 from elmokit.text.vocabulary import Vocabulary
 
 
@@ -60,10 +60,17 @@ def finetune(
         softmax = adapted_softmax(softmax, vocabulary, new_vocabulary, config)
         vocabulary = new_vocabulary
     assert softmax is not None and vocabulary is not None
-    start = Start(str(model), bilm, softmax)
     each_pass = not any(setting.partition("=")[0].strip() == "evaluate_every" for setting in settings)
     return begin(
-        shards, vocabulary, run_dir, config=config, held_out=held_out, start=start, each_pass=each_pass, device=device
+        shards,
+        vocabulary,
+        run_dir,
+        config=config,
+        held_out=held_out,
+        trained=(bilm, softmax),
+        started_from=str(model),
+        each_pass=each_pass,
+        device=device,
     )
 
 

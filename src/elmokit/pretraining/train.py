@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any, NoReturn
@@ -29,7 +29,12 @@ from elmokit.pretraining.before_training import (
     changed,
     check_can_continue,
     check_can_train,
+    check_files,
+    check_same_text,
+    check_same_vocabulary,
+    moved_to,
     resolved,
+    sample_sentences,
     settled,
     warn_of_settings,
 )
@@ -59,15 +64,12 @@ from elmokit.pretraining.run_folder import (
     read_record,
     with_change,
 )
-from elmokit.pretraining.shards import check_files, check_same_text, check_same_vocabulary, moved_to, sample_sentences
 from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.tensor_files import DivergenceError, optimizer_tensors, write_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 from elmokit.system.python import expanded
 from elmokit.text.vocabulary import Vocabulary
 
-CUT_SHORT = "step-00000000"
-"""The checkpoint that the start of a fine-tuning run leaves when it is killed before config.json is written."""
 WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
 """What a run writes besides its checkpoints and config.json."""
 
@@ -153,15 +155,6 @@ def resume_pretraining(
     return run_dir
 
 
-@dataclass(frozen=True)
-class Start:
-    """The trained model that a fine-tuning run continues, and its name."""
-
-    name: str
-    bilm: BiLM
-    softmax: Softmax
-
-
 def begin(
     shards: Sequence[Path],
     vocabulary: Vocabulary,
@@ -169,35 +162,36 @@ def begin(
     *,
     config: PretrainingConfig,
     held_out: Sequence[Path] = (),
-    start: Start | None = None,
+    trained: tuple[BiLM, Softmax] | None = None,
+    started_from: str | None = None,
     each_pass: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
-    """Create a new run, with random weights or those of `start`, and train it to its end. Raises as `pretrain` does.
+    """Create a new run and train it to its end. Raises as `pretrain` does.
 
+    trained: the model that a fine-tuning run continues, whose name is `started_from`; None for random weights.
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
     """
     run_dir = expanded(run_dir)
     check_can_train(config, has_held_out=bool(held_out))
     check_files(shards, held_out)
-    remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
+    old = checkpoints(run_dir)
+    written = (*WRITTEN, *(str(path.relative_to(run_dir)) for path in old))
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
-        ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
+        ranks.from_first(lambda: held.enter_context(new_run(run_dir, files=written)))
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
-        record = ranks.from_first(
-            lambda: settled(config, shards, vocabulary, device=ranks.device, held_out=sentences, each_pass=each_pass)
-        )
-        if start is not None:
-            record = replace(record, started_from=start.name)
-        check_names(run_dir.name, *record.shards, record.started_from or "")
+        how: dict[str, Any] = {"held_out": sentences, "each_pass": each_pass, "started_from": started_from}
+        record = ranks.from_first(lambda: settled(config, shards, vocabulary, device=ranks.device, **how))
+        check_names(run_dir.name, *record.shards, started_from or "")
         run = Run(run_dir, record, vocabulary, ranks=ranks)
         if ranks.first:
-            shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
+            for path in old:  # of a start that was killed
+                shutil.rmtree(path)
             start_writing(run_dir)
-        if start is not None:
-            run.bilm.load_state_dict(start.bilm.state_dict())
-            run.softmax.load_state_dict(start.softmax.state_dict())
+        if trained is not None:
+            for own, model in zip((run.bilm, run.softmax), trained, strict=True):
+                own.load_state_dict(model.state_dict())
             run.save()  # before config.json, so that a run that can be resumed knows what it started from
         ranks.from_first(lambda: create_run(run_dir, record, vocabulary, sentences))
         run.train(on_step)
@@ -260,15 +254,18 @@ class Run:
             of_softmax = sum(value.numel() for value in self.softmax.parameters())
             print(start_line(self.record, of_softmax, step=last_step), file=sys.stderr, flush=True)
         is_finetuned = self.record.started_from is not None
+        has_held_out = (self.run_dir / HELD_OUT_NAME).exists()
+        every = config.evaluate_every or config.num_steps
         source = packed_batches(self.packers, spelling=self.bilm.spelling)
         log = RunLog(self.run_dir, config, step=last_step, silent=not first)
         with log, _stop_signals() as signals:
-            if is_finetuned and last_step == 0 and (self.run_dir / HELD_OUT_NAME).exists():
+            if is_finetuned and last_step == 0 and has_held_out:
                 log.log_perplexity(self.progress, self._evaluate())
             while not self.progress.finished(config):
                 self._advance(source)
                 log.show_step(self.progress)
-                measured = self._evaluate() if self._evaluation_is_due() else None
+                is_due = self.progress.step % every == 0 or self.progress.step == config.num_steps
+                measured = self._evaluate() if has_held_out and is_due else None
                 finished = self.progress.finished(config)
                 if finished or self.progress.step % config.log_every == 0:
                     log.log_losses(self.progress)
@@ -311,15 +308,9 @@ class Run:
         sys.exit(128 + signal.SIGTERM)
 
     def _advance(self, source: Iterator[Batch]) -> None:
-        began = time.monotonic()
-        losses = self._one_step([next(source) for _ in range(self.config.accumulate)])
-        seconds, num_tokens = time.monotonic() - began, self.config.tokens_per_step
-        packers = [packer.state for packer in self.packers]
-        self.progress = self.progress.after(losses, num_tokens=num_tokens, seconds=seconds, packers=packers)
-
-    def _one_step(self, group: list[Batch]) -> tuple[float, ...]:
-        """Make one optimiser step on a group of batches; each direction's mean loss over them and all processes."""
-        config = self.config
+        """Make one optimiser step; the progress gets each direction's mean loss over its batches and all processes."""
+        config, began = self.config, time.monotonic()
+        group = [next(source) for _ in range(config.accumulate)]
         losses, self.state = self.gradients.fill(group, self.state, step=self.progress.step)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         self.ranks.average(gradients)
@@ -337,7 +328,8 @@ class Run:
         for settings in self.optimizer.param_groups:
             settings["lr"] = config.learning_rate_at(self.progress.step)
         self.optimizer.step()
-        return losses
+        seconds, packers = time.monotonic() - began, [packer.state for packer in self.packers]
+        self.progress = self.progress.after(losses, num_tokens=config.tokens_per_step, seconds=seconds, packers=packers)
 
     def _diverged(self, what: str) -> DivergenceError:
         newest = next(iter(checkpoints(self.run_dir)), None)
@@ -348,12 +340,6 @@ class Run:
         else:
             advice = f"the last checkpoint in {self.run_dir} is intact: resume it with {REMEDY}"
         return DivergenceError(f"step {self.progress.step}: {what}, so training has diverged; {advice}")
-
-    def _evaluation_is_due(self) -> bool:
-        every = self.config.evaluate_every
-        step = self.progress.step
-        due = step == self.config.num_steps or (every > 0 and step % every == 0)
-        return due and (self.run_dir / HELD_OUT_NAME).exists()
 
     def _evaluate(self) -> Perplexity:
         """Measure held-out perplexity; the folder `best` gets the weights when it is the lowest so far."""

@@ -31,14 +31,13 @@ _WHAT_IT_IS = {
 
 
 @contextmanager
-def new_run(run_dir: Path, *, remains: Iterable[Path] = (), files: Sequence[str] = ()) -> Generator[None]:
+def new_run(run_dir: Path, *, files: Sequence[str] = ()) -> Generator[None]:
     """Hold the lock of a folder that is free for a new run; it need not exist.
 
     files: names of what the run writes, for `start_writing`; files of the user's with these names are not replaced.
 
     Raises InUseError, an OSError, when another process has the folder, OSError when the folder cannot be made or
-    written, and ValueError when it holds a run already (its config.json, or `remains` of it, such as a checkpoint) or
-    one of the files.
+    written, and ValueError when it holds a run already, or one of the files.
     """
     run_dir.parent.mkdir(parents=True, exist_ok=True)
     if os.path.lexists(run_dir) and not run_dir.is_dir():
@@ -50,11 +49,9 @@ def new_run(run_dir: Path, *, remains: Iterable[Path] = (), files: Sequence[str]
             is_of_task = read_json_object(run_dir / CONFIG_NAME).get("format") == TASK_FORMAT
             resumed = f"resume it with elmokit {'train' if is_of_task else 'pretrain'} --resume {quote(str(run_dir))}"
             raise ValueError(f"{run_dir} already holds a run; {resumed}, or choose another folder")
-        for remaining in remains:
-            raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
         for name in files:
             if (run_dir / name).exists() and not (run_dir / STARTING_NAME).exists():
-                raise ValueError(f"{run_dir} has a file {name}, which the run would replace; choose another folder")
+                raise ValueError(f"{run_dir} already has {name}, which the run would replace; choose another folder")
         try:
             yield
         except BaseException:

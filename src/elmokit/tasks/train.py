@@ -80,8 +80,7 @@ def train(
     task = find_task(task) if isinstance(task, str) else task
     device = find_device(device)
     run_dir = expanded(run_dir)
-    remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
-    with new_run(run_dir, remains=remains, files=(METRICS_NAME, WORDS_FILE, VECTORS_FILE)):
+    with new_run(run_dir, files=(CHECKPOINT_FILE, BEST_FILE, METRICS_NAME, WORDS_FILE, VECTORS_FILE)):
         splits = find_data(task, data)
         if test and not splits.test:
             raise ValueError(f"{NO_TEST_FILE}; name one, or leave out --test, or test=True")

@@ -69,7 +69,7 @@ def test_a_file_of_the_user_s_is_not_replaced(toy: Toy):
     for name in (WEIGHTS[toy.system], "metrics.jsonl"):
         (toy.folder / name).mkdir()
         (toy.folder / name / name).write_text("mine")
-        with pytest.raises(ValueError, match=f"has a file {name}, which the run would replace"):
+        with pytest.raises(ValueError, match=f"already has {name}, which the run would replace"):
             toy.train(name)
         assert (toy.folder / name / name).read_text() == "mine"
 
