@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -24,6 +24,7 @@ also in text of another domain, while one in another order has 0.31 at most (min
 LEAST_TO_JUDGE = 5_000, 500
 """A vocabulary with fewer tokens, and a text with fewer known tokens, say nothing about the order."""
 SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+_SEPARATORS = NOT_IN_A_TOKEN | {"\0"}
 _SKIPPED_LINE = "!!!MAXTERMID"  # a line in the vocabulary of the 1B Word benchmark that is not a token
 
 
@@ -38,7 +39,18 @@ class Vocabulary:
     def __init__(self, tokens: Iterable[str]) -> None:
         self.tokens = [tokens] if isinstance(tokens, str) else list(tokens)
         self._ids = {token: position for position, token in enumerate(self.tokens)}
-        _check(self.tokens, self._ids)
+        together, distinct = "".join(self.tokens), len(self._ids) == len(self.tokens)
+        if not distinct or "" in self._ids or any(character in together for character in _SEPARATORS):
+            first: dict[str, int] = {}
+            for position, token in enumerate(self.tokens):
+                if fault := _fault(token, first):
+                    raise ValueError(fault)
+                first[token] = position
+        if missing := [special for special in SPECIALS if special not in self._ids]:
+            raise ValueError(
+                f"the vocabulary of {plural(len(self.tokens), 'token')} lacks {' and '.join(missing)}; "
+                f"expected {', '.join(SPECIALS)} (case-sensitive), one token per line"
+            )
         self.unknown_id = self._ids[UNKNOWN]
         self.begin_id = self._ids[BEGIN_SENTENCE]
         self.end_id = self._ids[END_SENTENCE]
@@ -52,24 +64,16 @@ class Vocabulary:
         try:
             return cls(_at_once(path))
         except (OSError, ValueError):  # what is wrong, or has to be unpacked, is found line by line
-            tokens: list[str] = []
-        seen = {""}
-        skipped: int | None = None
+            first: dict[str, int] = {}
         lines = read_lines(path, keep_marks=True)
         for number, line in enumerate(lines if most is None else up_to(most, lines, path), start=1):
             if line == _SKIPPED_LINE:
-                skipped = number
                 continue
-            tokens.append(line)
-            if line in seen:
-                break  # an error, below; a small compressed file can have millions of empty lines
-            seen.add(line)
+            if fault := _fault(line, first):
+                raise ValueError(f"{os.fspath(path)}, line {number}: {fault}")
+            first[line] = len(first)
         try:
-            return cls(tokens)
-        except _TokenError as error:
-            number = error.position + 1
-            number += skipped is not None and number >= skipped
-            raise ValueError(f"{os.fspath(path)}, line {number}: {error}") from None
+            return cls(first)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
@@ -120,27 +124,10 @@ def _at_once(path: str | os.PathLike[str]) -> list[str]:
     return content.decode("utf-8").removesuffix("\n").split("\n")
 
 
-class _TokenError(ValueError):
-    def __init__(self, message: str, *, position: int) -> None:
-        super().__init__(message)
-        self.position = position
-
-
-def _check(tokens: list[str], ids: dict[str, int]) -> None:
-    if "" in ids:
-        raise _TokenError("the token is empty; expected one token per line", position=tokens.index(""))
-    separators, together = {*NOT_IN_A_TOKEN, "\0"}, "".join(tokens)
-    if any(character in together for character in separators):
-        position, token = next((n, t) for n, t in enumerate(tokens) if any(c in t for c in separators))
-        raise _TokenError(f"the token {token[:40]!r} has white space in it; expected one per line", position=position)
-    if len(ids) != len(tokens):
-        position = next(n for n, token in enumerate(tokens) if ids[token] != n)
-        token = tokens[position]
-        again = tokens.index(token, position + 1)
-        raise _TokenError(f"duplicate token {token[:40]!r} (first at entry {position + 1})", position=again)
-    missing = [special for special in SPECIALS if special not in ids]
-    if missing:
-        raise ValueError(
-            f"the vocabulary of {plural(len(tokens), 'token')} lacks {' and '.join(missing)}; "
-            f"expected {', '.join(SPECIALS)} (case-sensitive), one token per line"
-        )
+def _fault(token: str, first: Mapping[str, int]) -> str | None:
+    """What is wrong with a token after others, whose positions are given; None if nothing is."""
+    if not token:
+        return "the token is empty; expected one token per line"
+    if not _SEPARATORS.isdisjoint(token):
+        return f"the token {token[:40]!r} has white space in it; expected one per line"
+    return f"duplicate token {token[:40]!r} (first at entry {first[token] + 1})" if token in first else None
