@@ -13,7 +13,6 @@ from elmokit.system.messages import plural
 
 if TYPE_CHECKING:
     from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, Source
-    from elmokit.corpus.vocabulary_counts import VocabularySummary
 
 
 def _add_prepare(parser: Parser) -> None:
@@ -108,24 +107,19 @@ def _add_vocabulary(parser: Parser) -> None:
 def _vocabulary(arguments: argparse.Namespace) -> None:
     """Count the tokens of a corpus and write them, most frequent first."""
     from elmokit.corpus.vocabulary_counts import write_vocabulary
+    from elmokit.text.vocabulary import SPECIALS
 
     summary = write_vocabulary(
         arguments.shards, arguments.output, min_count=arguments.min_count, max_size=arguments.max_size
     )
-    print(_vocabulary_text(summary))
-    print(arguments.output)
-
-
-def _vocabulary_text(summary: VocabularySummary) -> str:
-    from elmokit.text.vocabulary import SPECIALS
-
     share_cut = summary.num_cut_tokens / summary.num_tokens
-    return (
+    print(
         f"{summary.num_sentences:,} sentences, {summary.num_tokens:,} tokens, {summary.num_types:,} types\n"
         f"kept {summary.num_kept:,} types and {len(SPECIALS)} specials; "
         f"the rarest has count {summary.rarest_count:,}\n"
         f"coverage {summary.coverage:.2%} of the tokens; OOV rate {1 - summary.coverage:.2%}\n"
-        f"longer than 48 bytes, and cut: {summary.num_cut_tokens:,} tokens ({share_cut:.4%})"
+        f"longer than 48 bytes, and cut: {summary.num_cut_tokens:,} tokens ({share_cut:.4%})\n"
+        f"{arguments.output}"
     )
 
 

@@ -14,6 +14,7 @@ import math
 import os
 import re
 import struct
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -22,7 +23,7 @@ from pathlib import Path
 from elmokit.corpus.exclusion import Exclusion
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.manifest import MANIFEST_NAME, TOO_LONG, Amount, CorpusFile, CorpusManifest, ExcludedText, Source
-from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, script_share
+from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import check_inputs, is_read_once
@@ -259,7 +260,8 @@ class _Sentences:
             return TOO_LONG
         if self._how.language in _SCRIPTS:
             script, least = _SCRIPTS[self._how.language]
-            if script_share(sentence, script) < least:
+            visible = "".join(unicodedata.normalize("NFC", sentence).split())
+            if len(script.findall(visible)) / len(visible) < least:
                 return OTHER_SCRIPT
         file = self._exclusion.find(tokens) if self._how.exclude else None
         if file is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -37,12 +36,6 @@ def morphemes() -> SentenceTokenizer:
         return [part for token in kiwi.tokenize(text) for part in token.form.split()]
 
     return morphemes_of
-
-
-def script_share(sentence: str, script: re.Pattern[str]) -> float:
-    """Share, from 0 to 1, of the visible characters that match the script's pattern."""
-    visible = "".join(unicodedata.normalize("NFC", sentence).split())
-    return len(script.findall(visible)) / max(len(visible), 1)
 
 
 def _characters(text: str) -> list[str]:

@@ -7,9 +7,10 @@ nothing, or words with spaces.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.system.messages import printable
 from elmokit.system.python import warn_caller
 from elmokit.text.corpora.cells import TREEBANK_MARKS
-from elmokit.text.scripts import script_counts
 
 if TYPE_CHECKING:
     from elmokit.text.indexer import Spelling
@@ -137,4 +137,19 @@ def unread_script(vocabulary: Vocabulary | None, sentences: Iterable[Sequence[st
     return script if is_most and read[script] < MIN_SHARE * read.total() else None
 
 
+def script_counts(tokens: Iterable[str]) -> Counter[str]:
+    """Number of letters of each script: `LATIN`, `HANGUL`, `CYRILLIC`, `CJK`, ..., the most frequent scripts first."""
+    counts = Counter(character for token in tokens for character in token if character.isalpha())
+    scripts: Counter[str] = Counter()
+    for character, number in counts.items():
+        scripts[_script(character)] += number
+    return Counter(dict(scripts.most_common()))
+
+
 _letters_of = lru_cache(maxsize=16)(script_counts)  # which takes longer than to encode a sentence
+
+
+@cache
+def _script(letter: str) -> str:
+    """The first word of a letter's name in Unicode: `HANGUL` of `HANGUL SYLLABLE GA`."""
+    return unicodedata.name(letter, "UNNAMED").split(" ")[0].split("-")[0]

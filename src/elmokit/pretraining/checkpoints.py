@@ -120,34 +120,22 @@ def checkpoint_to_resume(run_dir: Path, record: RunRecord, *, from_start: bool) 
             checkpoint = read_checkpoint(path, config=config)
         except (FormatError, FileNotFoundError) as error:
             refused.append((path, str(error)))
-        else:
-            break
-    else:
-        if refused or started_from is not None or (run_dir / WEIGHTS_NAME).exists():
-            _check_may_start_again(run_dir, refused, started_from=started_from, from_start=from_start)
-        return None
-    if from_start:
-        raise ValueError(
-            f"{checkpoint.path} can be read: leave out --from-start, or from_start=True, to continue from it"
-        )
-    for path, reason in refused:
-        warn_caller(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}")
-    publish(checkpoint.path / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)  # a kill may have come before that,
-    _remove_older(checkpoint.path, config)  # or in the middle of it
-    return checkpoint
-
-
-def _check_may_start_again(
-    run_dir: Path, refused: list[tuple[Path, str]], *, started_from: str | None, from_start: bool
-) -> None:
+            continue
+        if from_start:
+            raise ValueError(f"{path} can be read: leave out --from-start, or from_start=True, to continue from it")
+        for damaged, reason in refused:
+            warn_caller(f"{damaged} cannot be read ({reason}); going back to {path.name}")
+        publish(path / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)  # a kill may have come before that,
+        _remove_older(path, config)  # or in the middle of it
+        return checkpoint
     has_weights, has_log = ((run_dir / name).exists() for name in (WEIGHTS_NAME, METRICS_NAME))
     if has_weights and not refused and not has_log:
         raise ValueError(
             f"{run_dir} is a model and not a run: it has no checkpoint and no {METRICS_NAME}; to train it on, "
             "fine-tune it into another folder (elmokit finetune)"
         )
-    if from_start and started_from is None:
-        return
+    if started_from is None and (from_start or not (refused or has_weights)):
+        return None
     found = "; ".join(f"{path.name} ({reason})" for path, reason in refused) or "there is none"
     again = "train again from the first step with --from-start, or from_start=True"
     if started_from is not None:

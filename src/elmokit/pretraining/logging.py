@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -138,18 +138,14 @@ def held_out_summary(run_dir: Path) -> str | None:
     return text if last_step == kept else f"{text}; the last weights have {last:.1f}: {run_dir}"
 
 
-def _scalars(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, float]]:
+def _scalars(record: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
     """Every number in a record by name; a number inside an object or a list is named `key/part` or `key/index`."""
-    scalars: list[tuple[str, float]] = []
     for name, value in record.items():
-        if isinstance(value, (int, float)) and name != "step":
-            scalars.append((prefix + name, float(value)))
-        elif isinstance(value, dict):
-            scalars += _scalars(cast("dict[str, object]", value), f"{prefix}{name}/")
-        elif isinstance(value, (list, tuple)):
-            parts = cast("list[object]", value)
-            scalars += _scalars({str(index): part for index, part in enumerate(parts)}, f"{prefix}{name}/")
-    return scalars
+        parts = dict(enumerate(cast("list[Any]", value))) if isinstance(value, list) else value
+        if isinstance(parts, dict):
+            yield from _scalars(cast("dict[Any, Any]", parts), f"{prefix}{name}/")
+        elif isinstance(value, (int, float)) and name != "step":
+            yield f"{prefix}{name}", value
 
 
 def require_tensorboard() -> Any:

@@ -26,10 +26,8 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
         own = set(map(id, matrices))
         others = [parameter for parameter in parameters if id(parameter) not in own]
         muon = Muon(matrices, lr=config.learning_rate, weight_decay=config.weight_decay)
-        return CombinedOptimizer(_adam(torch.optim.AdamW, config, others, weight_decay=0.0), muon)
-    if config.optimizer == "adamw":
-        return _adam(torch.optim.AdamW, config, parameters, weight_decay=config.weight_decay)
-    return _adam(torch.optim.Adam, config, parameters, weight_decay=0.0)
+        return CombinedOptimizer(_adamw(config, others, weight_decay=0.0), muon)
+    return _adamw(config, parameters, weight_decay=config.weight_decay if config.optimizer == "adamw" else 0.0)
 
 
 class CombinedOptimizer:
@@ -81,11 +79,10 @@ def _matrices(bilm: BiLM, *, everywhere: bool) -> list[torch.nn.Parameter]:
     return found
 
 
-def _adam(
-    kind: type[torch.optim.Adam],
-    config: PretrainingConfig,
-    parameters: list[torch.nn.Parameter],
-    *,
-    weight_decay: float,
-) -> torch.optim.Adam:
-    return kind(parameters, lr=config.learning_rate, betas=config.adam_betas, weight_decay=weight_decay, fused=True)
+def _adamw(
+    config: PretrainingConfig, parameters: list[torch.nn.Parameter], *, weight_decay: float
+) -> torch.optim.AdamW:
+    """AdamW, which is Adam if no weight decays."""
+    return torch.optim.AdamW(
+        parameters, lr=config.learning_rate, betas=config.adam_betas, weight_decay=weight_decay, fused=True
+    )

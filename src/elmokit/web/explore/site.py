@@ -13,13 +13,12 @@ import numpy as np
 
 from elmokit.analysis.polysemes import language_of
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS
+from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS, script_counts
 from elmokit.files.atomic import check_names, new_folder
 from elmokit.formats.names import DEFAULT_MODEL, model_name, resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.native_softmax import softmax_shards
 from elmokit.formats.recognise import read_stored
-from elmokit.text.scripts import script_counts
 from elmokit.web.explore.corpus import read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 from elmokit.web.templates import template_environment
