@@ -9,8 +9,7 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.corpus.exclusion import Exclusion
-from elmokit.corpus.prepare import Preparation, prepare
-from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling
+from elmokit.corpus.prepare import Preparation, SentenceTokenizer, keep_spelling, prepare
 from elmokit.files.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 

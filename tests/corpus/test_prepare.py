@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 
 from elmokit.cli.main import main
 from elmokit.corpus import external_sort
-from elmokit.corpus.prepare import Preparation, prepare
-from elmokit.corpus.raw_text import keep_spelling
+from elmokit.corpus.prepare import Preparation, keep_spelling, prepare
 from elmokit.files.lines import read_lines
 from elmokit.text.corpora.column_texts import column_texts
-from elmokit.text.documents import read_raw_documents, read_sentences
+from elmokit.text.sentence_lines import read_raw_documents, read_sentences
 from elmokit.text.tokenizer import tokenize
 
 EVERYTHING = Preparation(min_tokens=1, held_out=0.0)

@@ -26,9 +26,9 @@ from elmokit.files.locks import lock
 from elmokit.pretraining import before_training, checkpoints, logging, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.before_training import resolved
+from elmokit.pretraining.checkpoints import LossWindow, PretrainingProgress
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.logging import RunLog
-from elmokit.pretraining.position import LossWindow, PretrainingProgress
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs import folder

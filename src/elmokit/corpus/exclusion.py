@@ -11,16 +11,17 @@ import html
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from pathlib import Path
 from typing import cast
 
-from elmokit.corpus.raw_text import SentenceTokenizer
 from elmokit.files.json_fields import parse_json
 from elmokit.files.lines import read_lines, split_tokens, whole
 from elmokit.system.messages import FormatError
 from elmokit.text.corpora.cells import plain_token
+
+SentenceTokenizer = Callable[[str], list[str]]
 
 NUM_COLUMNS = 4
 """Columns of a column file that may hold the words: the first of CoNLL-2003, the second of CoNLL-U, the fourth of

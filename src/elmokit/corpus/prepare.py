@@ -15,25 +15,24 @@ import os
 import re
 import struct
 import unicodedata
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from elmokit.corpus.exclusion import Exclusion
+from elmokit.corpus.exclusion import Exclusion, SentenceTokenizer
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.manifest import MANIFEST_NAME, TOO_LONG, Amount, CorpusFile, CorpusManifest, ExcludedText, Source
-from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import check_inputs, is_read_once
 from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import expanded
+from elmokit.system.python import expanded, require
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.corpora.column_texts import column_texts
-from elmokit.text.documents import read_raw_documents
-from elmokit.text.sentence_lines import DAMAGED
+from elmokit.text.sentence_lines import DAMAGED, read_raw_documents
 from elmokit.text.tokenizer import HANGUL, split_sentences, tokenize
 from elmokit.version import __version__
 
@@ -162,6 +161,48 @@ def prepare(
     return manifest
 
 
+def keep_spelling(sentence: str) -> list[str]:
+    """Tokens of `tokenize`, but with characters composed or decomposed as in the sentence."""
+    tokens = tokenize(sentence)
+    if unicodedata.is_normalized("NFC", sentence):
+        return tokens
+    spellings: defaultdict[str, deque[str]] = defaultdict(deque)
+    for character in _characters(sentence):
+        spellings[unicodedata.normalize("NFC", character)].append(character)
+
+    def spelt(character: str) -> str:
+        return spellings[character].popleft() if spellings[character] else character
+
+    return ["".join(map(spelt, _characters(token))) for token in tokens]
+
+
+def morphemes() -> SentenceTokenizer:
+    """A tokenizer that splits Korean into morphemes with Kiwi. Raises ValueError when kiwipiepy is not installed."""
+    kiwi = require("kiwipiepy", extra="ko", purpose="splitting Korean into morphemes").Kiwi()
+
+    def morphemes_of(sentence: str) -> list[str]:
+        text = " ".join(unicodedata.normalize("NFC", sentence).split())
+        return [part for token in kiwi.tokenize(text) for part in token.form.split()]
+
+    return morphemes_of
+
+
+def _characters(text: str) -> list[str]:
+    """Characters together with the combining marks (and, in Hangul, the vowels and final consonants) after them.
+
+    Marks after a space or punctuation, from which `tokenize` parts them, are a character of their own.
+    """
+    characters: list[str] = []
+    for code_point in text:
+        before = unicodedata.category(characters[-1][0])[0] if characters else " "
+        is_mark = unicodedata.category(code_point).startswith("M")
+        if (is_mark and before in "LMNS") or ("\u1160" <= code_point <= "\u11ff" and before == "L"):
+            characters[-1] += code_point
+        else:
+            characters.append(code_point)
+    return characters
+
+
 class _Sentences:
     """All sentences that pass the filters, sorted on disk, with their positions and their documents' random numbers.
 
@@ -279,9 +320,17 @@ def _random_number(seed: int, *path: str | int) -> int:
 def _write_corpus(
     folder: Path, records: Iterable[bytes], *, shard_bytes: int
 ) -> tuple[CorpusFile | None, list[CorpusFile]]:
-    by_name = groupby(_placed(records, shard_bytes=shard_bytes), key=lambda placed: placed[0])
-    files = {name: _write_file(folder / name, (line for _, line in lines)) for name, lines in by_name}
-    return files.pop(HELD_OUT_FILE, None), list(files.values())
+    files: list[CorpusFile] = []
+    for name, lines in groupby(_placed(records, shard_bytes=shard_bytes), key=lambda placed: placed[0]):
+        path, amount = folder / name, Amount()
+        with atomic_write(path) as unfinished, lzma.open(unfinished, "wb") as packed:
+            for _, line in lines:
+                packed.write(line)
+                amount.add(line.count(b" ") + 1)
+        sha256 = file_digest(path, "sha256").hex()
+        files.append(CorpusFile(name, amount.sentences, amount.tokens, path.stat().st_size, sha256))
+    held_out = files.pop(0) if files and files[0].name == HELD_OUT_FILE else None
+    return held_out, files
 
 
 def _placed(records: Iterable[bytes], *, shard_bytes: int) -> Iterator[tuple[str, bytes]]:
@@ -296,16 +345,6 @@ def _placed(records: Iterable[bytes], *, shard_bytes: int) -> Iterator[tuple[str
             number, size = number + 1, 0
         size += len(line)
         yield f"train-{number:05}.txt.xz", line
-
-
-def _write_file(path: Path, lines: Iterable[bytes]) -> CorpusFile:
-    amount = Amount()
-    with atomic_write(path) as unfinished, lzma.open(unfinished, "wb") as packed:
-        for line in lines:
-            packed.write(line)
-            amount.add(line.count(b" ") + 1)
-    sha256 = file_digest(path, "sha256").hex()
-    return CorpusFile(path.name, amount.sentences, amount.tokens, path.stat().st_size, sha256)
 
 
 def _nothing_left(found: _Sentences) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import timeit
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,9 +17,10 @@ from elmokit.corpus.stream import SentenceStream
 from elmokit.files.digests import file_digest
 from elmokit.files.json_fields import Fields
 from elmokit.files.lines import is_read_once, shown_name, split_tokens
+from elmokit.formats.config_json import config_of
+from elmokit.pretraining.checkpoints import PretrainingProgress
 from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
-from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import RunRecord, TextSize
 from elmokit.runs.folder import HELD_OUT_NAME
 from elmokit.system.messages import join_names, plural
@@ -51,8 +52,8 @@ def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
         raise ValueError(
             "patience counts evaluations; give held-out text (--held-out FILE, or held_out=[FILE]) and evaluate_every=N"
         )
-    read_again = json.loads(json.dumps(config.to_json(), allow_nan=False))
-    PretrainingConfig.from_json(Fields("the settings", read_again))  # or the run's config.json could not be read
+    read_again = Fields("the settings", json.loads(json.dumps(config.to_json(), allow_nan=False)))
+    read_again.as_dataclass(PretrainingConfig, bilm=config_of(read_again.fields("bilm")))  # as a resumed run reads them
     if config.tensorboard:
         require_tensorboard()
 
@@ -136,12 +137,7 @@ def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device
 
 def _product_seconds(dtype: torch.dtype) -> float:
     left, right = torch.ones(64, 1024, dtype=dtype), torch.ones(1024, 1024, dtype=dtype)
-    times: list[float] = []
-    while len(times) < 20 and sum(times) < 0.1:  # what is slow shows at once
-        began = time.perf_counter()
-        torch.mm(left, right)
-        times.append(time.perf_counter() - began)
-    return min(times)
+    return min(timeit.repeat(lambda: torch.mm(left, right), repeat=10, number=1))
 
 
 def _read_text(shards: Sequence[Path], held_out: Sequence[str]) -> tuple[TextSize, list[str]]:

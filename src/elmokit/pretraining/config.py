@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from elmokit.files.json_fields import Fields
-from elmokit.formats.config_json import config_of
 from elmokit.model.config import BiLMConfig
 from elmokit.runs.settings import change_settings
 
@@ -157,14 +155,6 @@ class PretrainingConfig:
         values: dict[str, Any] = dataclasses.asdict(self)
         del values["bilm"]["lookup"]
         return values
-
-    @classmethod
-    def from_json(cls, record: Fields) -> PretrainingConfig:
-        """The config that `to_json` wrote, read by type. Settings that are missing get their defaults.
-
-        Raises FormatError, a ValueError that names the file and the field, for anything else.
-        """
-        return record.as_dataclass(cls, bilm=config_of(record.fields("bilm")))
 
 
 def with_settings(config: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:

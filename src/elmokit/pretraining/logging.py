@@ -10,8 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from elmokit.pretraining.checkpoints import PretrainingProgress
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.run_folder import BEST_DIR, RunRecord, best_step
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log

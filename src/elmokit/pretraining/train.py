@@ -40,6 +40,8 @@ from elmokit.pretraining.before_training import (
 )
 from elmokit.pretraining.checkpoints import (
     Checkpoint,
+    LossWindow,
+    PretrainingProgress,
     all_weights,
     checkpoint_to_resume,
     checkpoints,
@@ -53,7 +55,6 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.logging import RunLog, held_out_summary, start_line
 from elmokit.pretraining.optimizers import new_optimizer
-from elmokit.pretraining.position import LossWindow, PretrainingProgress
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
     BEST_DIR,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.text.documents import read_raw_documents
+from elmokit.text.sentence_lines import read_raw_documents
 from elmokit.text.tokenizer import combining_marks
 
 _NOT_SIGN = re.compile(r"\u00ac[^\S\n]*\n[^\S\n]*")  # stands for a soft hyphen: the word has no other

@@ -1,4 +1,4 @@
-"""Text files with one sentence per line, as all verbs read them; what is mistaken for one is refused, or warned of."""
+"""Text files as all verbs read them, by the line, sentence or document; what is no text is refused, or warned of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elmokit.system.python import warn_caller
 from elmokit.text.corpora.column_texts import CONLLU_COLUMNS, column_texts
 from elmokit.text.corpora.kinds import Kind, kind_of
 from elmokit.text.corpora.tables import spreadsheet_quotes
-from elmokit.text.tokenizer import split_sentences, tokenize
+from elmokit.text.tokenizer import HYPHENATION, split_sentences, tokenize
 
 SAMPLE_TOKENS = 1000
 """Tokens at the start of a text that show whether it is tokenised."""
@@ -27,6 +27,8 @@ MOST_BREAKS = 10
 0 to 2 % in tokenised text, 5 % in petitions, and 42 % in NSMC's reviews."""
 WIDEST_PAGE = 120
 """Characters of a line in a book whose lines are broken at a width."""
+PIECE_CHARACTERS = 1_000_000
+"""Longer documents are cut at line ends into pieces, so that a file without blank lines fits into memory."""
 _FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
 """What a sentence ends with."""
 _MARKS = ".,;:!?"
@@ -139,6 +141,40 @@ def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, is_s
         if "\r" in line:  # which cells of tables may have
             raise ValueError(f"{shown_name(path)}, line {number}: {OLD_LINE_ENDS}")
         yield line
+
+
+def read_sentences(path: str | os.PathLike[str]) -> Iterator[str]:
+    """The sentences of a file of raw text, such as a book, each in one line: a line end within one becomes a space.
+
+    A blank line ends a sentence, too (`split_sentences`). Raises the errors of `prose_lines`, which name the file.
+    """
+    for _, text in read_raw_documents(path):
+        for sentence in split_sentences(text):
+            yield " ".join(map(str.strip, sentence.split("\n")))
+
+
+def read_raw_documents(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    """Number and text of each document of a file, separated by blank lines; pieces of a long one share its number.
+
+    A word that a soft hyphen breaks at a line end is joined. Raises the errors of `prose_lines`, which name the file.
+    """
+    number = size = 0
+    inside = False
+    lines: list[str] = []
+    for line in prose_lines(path):
+        blank = not line or line.isspace()
+        if not blank:
+            inside = True
+            lines.append(line)
+            size += len(line)
+        if lines and (blank or size >= PIECE_CHARACTERS):
+            yield number, HYPHENATION.sub("", "\n".join(lines))
+            lines, size = [], 0
+        if blank and inside:
+            number += 1
+            inside = False
+    if lines:
+        yield number, HYPHENATION.sub("", "\n".join(lines))
 
 
 def _warn_of(

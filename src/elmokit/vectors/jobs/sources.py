@@ -19,8 +19,7 @@ from elmokit.files.lines import MAX_LINE_BYTES, shown_name, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import expanded
-from elmokit.text.documents import read_sentences
-from elmokit.text.sentence_lines import sentence_lines
+from elmokit.text.sentence_lines import read_sentences, sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
 
