@@ -179,17 +179,6 @@ def test_checkpoints_that_can_be_read_and_weights_without_any_are_not_overwritte
     assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
-def test_a_model_that_cannot_be_published_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read_only(_: Path, target: Path) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(target))
-
-    for copy in ("os.link", "shutil.copyfile"):
-        monkeypatch.setattr(copy, read_only)
-    with pytest.raises(OSError, match="Read-only") as caught:
-        resume_pretraining(run)
-    assert caught.value.filename == str(run / "model.safetensors")
-
-
 def test_a_run_continues_where_folders_cannot_be_opened(run: Path, whole: Path, monkeypatch: Any) -> None:
     def open_as_windows(path: Path, flags: int) -> int:
         if path.is_dir():

@@ -246,14 +246,6 @@ def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> Non
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000010", "step-00000012"]
 
 
-def test_a_run_killed_before_its_first_checkpoint_starts_again(whole: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    with pytest.raises(KeyboardInterrupt):
-        pretrain_toy(run, on_step=interrupt_at(1))
-    resume_pretraining(run)
-    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
-
-
 def test_a_run_that_another_process_has_is_refused(whole: Path, tmp_path: Path, capsys: Any) -> None:
     shard, vocabulary = write_text(tmp_path)
     run = shutil.copytree(whole, tmp_path / "run")

@@ -42,7 +42,6 @@ def test_a_full_disk_is_named_by_the_file_and_leaves_no_part_of_a_line(tmp_path:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{]", "line 2: is not valid JSON"),
         ("", "line 2: is not valid JSON"),
         ("7", "line 2: holds a number; expected an object"),
     ],
