@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-import elmokit.pretraining.muon
+import elmokit.pretraining.optimizers
 import elmokit.pretraining.train
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
@@ -79,7 +79,7 @@ class ScaledAdamW(torch.optim.AdamW):
 
 
 def new_optimizer(options: dict[str, float], config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> object:
-    elmokit.pretraining.muon.MOMENTUM = options.get("momentum", 0.95)
+    elmokit.pretraining.optimizers.MOMENTUM = options.get("momentum", 0.95)
     made = usual_optimizer(config, bilm, softmax)
     assert isinstance(made, CombinedOptimizer)
     (usual,) = made.parts[0].param_groups

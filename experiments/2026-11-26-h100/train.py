@@ -33,7 +33,7 @@ from torch.nn import functional
 from elmokit.layers.devices import seeded
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.pretraining.muon import MOMENTUM, polar_factors
+from elmokit.pretraining.optimizers import MOMENTUM, polar_factors
 from elmokit.pretraining.recipes import mini
 from elmokit.pretraining.train import new_softmax
 from elmokit.text.indexer import ByteSpelling

@@ -5,8 +5,14 @@ import torch
 
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.pretraining.muon import Muon, by_eigenvalues, by_products, polar_factors
-from elmokit.pretraining.optimizers import CombinedOptimizer, new_optimizer
+from elmokit.pretraining.optimizers import (
+    CombinedOptimizer,
+    Muon,
+    by_eigenvalues,
+    by_products,
+    new_optimizer,
+    polar_factors,
+)
 from elmokit.pretraining.recipes import recipe
 
 

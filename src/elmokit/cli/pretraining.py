@@ -40,8 +40,17 @@ def _add_pretrain(parser: Parser) -> None:
 
 def _pretrain(arguments: argparse.Namespace) -> None:
     """Train a biLM on text, or continue a run."""
-    _check_pretrain(arguments)
+    from elmokit.files.lines import check_inputs
     from elmokit.pretraining.recipes import recipe
+
+    settings = ("--vocabulary", "--run", "--recipe", "--held-out")
+    check_apart(arguments, "--resume", *settings, why=", which uses the settings of the run")
+    check_needed(arguments, "--from-start", "--resume")
+    needed = {"SHARD": arguments.shards, "--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
+    missing = [name for name, value in needed.items() if not value]
+    if missing and not arguments.resume:
+        raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
+    check_inputs(*_texts(arguments))
 
     config = None if arguments.resume else recipe(arguments.recipe or "mini", arguments.set)
 
@@ -99,19 +108,6 @@ def _finetune(arguments: argparse.Namespace) -> None:
         arguments.model, arguments.shards, settings=arguments.set, vocabulary_path=arguments.vocabulary, **how
     )
     print(run_dir)
-
-
-def _check_pretrain(arguments: argparse.Namespace) -> None:
-    from elmokit.files.lines import check_inputs
-
-    settings = ("--vocabulary", "--run", "--recipe", "--held-out")
-    check_apart(arguments, "--resume", *settings, why=", which uses the settings of the run")
-    check_needed(arguments, "--from-start", "--resume")
-    needed = {"SHARD": arguments.shards, "--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
-    missing = [name for name, value in needed.items() if not value]
-    if missing and not arguments.resume:
-        raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
-    check_inputs(*_texts(arguments))
 
 
 def _texts(arguments: argparse.Namespace) -> list[Path]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -114,8 +112,3 @@ class CorpusManifest:
                 "compose those of raw text: give its models tokens that are spelt as in the corpus"
             )
         return warnings
-
-    def to_json(self) -> str:
-        """The text of manifest.json."""
-        record = {"format": "elmokit corpus", "version": 1, **dataclasses.asdict(self)}
-        return json.dumps(record, indent=2, ensure_ascii=False) + "\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import lzma
 import math
 import os
@@ -157,7 +158,8 @@ def prepare(
             joined_words=broken.num_joined if broken else 0,
             marked_up=found.num_marked_up,
         )
-        write_text(staging / MANIFEST_NAME, manifest.to_json())
+        contents = {"format": "elmokit corpus", "version": 1, **dataclasses.asdict(manifest)}
+        write_text(staging / MANIFEST_NAME, json.dumps(contents, indent=2, ensure_ascii=False) + "\n")
     return manifest
 
 
