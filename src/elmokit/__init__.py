@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
     from elmokit.vectors.files import load_vectors
     from elmokit.vectors.jobs.embed_file import embed_file
-    from elmokit.vectors.jobs.proteins import embed_fasta, protein_vectors
+    from elmokit.vectors.jobs.proteins import embed_fasta
     from elmokit.vectors.jobs.types import embed_types
     from elmokit.vectors.npy import save_vectors
 
@@ -72,7 +72,6 @@ __all__ = [
     "prepare",
     "pretrain",
     "pretraining_recipe",
-    "protein_vectors",
     "resume_pretraining",
     "resume_task",
     "save_vectors",
@@ -111,7 +110,6 @@ _HOMES = {
     "prepare": "elmokit.corpus.prepare:prepare",
     "pretrain": "elmokit.pretraining.train:pretrain",
     "pretraining_recipe": "elmokit.pretraining.recipes:recipe",
-    "protein_vectors": "elmokit.vectors.jobs.proteins:protein_vectors",
     "resume_pretraining": "elmokit.pretraining.train:resume_pretraining",
     "resume_task": "elmokit.tasks.train:resume_task",
     "save_vectors": "elmokit.vectors.npy:save_vectors",

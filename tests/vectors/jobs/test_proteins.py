@@ -10,12 +10,11 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import Layers
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.jobs import embed_file, proteins
-from elmokit.vectors.jobs.proteins import embed_fasta, protein_vectors, read_fasta
+from elmokit.vectors.jobs.proteins import embed_fasta, read_fasta
 from toy_jobs import interrupted
 
 MODEL = Path(__file__).parents[2] / "fixtures" / "formats" / "checkpoints" / "char"
 TEXT = ">sp|P1|ONE some words\nMKV\nlaa*\n\n>second protein\nM K\n"
-SEQUENCES = [("P1", "MKVLAA"), ("second", "MK")]
 
 
 @pytest.fixture(scope="module")
@@ -67,21 +66,17 @@ def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(elmo: Elmo,
 
 def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 7)  # each is encoded by itself
-    found = list(protein_vectors(elmo, fasta))
-    assert [(protein.name, protein.sequence) for protein in found] == SEQUENCES
     done = embed_fasta(elmo, fasta, fasta.with_suffix(".h5"))
     assert (done.num_lines, done.num_tokens) == (2, 8)
     assert fasta.with_name("proteins.h5.names.txt").read_text() == "P1\nsecond\n"
     embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=True)
     assert not list(fasta.parent.glob("*.partial*"))
     stored = (load_vectors(fasta.with_suffix(ending)) for ending in (".h5", ".npz"))
-    together = elmo.encode([list(sequence) for _, sequence in SEQUENCES], layers="all")
-    for protein, residues, whole, layers in zip(found, *stored, together, strict=True):
-        assert np.allclose(protein.layers, layers, atol=1e-6)
+    together = elmo.encode([list("MKVLAA"), list("MK")], layers="all")
+    for residues, whole, layers in zip(*stored, together, strict=True):
         expected = layers[0] + layers[1] + layers[2]
-        assert np.allclose([protein.residues, residues], expected, atol=1e-6)
-        assert protein.protein.shape == (elmo.dim,) and whole.shape == (1, elmo.dim)
-        assert np.allclose([protein.protein, whole[0]], expected.mean(axis=0), atol=1e-6)
+        assert np.allclose(residues, expected, atol=1e-6)
+        assert np.allclose(whole, expected.mean(axis=0, keepdims=True), atol=1e-6)
 
 
 @pytest.mark.parametrize(("layers", "shape"), [("all", (3, 6)), ("top", (6,)), ("average", (6,)), (0, (6,))])
@@ -137,7 +132,7 @@ def test_the_verb_embeds_fasta(elmo: Elmo, fasta: Path, capsys: pytest.CaptureFi
     out, err = capsys.readouterr()
     assert out.startswith(f"{output}: 2 proteins, 2 vectors, ")
     assert err.count("is a model of words, such as '오늘'") == 1
-    assert np.allclose(load_vectors(output)[1][0], list(protein_vectors(elmo, fasta))[1].protein, atol=1e-6)
+    assert load_vectors(output)[1].shape == (1, elmo.dim)
     refused = {"--tokenize": "--tokenize cannot be combined with --fasta", "": "--per-protein needs --fasta"}
     for wrong, message in refused.items():
         given = [*arguments, wrong] if wrong else [name for name in arguments if name != "--fasta"]

@@ -9,7 +9,6 @@ import functools
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.lines import read_lines, shown_name
 from elmokit.system.messages import first_token
 from elmokit.system.python import expanded, warn_caller
-from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, encoded, run
+from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, run
 from elmokit.vectors.jobs.sources import SentenceSource
 
 if TYPE_CHECKING:
@@ -33,39 +32,6 @@ RESIDUES_AT_ONCE = 15_000
 _NO_RESIDUE = re.compile("[^A-Z*]")
 DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")
 """The headers of UniProt and NCBI begin with them, and the accession is next; RCSB's are `1ABC_1|Chain A|...`."""
-
-
-@dataclass(frozen=True, eq=False)
-class ProteinVectors:
-    """A protein of a FASTA file, with all layers of all residues."""
-
-    name: str
-    sequence: str
-    layers: Float32[np.ndarray, "L T E"]
-    """Layers 0 (without context) to 2, in SeqVec's words CNN, LSTM1 and LSTM2."""
-
-    @property
-    def residues(self) -> Float32[np.ndarray, "T E"]:
-        """A vector per residue: the sum of the layers."""
-        return self.layers.sum(axis=0)
-
-    @property
-    def protein(self) -> Float32[np.ndarray, " E"]:
-        """A vector of the protein: the mean over its residues."""
-        return self.residues.mean(axis=0)
-
-
-def protein_vectors(elmo: Elmo, path: str | os.PathLike[str]) -> Iterator[ProteinVectors]:
-    """Vectors of the proteins of a FASTA file, in its order. A token of the model is one residue, in upper case.
-
-    The vectors of a protein depend on it alone; SeqVec itself carries the state from one protein to the next. Raises
-    ValueError, naming file and line, for what is not FASTA.
-    """
-    _warn_of_words(elmo)
-    all_layers = functools.partial(elmo.encode, layers="all", show_progress_bar=False)
-    for block, arrays in encoded(elmo, all_layers, _protein_blocks(_proteins(path))):
-        for protein, layers in zip(block, arrays, strict=True):
-            yield ProteinVectors(_name(protein), "".join(protein[1]), layers)
 
 
 def embed_fasta(
