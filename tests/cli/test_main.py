@@ -273,7 +273,6 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(c
         ("surprisal model text.txt -o out.tsv --nats", "--nats needs --conditional"),
         ("surprisal model text.txt -o out.tsv --conditional --rank", "--rank cannot be combined with --conditional, w"),
         ("surprisal model text.txt -o out.tsv --conditional --carry-state", "--conditional, which reads each pair"),
-        ("cache clear --cache out --unused-days -1", "--unused-days is -1.0; expected a number of days, at least 0"),
         ("surprisal model text.txt -o out/x.tsv", "out does not exist; create it first"),
         ("embed text.txt -o out.npy --weights text.txt", "small-en is the name of a model, which has weights of its"),
     ],

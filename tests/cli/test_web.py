@@ -1,4 +1,3 @@
-import signal
 import tempfile
 import webbrowser
 from concurrent.futures import ThreadPoolExecutor
@@ -12,20 +11,21 @@ from elmokit.cli.main import main
 from toy_language_model import write_toy
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_the_pages_of_explore_are_removed_when_its_terminal_is_closed(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_pages_of_explore_are_the_user_s_alone_and_removed_at_the_end_also_those_of_killed_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     def write_site(folder: Path, **_: object) -> None:
         folder.mkdir()
 
-    def close_terminal(url: str) -> None:
-        assert url in capsys.readouterr().out and list(tmp_path.glob("*/site"))
-        signal.raise_signal(getattr(signal, name))
+    def interrupt(url: str) -> None:
+        (site,) = tmp_path.glob(".elmokit-explore.*/site")
+        assert url in capsys.readouterr().out and site.parent.stat().st_mode & 0o777 == 0o700
+        raise KeyboardInterrupt
 
+    (tmp_path / ".elmokit-explore.0123456789abcdef.tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr("elmokit.web.explore.site.write_site", write_site)
-    monkeypatch.setattr(webbrowser, "open", close_terminal)
+    monkeypatch.setattr(webbrowser, "open", interrupt)
     assert main(["explore"]) == 0
     assert not list(tmp_path.iterdir())
 

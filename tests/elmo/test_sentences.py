@@ -29,19 +29,19 @@ def test_strings_are_tokenised_lists_are_used_unchanged_and_what_is_quoted_is_sh
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([None], "sentence 0 is None; expected a string or a list of tokens (str); drop or replace missing values"),
-        ({0: "a", 1: np.nan}.values(), "sentence 1 is nan (float); expected a string or a list of tokens (str); drop"),
+        ([None], "sentence 0 is of type NoneType; expected a string or a list of tokens (str)"),
+        ({0: "a", 1: np.nan}.values(), "sentence 1 is nan (float); expected a string or a list of tokens (str)"),
         (["a", 3], "sentence 1 is 3 (int); expected a string or a list of tokens (str)"),
         (["a", b"b"], "sentence 1 is b'b' (bytes); expected a string"),
         (["a", {"text": "b"}], "sentence 1 is of type dict; expected a string"),
-        ([["a", None]], "token 1 of sentence 0 is None; expected a string"),
+        ([["a", None]], "token 1 of sentence 0 is of type NoneType; expected a string"),
         ([[["a"]]], "token 0 of sentence 0 is of type list; expected a string"),
         (np.array(["a"])[0:1].reshape(()), "the sentences are of type ndarray; expected a list of sentences"),
         ({"a": "b"}, "the sentences are of type dict; expected a list of sentences"),
         ({"a", "b"}, "the sentences are of type set; expected a list of sentences"),
         (b"a", "the sentences are b'a' (bytes); expected a list of sentences"),
-        (None, "the sentences are None; expected a list of sentences"),
-        (DataFrame(text="a"), "the sentences are of type DataFrame; expected a list of sentences, such as one column"),
+        (None, "the sentences are of type NoneType; expected a list of sentences"),
+        (DataFrame(text="a"), "the sentences are of type DataFrame; expected a list of sentences"),
     ],
 )
 def test_anything_else_is_named_with_its_place_and_type(given: Any, message: str):

@@ -3,7 +3,6 @@ import gc
 import os
 import shutil
 import tempfile
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from attacks.limited_disk import failing, files_of_at_most
 from elmokit.elmo.elmo import Elmo
 from elmokit.layers.packed.linear import Precision
 from elmokit.vectors.cache import CachedActivations
-from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache
+from elmokit.vectors.cache_folder import cached_pieces, clear_cache
 from elmokit.vectors.npy import save_vectors
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "cat"], [], ["a", "b", "c", "d"]]
@@ -99,7 +98,6 @@ def test_precisions_are_apart_and_that_of_float32_keeps_its_name(tiny_bilms: tup
         fingerprint,
         *(f"{fingerprint}-{precision}" for precision in ("auto", "bfloat16", "int8")),
     ]
-    assert next(iter(cached_models(cached_pieces(tmp_path)))) == fingerprint
     assert clear_cache(tmp_path, model=fingerprint) > 0 and cached_pieces(tmp_path) == []
 
 
@@ -165,18 +163,10 @@ for end in range(2, 31, 7):  # the same pieces in every process, and after them 
 """
 
 
-@pytest.mark.parametrize(
-    ("number", "is_expected"),
-    [(errno.ENOENT, True), (errno.EACCES, True), (errno.EROFS, True), (errno.EIO, False), (errno.ESTALE, False)],
-)
-def test_a_cache_that_may_only_be_read_is_used_and_a_disk_that_fails_is_an_error(
-    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_expected: bool
-):
+def test_a_cache_that_may_only_be_read_is_used(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
-    monkeypatch.setattr(os, "utime", failing(number))
-    again = CachedActivations(elmo, folder=tmp_path)
-    with nullcontext() if is_expected else pytest.raises(OSError, match=os.strerror(number)):
-        again.add(SENTENCES)
+    monkeypatch.setattr(os, "utime", failing(errno.EROFS))
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
 
 
 def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any, tmp_path: Path, elmo: Elmo):

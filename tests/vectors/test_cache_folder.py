@@ -9,7 +9,7 @@ import pytest
 from attacks.limited_disk import failing
 from elmokit.cli.main import main
 from elmokit.system.python import default_cache
-from elmokit.vectors.cache_folder import cache_limit, cached_models, cached_pieces, clear_cache, make_room
+from elmokit.vectors.cache_folder import cache_limit, cached_pieces, clear_cache, make_room
 
 DAY = 86_400
 
@@ -41,8 +41,8 @@ def test_pieces_come_with_the_oldest_first(folder: Path):
     assert names(folder) == ["one", "three", "two"]
     assert {piece.num_bytes for piece in cached_pieces(folder)} == {100}
     assert cached_pieces(folder / "nothing") == []
-    ((model, (first, last)),) = cached_models(cached_pieces(folder), model="a").items()
-    assert model == "abc" and last.last_used - first.last_used == pytest.approx(2 * DAY, abs=10)
+    first, last = cached_pieces(folder, model="a")
+    assert first.model == last.model == "abc" and last.last_used - first.last_used == pytest.approx(2 * DAY, abs=10)
 
 
 @pytest.mark.parametrize(
@@ -102,18 +102,15 @@ def test_the_default_folder_is_that_of_elmokit_or_of_the_platform(
         default_cache()
 
 
-def test_the_verb_shows_and_clears_by_model_and_by_age(folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_verb_shows_and_clears_by_model(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["cache", "--cache", str(folder)]) == 0
     first, abc, other = capsys.readouterr().out.splitlines()
     assert first == f"{folder}: 0.0 MB, at most 20,000.0 MB (ELMOKIT_CACHE_GB)"
     assert abc.startswith("abc  0.0 MB in 2 pieces, last used 2") and other.startswith("def  0.0 MB in 1 piece,")
     for options, left in (
         (["--model", "x"], ["one", "three", "two"]),
-        (["--unused-days", "1.5", "--model", "ab"], ["three", "two"]),
-        (["--unused-days", "1.5"], ["two"]),
-        (["--model", "ab"], []),
+        (["--model", "ab"], ["three"]),
+        ([], []),
     ):
         assert main(["cache", "clear", "--cache", str(folder), *options]) == 0
         assert names(folder) == left
-    assert main(["cache", "--cache", str(folder), "--unused-days", "1"]) == 2
-    assert "--unused-days belongs to elmokit cache clear" in capsys.readouterr().err

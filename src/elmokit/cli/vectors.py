@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
-    from elmokit.vectors.cache_folder import CachedPiece
     from elmokit.vectors.jobs.embed_file import EmbeddedFile
 
 
@@ -172,43 +170,33 @@ def _add_cache(parser: Parser) -> None:
     )
     parser.option("--cache DIR", "folder of the cache (default: ~/.cache/elmokit)", type=Path)
     parser.option("--model F", "only those of the model whose fingerprint starts with F", default="")
-    parser.option("--unused-days N", "clear only what has not been used for N days", type=float)
 
 
 def _cache(arguments: argparse.Namespace) -> None:
     """Show or clear the cached activations of frozen biLMs."""
-    import math
-    import time
-
     from elmokit.system.python import default_cache
-    from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache
+    from elmokit.vectors.cache_folder import clear_cache
 
     folder = arguments.cache or default_cache()
     if arguments.action == "clear":
-        days = arguments.unused_days
-        if days is not None and not days >= 0:
-            raise ValueError(f"--unused-days is {days}; expected a number of days, at least 0")
-        since = math.inf if days is None else time.time() - days * 86_400
-        freed = clear_cache(folder, model=arguments.model, unused_since=since)
-        print(f"{folder}: {freed / 1e6:,.1f} MB freed")
-    elif arguments.unused_days is not None:
-        raise ValueError("--unused-days belongs to elmokit cache clear")
+        print(f"{folder}: {clear_cache(folder, model=arguments.model) / 1e6:,.1f} MB freed")
     else:
-        _show_cache(folder, cached_models(cached_pieces(folder), model=arguments.model))
+        _show_cache(folder, arguments.model)
 
 
-def _show_cache(folder: Path, models: Mapping[str, Sequence[CachedPiece]]) -> None:
+def _show_cache(folder: Path, model: str) -> None:
     from datetime import datetime
 
-    from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit
+    from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit, cached_pieces
 
-    sizes = {model: sum(piece.num_bytes for piece in pieces) for model, pieces in models.items()}
-    limit = cache_limit() / 1e6
-    print(f"{folder}: {sum(sizes.values()) / 1e6:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
-    for model, pieces in models.items():
+    found = cached_pieces(folder, model=model)
+    megabytes, limit = sum(piece.num_bytes for piece in found) / 1e6, cache_limit() / 1e6
+    print(f"{folder}: {megabytes:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
+    for name in sorted({piece.model for piece in found}):
+        pieces = [piece for piece in found if piece.model == name]
         first, last = (datetime.fromtimestamp(piece.last_used) for piece in (pieces[0], pieces[-1]))
         print(
-            f"{model}  {sizes[model] / 1e6:,.1f} MB in {plural(len(pieces), 'piece')}, "
+            f"{name}  {sum(piece.num_bytes for piece in pieces) / 1e6:,.1f} MB in {plural(len(pieces), 'piece')}, "
             f"last used {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
         )
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Generator
-from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
@@ -47,8 +44,9 @@ def _add_explore(parser: Parser) -> None:
 def _explore(arguments: argparse.Namespace) -> None:
     """Open a page that runs a model in the browser: nearest contexts, maps, what it expects; nothing leaves it."""
     import shlex
-    from tempfile import TemporaryDirectory
+    import tempfile
 
+    from elmokit.files.atomic import temporary_folder
     from elmokit.web.explore.server import serve
     from elmokit.web.explore.site import write_site
 
@@ -63,23 +61,12 @@ def _explore(arguments: argparse.Namespace) -> None:
         print(f"{write(arguments.output)}; browsers refuse it as a file, so serve its folder:")
         print(shlex.join(["python", "-m", "http.server", "--directory", str(arguments.output)]))
         return
-    with _ended_by_signals(), TemporaryDirectory(prefix="elmokit-explore-") as folder:
-        site = Path(folder) / "site"
+    with temporary_folder(Path(tempfile.gettempdir(), "elmokit-explore")) as folder:
+        folder.chmod(0o700)  # as the text may be nobody else's business
+        site = folder / "site"
         with serve(site, port=arguments.port) as server:  # first, since a port may be taken
             write(site)
             _open(server, in_browser=not arguments.no_browser)
-
-
-@contextmanager
-def _ended_by_signals() -> Generator[None]:
-    """SIGTERM, and SIGHUP when the terminal is closed, end the block as Ctrl-C does: its files are removed."""
-    signals = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    before = [signal.signal(each, signal.default_int_handler) for each in signals]
-    try:
-        yield
-    finally:
-        for each, handler in zip(signals, before, strict=True):
-            signal.signal(each, handler)
 
 
 def _open(server: ThreadingHTTPServer, *, in_browser: bool) -> None:

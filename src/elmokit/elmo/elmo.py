@@ -273,19 +273,10 @@ class Elmo:
     @overload
     def encode(
         self,
-        sentences: Iterable[Sentence],
-        *,
-        pooling: Pooling,
-        convert_to_tensor: Literal[False] = ...,
-        **options: Unpack[EncodeOptions],
-    ) -> Array: ...
-    @overload
-    def encode(
-        self,
         sentences: str | Iterable[Sentence],
         *,
         pooling: Pooling | None = ...,
-        convert_to_tensor: bool,
+        convert_to_tensor: bool = ...,
         **options: Unpack[EncodeOptions],
     ) -> Any: ...
     def encode(

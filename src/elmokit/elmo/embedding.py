@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 import torch
@@ -120,27 +120,11 @@ class ElmoEmbedding(nn.Module):
         cls,
         name_or_path: str | Path = DEFAULT_MODEL,
         weights: str | Path | None = None,
-        *,
-        num_mixes: int = 1,
-        dropout_rate: float = 0.5,
-        layer_norm: bool = False,
-        layers: LayerChoice = "mix",
-        rescale: bool = False,
-        penalty_factor: float = 1.0,
-        requires_grad: bool = False,
+        **options: Any,
     ) -> Self:
-        """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor."""
+        """Load a model as `Elmo.from_pretrained` does; `options` are the keyword arguments of the constructor."""
         bilm, _, _ = read_bilm(name_or_path, weights)
-        return cls(
-            bilm,
-            num_mixes=num_mixes,
-            dropout_rate=dropout_rate,
-            layer_norm=layer_norm,
-            layers=layers,
-            rescale=rescale,
-            penalty_factor=penalty_factor,
-            requires_grad=requires_grad,
-        )
+        return cls(bilm, **options)
 
     def train(self, mode: bool = True) -> Self:
         """Set the mode of the module; a frozen biLM stays in eval mode."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import cast
@@ -64,22 +63,10 @@ def _items(given: object, subject: str, expected: str) -> Iterator[object]:
     if not isinstance(given, _NOT_LISTS) and not is_table:
         with suppress(TypeError):  # arrays without dimensions, too, which have the method
             return iter(cast("Iterable[object]", given))
-    raise ValueError(f"{subject} {_described(given)}; expected {expected}{_advice(given)}")
+    raise ValueError(f"{subject} {_described(given)}; expected {expected}")
 
 
 def _described(given: object) -> str:
     name = type(given).__name__
-    if given is None:
-        return "None"
-    if isinstance(given, (str, bytes, int, float)):
-        return f"{printable(repr(given), most=_MAX_SHOWN)} ({name})"
-    return f"of type {name}"
-
-
-def _advice(given: object) -> str:
-    is_nan = isinstance(given, float) and math.isnan(given)
-    if given is None or is_nan or type(given).__name__ in ("NAType", "NaTType"):  # the latter two are of pandas
-        return "; drop or replace missing values"
-    if hasattr(given, "columns"):
-        return ", such as one column of the table"
-    return ""
+    is_short = isinstance(given, (str, bytes, int, float))
+    return f"{printable(repr(given), most=_MAX_SHOWN)} ({name})" if is_short else f"of type {name}"

@@ -71,8 +71,13 @@ class TextWarnings:
         )
 
     def _unread_script(self, sentences: Sequence[Sequence[str]]) -> str | None:
-        script = unread_script(self.vocabulary, sentences)
-        if script is None:
+        """The script of most letters at the start of a text, of which the vocabulary has hardly any."""
+        counts = script_counts(islice((token for tokens in sentences for token in tokens), NUM_TOKENS_LOOKED_AT))
+        if self.vocabulary is None or not counts:
+            return None
+        script = next(iter(counts))
+        read = _letters_of(tuple(islice(self.vocabulary.tokens, NUM_FREQUENT_TOKENS)))
+        if 2 * counts[script] <= counts.total() or read[script] >= MIN_SHARE * read.total():
             return None
         shown = _NAMES.get(script, script.title())
         advice = "train a model on such text (docs/pretraining.md)"
@@ -121,20 +126,6 @@ def _not_single_tokens(sentences: Sequence[Sequence[str]]) -> str | None:
 def num_decomposed(tokens: Iterable[str]) -> int:
     """Number of tokens that are not in NFC."""
     return sum(not unicodedata.is_normalized("NFC", token) for token in tokens)
-
-
-def unread_script(vocabulary: Vocabulary | None, sentences: Iterable[Sequence[str]]) -> str | None:
-    """The script of most letters at the start of a text, if the model has hardly read any of it; else None.
-
-    A model's vocabulary shows what it has read. None also without one, and for a text without letters.
-    """
-    counts = script_counts(islice((token for tokens in sentences for token in tokens), NUM_TOKENS_LOOKED_AT))
-    if vocabulary is None or not counts:
-        return None
-    script = next(iter(counts))
-    read = _letters_of(tuple(islice(vocabulary.tokens, NUM_FREQUENT_TOKENS)))
-    is_most = 2 * counts[script] > counts.total()
-    return script if is_most and read[script] < MIN_SHARE * read.total() else None
 
 
 def script_counts(tokens: Iterable[str]) -> Counter[str]:

@@ -8,7 +8,6 @@ used pieces are removed before another one is written.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -47,9 +46,6 @@ _OTHER_FOLDER = (
     "choose another folder for the cache of activations (XDG_CACHE_HOME, --cache DIR or cache=DIR), or use none "
     "(--no-cache or cache=None)"
 )
-
-_PASSED_OVER = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS)
-"""Of a piece that another process has removed, and of a cache that may only be read."""
 
 
 class CachedActivations:
@@ -94,7 +90,9 @@ class CachedActivations:
                 used.add(self._kept[key][0])
             else:
                 new.setdefault(key, sentence)
-        _note_use(used)
+        for keys_path in used:
+            with suppress(OSError):  # of a cache that may only be read, or a piece that another process has removed
+                os.utime(keys_path)  # so that it is removed after the others
         if new:
             try:
                 self._write_piece(new)
@@ -171,16 +169,6 @@ class CachedActivations:
         self._pieces[keys_path] = piece
         for number, key in enumerate(keys):
             self._kept.setdefault(key.tobytes(), (keys_path, number))
-
-
-def _note_use(keys_paths: Iterable[Path]) -> None:
-    """Give these pieces the present time, so that they are removed after the others."""
-    for keys_path in keys_paths:
-        try:
-            os.utime(keys_path)
-        except OSError as error:
-            if error.errno not in _PASSED_OVER:
-                raise
 
 
 def _key(sentence: Sequence[str]) -> Key:

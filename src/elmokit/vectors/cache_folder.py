@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,11 +58,12 @@ def cache_limit() -> int:
     return int(gigabytes * 1e9)
 
 
-def cached_pieces(folder: Path) -> list[CachedPiece]:
-    """All pieces of all models, the least recently used one first; none if there is no such folder."""
+def cached_pieces(folder: Path, *, model: str = "") -> list[CachedPiece]:
+    """The pieces of models whose fingerprint starts with `model`, the least recently used one first."""
     sizes: dict[Path, int] = defaultdict(int)
     dates: dict[Path, float] = {}
-    for path in folder.glob("activations-*/*/[!.]*.npy"):
+    files = (path for path in folder.glob("activations-*/*/[!.]*.npy") if path.parent.name.startswith(model))
+    for path in files:
         ending = next(ending for ending in _ENDINGS if path.name.endswith(ending))
         keys_path = path.with_name(path.name.removesuffix(ending) + KEYS_ENDING)
         with suppress(FileNotFoundError):  # removed by another process
@@ -75,22 +75,9 @@ def cached_pieces(folder: Path) -> list[CachedPiece]:
     return sorted(pieces, key=lambda piece: (piece.last_used, piece.keys_path))
 
 
-def cached_models(pieces: Iterable[CachedPiece], *, model: str = "") -> dict[str, list[CachedPiece]]:
-    """The pieces of each model whose fingerprint starts with `model`, in their order; sorted by fingerprint."""
-    of_model: dict[str, list[CachedPiece]] = defaultdict(list)
-    for piece in pieces:
-        if piece.model.startswith(model):
-            of_model[piece.model].append(piece)
-    return dict(sorted(of_model.items()))
-
-
-def clear_cache(folder: Path, *, model: str = "", unused_since: float = math.inf) -> int:
-    """Remove the pieces of models whose fingerprint starts with `model`, if last used before `unused_since`.
-
-    unused_since: seconds since 1970. Returns the number of bytes freed.
-    """
-    pieces = cached_pieces(folder)
-    return sum(p.remove() for p in pieces if p.model.startswith(model) and p.last_used < unused_since)
+def clear_cache(folder: Path, *, model: str = "") -> int:
+    """Remove the pieces of models whose fingerprint starts with `model`, and return the number of bytes freed."""
+    return sum(piece.remove() for piece in cached_pieces(folder, model=model))
 
 
 def make_room(folder: Path, *, num_bytes: int, limit: int) -> None:
