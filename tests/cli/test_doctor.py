@@ -1,19 +1,21 @@
 import importlib.metadata
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
 from elmokit import __version__
-from elmokit.cli import doctor
 from elmokit.cli.main import main
+from elmokit.cli.report import CORE
+from elmokit.formats import names
 
 
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch):
     """Reading them takes long; the first test does it."""
-    monkeypatch.setattr(doctor, "bundled_models", dict)
+    monkeypatch.setattr(names, "bundled_models", dict)
 
 
 def test_the_command_prints_its_findings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
@@ -26,11 +28,20 @@ def test_the_command_prints_its_findings(capsys: pytest.CaptureFixture[str], mon
     assert code == ("FAIL" in shown)
 
 
-def found(topic: str) -> list[str]:
-    return [line for line in doctor.report()[0].splitlines() if line[6:].startswith(f"{topic} ")]
+@pytest.fixture
+def found(capsys: pytest.CaptureFixture[str]) -> Callable[[str], list[str]]:
+    """The lines of a topic."""
+
+    def lines(topic: str) -> list[str]:
+        main(["doctor"])
+        return [line for line in capsys.readouterr().out.splitlines() if line[6:].startswith(f"{topic} ")]
+
+    return lines
 
 
-def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, found: Callable[[str], list[str]]
+):
     version = importlib.metadata.version
 
     def without_h5py(name: str) -> str:
@@ -47,16 +58,16 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
 def test_all_packages_that_elmokit_depends_on_are_looked_at():
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     dependencies = tomllib.loads(text)["project"]["dependencies"]
-    assert list(doctor.CORE) == [dependency.partition(">=")[0] for dependency in dependencies]
+    assert list(CORE) == [dependency.partition(">=")[0] for dependency in dependencies]
 
 
-def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPatch):
+def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPatch, found: Callable[[str], list[str]]):
     monkeypatch.setattr(torch, "__version__", "2.9.1+cpu")
     old = "FAIL  torch        is older than 2.10, which reading weights safely needs: upgrade it"
     assert found("torch")[1:] == [old]
 
 
-def test_threads_that_spin_are_a_note(monkeypatch: pytest.MonkeyPatch):
+def test_threads_that_spin_are_a_note(monkeypatch: pytest.MonkeyPatch, found: Callable[[str], list[str]]):
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     assert all(line.startswith("ok ") for line in found("threads"))
     monkeypatch.delenv("OMP_WAIT_POLICY")
@@ -65,7 +76,7 @@ def test_threads_that_spin_are_a_note(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_damaged_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "config.json").write_text("{")
-    monkeypatch.setattr(doctor, "bundled_models", lambda: {"small-en": tmp_path})
+    monkeypatch.setattr(names, "bundled_models", lambda: {"small-en": tmp_path})
     assert main(["doctor"]) == 1
     shown = capsys.readouterr().out
     assert "FAIL  models       small-en cannot be read: " in shown

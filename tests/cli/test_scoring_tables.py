@@ -18,12 +18,10 @@ SIDE = Breakdown(bands=(BAND,), worst_words=(WORD,))
 ONE = MeasuredText("news.txt", PERPLEXITY, forward=Breakdown((), ()), backward=Breakdown((), ()))
 
 
-def test_one_text_has_a_row_for_each_direction_and_their_mean():
+def test_a_text_has_a_row_with_the_perplexity_of_each_direction_and_their_mean():
     assert perplexity_text(PerplexityTable((ONE,), ONE)).splitlines() == [
-        "            perplexity   without UNK",
-        "forward         120.00        100.50",
-        "backward         80.00         70.25",
-        "mean            100.00",
+        "          predictions    UNK  forward  without UNK  backward  without UNK    mean",
+        "news.txt       20,000  2.50%   120.00       100.50     80.00        70.25  100.00",
         "1,234 sentences, 20,000 predictions per direction, 500 of UNK (2.50%), vocabulary 1,000, "
         "each sentence by itself",
     ]

@@ -14,8 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
-from elmokit.vectors.npy import offsets_path
-from elmokit.vectors.reader import FlatVectors
+from elmokit.vectors.reader import FlatVectors, offsets_path
 
 ENDINGS = (".h5", ".hdf5", ".npz", ".npy", ".safetensors")
 TABLES = (".parquet", ".arrow")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmokit.cli.vectors import layer_choice
+from elmokit.cli.vectors import layer_choice, open_elmo
 from elmokit.cli.verb import Parser, add_model, add_text, check_apart, given, open_output, text_output
 from elmokit.system.messages import printable
 
@@ -45,7 +45,6 @@ def _change(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.uses import corpus_files
     from elmokit.files.atomic import check_is_not_input, check_names
     from elmokit.files.lines import read_lines
-    from elmokit.formats.names import DEFAULT_MODEL, resolve_model
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
@@ -59,18 +58,16 @@ def _change(arguments: argparse.Namespace) -> None:
         check_is_not_input(written, *inputs, arguments.words, arguments.stop_words, arguments.model, arguments.weights)
     if arguments.json:
         check_names(*inputs)
-    resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
-
-    from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
-    from elmokit.cli.change_tables import change_json, change_rows, change_text
-    from elmokit.elmo.elmo import Elmo
-    from elmokit.text.corpora.tables import as_tsv
-
-    names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
-    how = given(arguments, "ignore_case", "column", *names)
-    settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **how)
     with open_output(arguments.output, None) as table, open_output(arguments.json, None) as everything:
-        elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
+        elmo = open_elmo(arguments)
+
+        from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
+        from elmokit.cli.change_tables import change_json, change_rows, change_text
+        from elmokit.text.corpora.tables import as_tsv
+
+        names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
+        how = given(arguments, "ignore_case", "column", *names)
+        settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **how)
         result = semantic_change(elmo, arguments.first, arguments.second, words, settings)
         if table:
             table.write(as_tsv(change_rows(result)))
@@ -104,15 +101,10 @@ def _neighbours(arguments: argparse.Namespace) -> None:
     """Find the occurrences in a corpus that are nearest to a word in a sentence."""
     from elmokit.analysis.semantic_change.uses import open_corpus
     from elmokit.files.lines import shown_name
-    from elmokit.formats.names import DEFAULT_MODEL, resolve_model
     from elmokit.system.markdown import columns
 
     corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize, column=arguments.column)
-    resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
-
-    from elmokit.elmo.elmo import Elmo
-
-    elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
+    elmo = open_elmo(arguments)
     how = given(arguments, "number", "among", "layers")
     starts: list[tuple[int, Path]] = []  # the index of each file's first sentence
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.cli.vectors import open_elmo
 from elmokit.cli.verb import (
     Parser,
     add_model,
@@ -138,7 +139,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     """Compute the surprisal of every token of a text, in bits, with the full softmax."""
     from elmokit.files.atomic import check_is_not_input, check_output
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import check_is_not_a_model, resolve_model
+    from elmokit.formats.names import check_is_not_a_model
 
     rows = [f"--{name}" for name in _ROWS]
     check_needed(arguments, "--nats", "--conditional")
@@ -153,11 +154,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
     if arguments.output:
         check_output(arguments.output)  # because reading a large model takes minutes
-    resolve_model(arguments.model)
-
-    from elmokit.elmo.elmo import Elmo
-
-    model = Elmo.from_pretrained(arguments.model, arguments.weights, device=arguments.device).surprisal_model()
+    model = open_elmo(arguments).surprisal_model()
     if arguments.format:
         _write_for_lm_zoo(model, arguments)
     elif arguments.pairs:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def perplexity_text(table: PerplexityTable, *, bands: bool = False) -> str:
     """Perplexities, then the bands of the whole if requested, and its worst words if there are any."""
     whole = table.whole
-    parts = [_of_one_text(whole.perplexity) if len(table.files) == 1 else _of_files(table)]
+    parts = [_of_files(table)]
     if bands:
         parts += [f"{name}, by rank in the vocabulary\n{_bands(side)}" for name, side in whole.breakdowns()]
     for name, side in whole.breakdowns():
@@ -37,22 +37,15 @@ def accuracy_text(found: Mapping[str, Accuracy]) -> str:
     return aligned_table(rows)
 
 
-def _of_one_text(measured: Perplexity) -> str:
-    rows = [("forward", measured.forward)] + ([] if measured.backward is None else [("backward", measured.backward)])
-    lines = [f"{'':10}{'perplexity':>12}{'without UNK':>14}"]
-    for name, side in rows:
-        lines.append(f"{name:10}{side.perplexity:12.2f}{side.perplexity_without_unknown:14.2f}")
-    lines.append(f"{'mean':10}{measured.mean:12.2f}")
-    return "\n".join([*lines, _counts(measured)])
-
-
 def _of_files(table: PerplexityTable) -> str:
     directions = [name for name, _ in table.whole.breakdowns()]
-    rows = [["", "predictions", "UNK", *(title for name in directions for title in (name, "without UNK"))]]
-    for text in (*table.files, table.whole):
+    titles = [title for name in directions for title in (name, "without UNK")] + ["mean"] * (len(directions) - 1)
+    rows = [["", "predictions", "UNK", *titles]]
+    for text in (*table.files, *([table.whole] if len(table.files) > 1 else [])):
         measured = text.perplexity
         sides = [side for side in (measured.forward, measured.backward) if side is not None]
         numbers = [number for side in sides for number in (side.perplexity, side.perplexity_without_unknown)]
+        numbers += [measured.mean] * (len(sides) - 1)
         counts = [text.name, f"{measured.num_predictions:,}", f"{measured.unknown_rate:.2%}"]
         rows.append([*counts, *(f"{number:.2f}" for number in numbers)])
     return f"{aligned_table(rows)}\n{_counts(table.whole.perplexity)}"

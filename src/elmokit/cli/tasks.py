@@ -66,39 +66,23 @@ def _add_data(parser: Parser) -> None:
 def _train(arguments: argparse.Namespace) -> None:
     """Train a task model on a data set, with or without ELMo, or continue a run."""
     _check_train(arguments)
-    print(_resume(arguments) if arguments.resume else _train_anew(arguments))
-
-
-def _resume(arguments: argparse.Namespace) -> Path:
+    from elmokit.system.python import default_cache
+    from elmokit.tasks.all_tasks import task_recipe
     from elmokit.tasks.run_folder import read_record
 
-    splits = _splits(arguments, read_record(arguments.resume).task)
+    config = None if arguments.resume else task_recipe(arguments.task, arguments.recipe or "cpu", _settings(arguments))
+    splits = _splits(arguments, read_record(arguments.resume).task if arguments.resume else arguments.task)
 
-    from elmokit.tasks.train import resume_task
+    from elmokit.tasks.train import resume_task, train
 
-    test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "device")
-    return resume_task(
-        arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, test=test, cache=cache, **how
-    )
-
-
-def _train_anew(arguments: argparse.Namespace) -> Path:
-    from elmokit.tasks.all_tasks import task_recipe
-
-    config = task_recipe(arguments.task, arguments.recipe or "cpu", _settings(arguments))
-    splits = _splits(arguments, arguments.task)
-    assert splits is not None  # checked by _check_train
-
-    from elmokit.tasks.train import train
-
-    test, cache, how = arguments.test is not None, _cache(arguments), given(arguments, "run_dir", "device")
-    return train(arguments.task, splits, config=config, test=test, cache=cache, **how)
-
-
-def _cache(arguments: argparse.Namespace) -> Path | None:
-    from elmokit.system.python import default_cache
-
-    return None if arguments.no_cache else arguments.cache or default_cache()
+    cache = None if arguments.no_cache else arguments.cache or default_cache()
+    how = {"test": arguments.test is not None, "cache": cache, **given(arguments, "device")}
+    if config is None:
+        run_dir = resume_task(arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, **how)
+    else:
+        assert splits is not None  # checked by _check_train
+        run_dir = train(arguments.task, splits, config=config, **how, **given(arguments, "run_dir"))
+    print(run_dir)
 
 
 def _settings(arguments: argparse.Namespace) -> list[str]:

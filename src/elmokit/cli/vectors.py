@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elmokit.cli.verb import Parser, add_model, check_apart, check_needed, given
 from elmokit.system.messages import plural
@@ -13,7 +13,6 @@ from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
-    from elmokit.vectors.jobs.embed_file import EmbeddedFile
 
 
 def _add_embed(parser: Parser) -> None:
@@ -86,21 +85,24 @@ def _embed(arguments: argparse.Namespace) -> None:
     check_apart(arguments, "--fasta", "--with", "--tokenize", "--split-sentences", "--column", "--batch-size")
     of_elmo = ("--model", "--weights", "--device", "--layers", "--batch-size", "--precision", "--resume")
     check_apart(arguments, "--with", *of_elmo, "--split-sentences", why=", which writes all layers of the system")
-    if arguments.types:
-        counts = _embed_types(arguments)
+    from elmokit.files.atomic import check_is_not_input
+    from elmokit.files.lines import check_inputs
+    from elmokit.vectors.arrow_groups import is_table
+
+    if not is_table(Path(arguments.input)):
+        check_inputs(arguments.input)
+    check_is_not_input(arguments.output, arguments.model, arguments.weights)
+    if arguments.types or arguments.system:
+        arguments.when_interrupted = ""  # they have no --resume
+    if arguments.system:
+        counts = _embed_with(arguments)
     else:
-        embed = _embed_fasta if arguments.fasta else _embed_with if arguments.system else _embed_with_elmo
-        done = embed(arguments)
-        line, token = ("protein", "vector") if arguments.fasta else ("line", "token")
-        line = "sentence" if arguments.split_sentences else line
-        counts = f"{plural(done.num_lines, line)}, {plural(done.num_tokens, token)}"
+        embed = _embed_types if arguments.types else _embed_fasta if arguments.fasta else _embed_with_elmo
+        counts = embed(open_elmo(arguments, **given(arguments, "precision")), arguments)
     print(f"{arguments.output}: {counts}, {arguments.output.stat().st_size / 1e6:,.1f} MB")
 
 
-def _embed_types(arguments: argparse.Namespace) -> str:
-    arguments.when_interrupted = ""
-    elmo = _open_elmo(arguments)
-
+def _embed_types(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.jobs.types import embed_types
 
     how = given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count")
@@ -108,52 +110,44 @@ def _embed_types(arguments: argparse.Namespace) -> str:
     return f"{plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}"
 
 
-def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
-    elmo = _open_elmo(arguments)
-
+def _embed_fasta(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.jobs.proteins import embed_fasta
 
     how = given(arguments, "layers", "per_protein", "resume")
-    return embed_fasta(elmo, arguments.input, arguments.output, **how)
+    done = embed_fasta(elmo, arguments.input, arguments.output, **how)
+    return f"{plural(done.num_lines, 'protein')}, {plural(done.num_tokens, 'vector')}"
 
 
-def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
+def _embed_with(arguments: argparse.Namespace) -> str:
     from elmokit.integrations.embed_with import embed_with
 
-    arguments.when_interrupted = ""  # there is no --resume with --with
     system, colon, model = arguments.system.partition(":")
     if not colon:
         raise ValueError(f"--with {arguments.system}: expected SYSTEM:MODEL, such as static:vectors.bin")
-    return embed_with(
-        system, model, arguments.input, arguments.output, raw_text=arguments.tokenize, column=arguments.column
-    )
+    how = given(arguments, "column")
+    done = embed_with(system, model, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
+    return f"{plural(done.num_lines, 'line')}, {plural(done.num_tokens, 'token')}"
 
 
-def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
-    elmo = _open_elmo(arguments)
-
+def _embed_with_elmo(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.jobs.embed_file import embed_file
 
     how = given(arguments, "split_sentences", "column", "layers", "batch_size", "resume")
-    return embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
+    done = embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
+    line = "sentence" if arguments.split_sentences else "line"
+    return f"{plural(done.num_lines, line)}, {plural(done.num_tokens, 'token')}"
 
 
-def _open_elmo(arguments: argparse.Namespace) -> Elmo:
-    """The model, after a look at the input, because importing torch takes seconds."""
-    from elmokit.files.atomic import check_is_not_input
-    from elmokit.files.lines import check_inputs
+def open_elmo(arguments: argparse.Namespace, **options: Any) -> Elmo:
+    """The model of `add_model`; one that is not there is refused first, because importing torch takes seconds."""
     from elmokit.formats.names import DEFAULT_MODEL, resolve_model
-    from elmokit.vectors.arrow_groups import is_table
 
     model = arguments.model or DEFAULT_MODEL
-    if not is_table(Path(arguments.input)):
-        check_inputs(arguments.input)
-    check_is_not_input(arguments.output, model, arguments.weights)
     resolve_model(model)
 
     from elmokit.elmo.elmo import Elmo
 
-    return Elmo.from_pretrained(model, **given(arguments, "weights", "device", "precision"))
+    return Elmo.from_pretrained(model, arguments.weights, device=arguments.device, **options)
 
 
 def layer_choice(text: str) -> Layers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from elmokit.cli.verb import Parser, add_column, check_needed, given
@@ -45,9 +44,11 @@ def _explore(arguments: argparse.Namespace) -> None:
     """Open a page that runs a model in the browser: nearest contexts, maps, what it expects; nothing leaves it."""
     import shlex
     import tempfile
+    import webbrowser
+    from contextlib import suppress
 
     from elmokit.files.atomic import temporary_folder
-    from elmokit.web.explore.server import serve
+    from elmokit.web.explore.server import address, serve
     from elmokit.web.explore.site import write_site
 
     check_needed(arguments, "--tokenize", "--corpus")
@@ -66,20 +67,11 @@ def _explore(arguments: argparse.Namespace) -> None:
         site = folder / "site"
         with serve(site, port=arguments.port) as server:  # first, since a port may be taken
             write(site)
-            _open(server, in_browser=not arguments.no_browser)
-
-
-def _open(server: ThreadingHTTPServer, *, in_browser: bool) -> None:
-    import webbrowser
-    from contextlib import suppress
-
-    from elmokit.web.explore.server import address
-
-    with suppress(KeyboardInterrupt):
-        print(f"{address(server)} (Ctrl-C ends it)", flush=True)
-        if in_browser:
-            webbrowser.open(address(server))
-        server.serve_forever()
+            print(f"{address(server)} (Ctrl-C ends it)", flush=True)
+            with suppress(KeyboardInterrupt):
+                if not arguments.no_browser:
+                    webbrowser.open(address(server))
+                server.serve_forever()
 
 
 VERBS = (("demo", _add_demo, _demo), ("explore", _add_explore, _explore))

@@ -203,16 +203,10 @@ class ElmoEmbedding(nn.Module):
             unreached = "the biLM's parameters require gradients, but get none from here"
             warn_caller(f"{unreached}; to train it, set trains_bilm = True")
         with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):
-            return self._activations(self.bilm, sentences, mask), mask
-
-    def _activations(
-        self, bilm: BiLM, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "L B T E"]:
-        assert self.boundaries is not None
-        bounded = with_boundaries(ids.long(), self.boundaries, mask)
-        tokens, real = encoded_tokens(bilm, bounded, distinct=self.encode_distinct)
-        layers = bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
-        return layers[:, :, 1:-1] * mask[:, :, None]  # the end boundaries of shorter sentences are at padding
+            bounded = with_boundaries(sentences.long(), self.boundaries, mask)
+            tokens, real = encoded_tokens(self.bilm, bounded, distinct=self.encode_distinct)
+            layers = self.bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
+            return layers[:, :, 1:-1] * mask[:, :, None], mask  # end boundaries of shorter sentences are at padding
 
 
 def with_boundaries(tokens: Tensor, boundaries: Tensor, mask: Bool[Tensor, "B T"]) -> Tensor:

@@ -26,7 +26,7 @@ from elmokit.vectors.arrays import MAGIC
 from elmokit.vectors.arrow_groups import ARROW_MAGIC, PARQUET_MAGIC
 from elmokit.vectors.arrow_layout import TableVectors, write_arrow, write_parquet
 from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
-from elmokit.vectors.npy import npy_files, read_npy, write_npy
+from elmokit.vectors.npy import read_npy, write_npy
 from elmokit.vectors.one_file import (
     read_npz,
     read_safetensors,
@@ -49,9 +49,9 @@ _NPY, _PARQUET, _ARROW, _TSV = (
     partial(_starts_with, magic) for magic in (MAGIC, PARQUET_MAGIC, ARROW_MAGIC, START_OF_TSV)
 )
 FORMATS = (
-    VectorsFormat((".h5", ".hdf5"), recognise_hdf5, HDF5Vectors, write_hdf5, default_layers="all"),
+    VectorsFormat((".h5", ".hdf5"), recognise_hdf5, HDF5Vectors, write_hdf5),
     VectorsFormat((".npz",), recognise_npz, read_npz, write_npz),
-    VectorsFormat((".npy",), _NPY, read_npy, write_npy, files=npy_files),
+    VectorsFormat((".npy",), _NPY, read_npy, write_npy),
     VectorsFormat((".safetensors",), recognise_safetensors, read_safetensors, write_safetensors),
     VectorsFormat((".parquet",), _PARQUET, TableVectors, write_parquet, holds_text=True, package="pyarrow"),
     VectorsFormat((".arrow", ".feather"), _ARROW, TableVectors, write_arrow, holds_text=True, package="pyarrow"),

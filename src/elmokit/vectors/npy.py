@@ -18,22 +18,12 @@ from elmokit.files.locks import lock
 from elmokit.system.messages import first_token
 from elmokit.system.python import expanded
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array, write_header
-from elmokit.vectors.reader import FlatVectors, checked_flat_vectors, tokens_path
+from elmokit.vectors.reader import FlatVectors, checked_flat_vectors, offsets_path, tokens_path
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 _NOT_IN_A_TOKEN = re.compile("[ \\t\\r\\n\\0\\ud800-\\udfff]|^\\ufeff")
-
-
-def offsets_path(path: Path) -> Path:
-    """The path `NAME.offsets.npy` for `NAME.npy`."""
-    return path.with_suffix(".offsets.npy")
-
-
-def npy_files(path: Path) -> tuple[Path, ...]:
-    """The paths of both files."""
-    return (path, offsets_path(path))
 
 
 def read_npy(path: Path) -> FlatVectors:

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import DEFAULT_LAYERS
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.messages import FormatError, first_token
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64, Shaped
-
-    from elmokit.elmo.layer_choice import Layers
 
 
 class SentenceArrays(Protocol):
@@ -90,10 +87,6 @@ class FlatVectors:
         return None
 
 
-def _only(path: Path) -> tuple[Path, ...]:
-    return (path,)
-
-
 @dataclass(frozen=True)
 class VectorsFormat:
     """A layout of vectors on disk: how to recognise, read and write it."""
@@ -104,14 +97,19 @@ class VectorsFormat:
     read: Callable[[Path], SentenceArrays]
     """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated."""
     write: Callable[[Path, FlatVectors], None]
-    default_layers: Layers = DEFAULT_LAYERS
-    """The layers that `elmokit embed` writes by default."""
-    files: Callable[[Path], tuple[Path, ...]] = _only
-    """All files that hold the vectors of a path, the path itself first."""
     holds_text: bool = False
     """Whether the sentences are written as well."""
     package: str | None = None
     """The optional package that it needs."""
+
+    def files(self, path: Path) -> tuple[Path, ...]:
+        """All files that hold the vectors of a path, the path itself first."""
+        return (path, offsets_path(path)) if ".npy" in self.endings else (path,)
+
+
+def offsets_path(path: Path) -> Path:
+    """The path `NAME.offsets.npy` for `NAME.npy`."""
+    return path.with_suffix(".offsets.npy")
 
 
 def tokens_path(path: Path) -> Path:

@@ -9,7 +9,7 @@ from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import Layers
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.jobs import embed_file, proteins
+from elmokit.vectors.jobs import embed_file
 from elmokit.vectors.jobs.proteins import embed_fasta, read_fasta
 from toy_jobs import interrupted
 
@@ -54,7 +54,7 @@ def test_bars_separate_a_name_only_behind_the_code_of_a_database(fasta: Path, he
         (">a\nMK\nM#@1\n", "line 3: '#' in the sequence; expected residues, letters from A to Z"),
         (">a\nM\u00c5\n", "line 2: '\u00c5' in the sequence"),
         (">b\nMKV\n>a\n", "line 3: the header is followed by no sequence"),
-        ("", "no proteins; expected FASTA"),
+        ("", "no proteins"),
     ],
 )
 def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(elmo: Elmo, fasta: Path, text: str, reason: str):
@@ -65,7 +65,6 @@ def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(elmo: Elmo,
 
 
 def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 7)  # each is encoded by itself
     done = embed_fasta(elmo, fasta, fasta.with_suffix(".h5"))
     assert (done.num_lines, done.num_tokens) == (2, 8)
     assert fasta.with_name("proteins.h5.names.txt").read_text() == "P1\nsecond\n"
@@ -88,7 +87,7 @@ def test_other_layers_can_be_asked_for(elmo: Elmo, fasta: Path, layers: Layers, 
 
 
 def test_a_killed_job_is_resumed_to_the_same_bytes(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 5)
+    monkeypatch.setattr(embed_file, "BLOCK_LINES", 1)
     whole, output = fasta.with_name("whole.npz"), fasta.with_name("out.npz")
     embed_fasta(elmo, fasta, whole, per_protein=True)
     with interrupted(after=1):
@@ -107,7 +106,7 @@ def test_a_killed_job_is_resumed_to_the_same_bytes(elmo: Elmo, fasta: Path, monk
 def test_bytes_do_not_depend_on_what_was_encoded_before(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
     done: list[str] = []
     encode = elmo.encode
-    monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 5)
+    monkeypatch.setattr(embed_file, "BLOCK_LINES", 1)
     monkeypatch.setattr(Elmo, "same_in_any_batch", False)
     monkeypatch.setattr(elmo, "forget_tokens", lambda: done.append("forget"))
     monkeypatch.setattr(elmo, "encode", lambda *given, **options: done.append("encode") or encode(*given, **options))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.elmo.layer_choice import as_layers
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
 from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
@@ -94,7 +94,8 @@ def embed_file(
     layout = format_to_write(output)
     raw_text = raw_text or split_sentences
     source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
-    layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
+    default: Layers = "all" if output.suffix in (".h5", ".hdf5") else DEFAULT_LAYERS
+    layers = as_layers(default if layers is None else layers, top=elmo.config.num_layers)
     given = expanded(input_path)
     neighbour = output.with_suffix(".txt")  # which readers would take for the sentences
     is_other = neighbour.is_file() and not (source.is_text and given.is_file() and neighbour.samefile(given))
@@ -111,7 +112,6 @@ def embed_file(
         layers=layers,
         settings=settings | ({"split_sentences": True} if split_sentences else {}),
         encode=functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False),
-        blocks=sentence_blocks,
         beside=beside,
         raw_text=raw_text,
     )
@@ -130,8 +130,6 @@ class Job:
     settings: Mapping[str, object]
     encode: Encode
     """What is kept of the vectors of sentences of tokens: (T,E) or (L,T,E)."""
-    blocks: Callable[[Iterable[Sentence]], Iterator[Block]]
-    """Divides sentences into those that are encoded together."""
     beside: Mapping[Path, Callable[[Sentence], str]]
     """Files next to the output, and their line for each sentence."""
     raw_text: bool | None = None
@@ -139,8 +137,6 @@ class Job:
     one_per_sentence: bool = False
     """Whether T is 1 in what is kept."""
     unit: str = "lines"
-    part: str = "token"
-    expected: str = "one sentence per line"
 
 
 def run(job: Job, *, resume: bool) -> EmbeddedFile:
@@ -155,7 +151,7 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
     with lock(output), _naming(output), read_once(job.source, folder=output.parent, unit=job.unit) as sentences:
         if not sentences.num_sentences:
-            raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected {job.expected}")
+            raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}")
         num_vectors = sentences.num_sentences if job.one_per_sentence else sentences.num_tokens
         check_space(output, num_bytes=2 * FLOAT.itemsize * num_vectors * math.prod(shape))
         folder = output.with_name(f"{output.name}.partial")
@@ -187,10 +183,10 @@ def _embed(job: Job, sentences: Sentences, partial: PartialVectors) -> None:
     done = partial.pass_over_finished(rest, source=shown_name(job.source.path), unit=job.unit)
     with (
         ThreadPoolExecutor(max_workers=1) as writing,
-        progress_bar(unit=job.part, total=sentences.num_tokens, done=done, scale=True) as bar,
+        progress_bar(unit="token", total=sentences.num_tokens, done=done, scale=True) as bar,
     ):
         written = writing.submit(int)
-        for block, arrays in encoded(job.elmo, job.encode, _read_ahead(job.blocks(rest))):
+        for block, arrays in encoded(job.elmo, job.encode, _read_ahead(sentence_blocks(rest))):
             written.result()  # at most one block waits to be written
             written = writing.submit(partial.append, block, arrays)
             bar.update(sum(len(tokens) for _, tokens in block))

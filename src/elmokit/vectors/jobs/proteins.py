@@ -5,10 +5,9 @@ The biLM is one of residues: SeqVec (Heinzinger et al., 2019), whose files are a
 
 from __future__ import annotations
 
-import functools
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
 
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
-    from elmokit.vectors.jobs.sources import Block, Sentence
+    from elmokit.vectors.jobs.sources import Sentence
 
-RESIDUES_AT_ONCE = 15_000
-"""Residues of the proteins that are encoded together, as in SeqVec; a longer protein is encoded by itself."""
 _NO_RESIDUE = re.compile("[^A-Z*]")
 DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")
 """The headers of UniProt and NCBI begin with them, and the accession is next; RCSB's are `1ABC_1|Chain A|...`."""
@@ -57,31 +54,24 @@ def embed_fasta(
     """
     _warn_of_words(elmo)
     output = expanded(output_path)
-    chosen = "sum" if layers is None else as_layers(layers, top=elmo.config.num_layers)
+
+    def encode(proteins: list[list[str]]) -> list[Float32[np.ndarray, "*L T E"]]:
+        arrays = elmo.encode(proteins, layers="all" if layers is None else layers, show_progress_bar=False)
+        arrays = [array.sum(axis=0) for array in arrays] if layers is None else arrays
+        return [array.mean(axis=-2, keepdims=True) for array in arrays] if per_protein else arrays
+
     job = Job(
         elmo,
         SentenceSource(input_path, _proteins(input_path)),
         output,
-        layers=chosen,
+        layers="sum" if layers is None else as_layers(layers, top=elmo.config.num_layers),
         settings={"per_protein": per_protein},
-        encode=functools.partial(_encode, elmo, chosen, per_protein),
-        blocks=_protein_blocks,
+        encode=encode,
         beside={output.with_name(f"{output.name}.names.txt"): _name},
         one_per_sentence=per_protein,
         unit="proteins",
-        part="residue",
-        expected="FASTA, '>NAME' and then a sequence",
     )
     return run(job, resume=resume)
-
-
-def _encode(
-    elmo: Elmo, layers: Layers | str, per_protein: bool, proteins: list[list[str]]
-) -> list[Float32[np.ndarray, "*L T E"]]:
-    chosen: Layers = "all" if layers == "sum" else layers  # pyright: ignore[reportAssignmentType]
-    arrays = elmo.encode(proteins, layers=chosen, show_progress_bar=False)
-    arrays = [array.sum(axis=0) for array in arrays] if layers == "sum" else arrays
-    return [array.mean(axis=-2, keepdims=True) for array in arrays] if per_protein else arrays
 
 
 def _warn_of_words(elmo: Elmo) -> None:
@@ -93,19 +83,6 @@ def _warn_of_words(elmo: Elmo) -> None:
             f"{elmo.name or 'this model'} is a model of words, such as {first_token(words[-1])}, which has read no "
             "proteins; residues need a model of residues, such as SeqVec (docs/formats.md)"
         )
-
-
-def _protein_blocks(proteins: Iterable[Sentence]) -> Iterator[Block]:
-    block: Block = []
-    num_residues = 0
-    for protein in proteins:
-        num_residues += len(protein[1])
-        if block and num_residues > RESIDUES_AT_ONCE:
-            yield block
-            block, num_residues = [], len(protein[1])
-        block.append(protein)
-    if block:
-        yield block
 
 
 def _name(protein: Sentence) -> str:
