@@ -1,5 +1,4 @@
 import io
-import json
 import os
 import subprocess
 import sys
@@ -218,21 +217,6 @@ def test_a_reader_that_goes_away_is_no_error():
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     shell = subprocess.run(["bash", "-c", f"({command}) | true"], capture_output=True, text=True, env=environment)
     assert shell.stderr in ("141\n", "0\n")  # whether true has gone when we write is a matter of luck
-
-
-def test_convert_writes_a_pair_and_the_pair_embeds_the_same_and_inspect_describes_it(
-    capsys: pytest.CaptureFixture[str],
-):
-    assert run("convert model pair --to bilm_tf") == 0
-    options, weights = (next(Path("pair").glob(f"*.{ending}")) for ending in ("json", "hdf5"))
-    assert "lstm" in json.loads(options.read_text())
-    assert run("embed text.txt -o one.npz --model model") == 0
-    assert run(f"embed text.txt -o two.npz --model {options} --weights {weights}") == 0
-    assert Path("one.npz").read_bytes() == Path("two.npz").read_bytes()
-    assert run("inspect model") == 0
-    assert "native" in capsys.readouterr().out
-    Path("model/model.safetensors").write_bytes(b"")
-    assert run("inspect model") == 1
 
 
 def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(capsys: pytest.CaptureFixture[str]):

@@ -173,6 +173,7 @@ def test_tokens_that_are_encoded_once_have_the_same_vectors_and_gradients(monkey
 def test_a_copy_computes_the_same_and_learns_apart():
     embedding = new_embedding(num_mixes=2, rescale=True)
     embedding.measure_scales(SENTENCES)
+    assert torch.equal(embedding.state_dict()["scales"], embedding.scales)
     pickled, twin = pickle.loads(pickle.dumps(embedding)), copy.deepcopy(embedding)
     for other in (pickled, twin):
         assert torch.equal(other(SENTENCES).mixes[1], embedding(SENTENCES).mixes[1])
@@ -180,19 +181,6 @@ def test_a_copy_computes_the_same_and_learns_apart():
         scalar_mix(twin, 1).gamma.fill_(2.0)
     assert torch.equal(twin(SENTENCES).mixes[1], 2 * embedding(SENTENCES).mixes[1])
     assert twin.bilm is not embedding.bilm
-
-
-@pytest.mark.parametrize("settings", [{"num_mixes": 2}, {"rescale": True}, {"layers": "top"}], ids=str)
-def test_its_state_is_read_back(settings: dict[str, Any]):
-    embedding, other = new_embedding(**settings), new_embedding(**settings)
-    with torch.no_grad():
-        for number, tensor in enumerate(embedding.state_dict().values()):
-            tensor.add_(0.01 * number)
-    if "rescale" in settings:
-        embedding.measure_scales(SENTENCES)
-    assert not torch.equal(other.eval()(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
-    other.load_state_dict(embedding.state_dict())
-    assert torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
 
 
 class Lengths:

@@ -40,7 +40,6 @@ def test_strings_are_tokenised_lists_are_used_unchanged_and_what_is_quoted_is_sh
         ({"a": "b"}, "the sentences are of type dict; expected a list of sentences"),
         ({"a", "b"}, "the sentences are of type set; expected a list of sentences"),
         (b"a", "the sentences are b'a' (bytes); expected a list of sentences"),
-        (None, "the sentences are of type NoneType; expected a list of sentences"),
         (DataFrame(text="a"), "the sentences are of type DataFrame; expected a list of sentences"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elmokit.cli.verb import Parser, add_device, check_apart, check_needed, given, open_output, text_output
 
@@ -76,7 +76,7 @@ def _train(arguments: argparse.Namespace) -> None:
     from elmokit.tasks.train import resume_task, train
 
     cache = None if arguments.no_cache else arguments.cache or default_cache()
-    how = {"test": arguments.test is not None, "cache": cache, **given(arguments, "device")}
+    how: dict[str, Any] = {"test": arguments.test is not None, "cache": cache, **given(arguments, "device")}
     if config is None:
         run_dir = resume_task(arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, **how)
     else:
