@@ -89,6 +89,7 @@ def test_help_inspect_convert_and_what_is_refused_need_no_torch():
     found = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("imported: ")]
     assert found[0] == ["2"] and [code for code, *_ in found[1:]] == ["0"] * len(works) + ["2"] * len(refused)
     assert not [line for line, (_, *imported) in zip(lines, found, strict=True) if "torch" in imported]
+    assert {path.suffix for path in Path("pair").iterdir()} == {".json", ".hdf5"}
     errors = done.stderr.splitlines()
     assert len(errors) == len(refused) and all(line.startswith("elmokit: error: ") for line in errors)
 

@@ -8,7 +8,7 @@ import pytest
 
 from elmokit.text.word_vectors import read_word_vectors
 from elmokit.vectors.files import format_to_write, load_vectors
-from elmokit.vectors.reader import FlatVectors, Texts
+from elmokit.vectors.reader import FlatVectors
 from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
 
 TOKENS = [["a", '"'], [], ["\u2028", "\xa0", "밥"]]
@@ -32,7 +32,7 @@ def rows_of(path: Path) -> list[list[str]]:
 @pytest.mark.parametrize("num_layers", [None, 2])
 def test_a_table_has_a_row_for_each_token_and_layer(num_layers: int | None, tmp_path: Path) -> None:
     vectors = any_floats(5, *([] if num_layers is None else [num_layers]), 3)
-    texts = Texts([("", tokens) for tokens in TOKENS], raw_text=False)
+    texts = [("", tokens) for tokens in TOKENS]
     path = tmp_path / "v.tsv"
     format_to_write(path).write(path, FlatVectors(vectors, OFFSETS, texts=texts))
     names, *rows = rows_of(path)

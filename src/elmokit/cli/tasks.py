@@ -65,7 +65,21 @@ def _add_data(parser: Parser) -> None:
 
 def _train(arguments: argparse.Namespace) -> None:
     """Train a task model on a data set, with or without ELMo, or continue a run."""
-    _check_train(arguments)
+    settings = ("TASK", "--run", "--recipe", "--elmo", "--word-vectors", "--seed")
+    check_apart(arguments, "--resume", *settings, why=", which uses the settings of the run")
+    needed = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
+    missing = [name for name, value in needed.items() if value is None]
+    if missing and not arguments.resume:
+        raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
+    check_apart(arguments, "--no-cache", "--cache")
+    check_apart(arguments, "--data", "--train", "--dev", why=", which finds its files by their names")
+    check_needed(arguments, "--dev", "--train")
+    files = [file for file in arguments.test or () if file]
+    if files and not arguments.train:
+        raise ValueError(f"--test {files[0]} needs --train FILE; the test files of --data and --resume are known")
+    if arguments.train and len(files) < len(arguments.test or ()):
+        raise ValueError("--test needs a FILE next to --train FILE")
+
     from elmokit.system.python import default_cache
     from elmokit.tasks.all_tasks import task_recipe
     from elmokit.tasks.run_folder import read_record
@@ -80,7 +94,7 @@ def _train(arguments: argparse.Namespace) -> None:
     if config is None:
         run_dir = resume_task(arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, **how)
     else:
-        assert splits is not None  # checked by _check_train
+        assert splits is not None  # as --data or --train was given
         run_dir = train(arguments.task, splits, config=config, **how, **given(arguments, "run_dir"))
     print(run_dir)
 
@@ -187,23 +201,6 @@ def _predict(arguments: argparse.Namespace) -> None:
         trained = load_task(arguments.run_dir, elmo_model=arguments.model, device=arguments.device)
         for prediction in trained.predict_file(arguments.input, kind=arguments.input_kind, form=arguments.format):
             print(prediction, file=file)
-
-
-def _check_train(arguments: argparse.Namespace) -> None:
-    settings = ("TASK", "--run", "--recipe", "--elmo", "--word-vectors", "--seed")
-    check_apart(arguments, "--resume", *settings, why=", which uses the settings of the run")
-    needed = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
-    missing = [name for name, value in needed.items() if value is None]
-    if missing and not arguments.resume:
-        raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
-    check_apart(arguments, "--no-cache", "--cache")
-    check_apart(arguments, "--data", "--train", "--dev", why=", which finds its files by their names")
-    check_needed(arguments, "--dev", "--train")
-    files = [file for file in arguments.test or () if file]
-    if files and not arguments.train:
-        raise ValueError(f"--test {files[0]} needs --train FILE; the test files of --data and --resume are known")
-    if arguments.train and len(files) < len(arguments.test or ()):
-        raise ValueError("--test needs a FILE next to --train FILE")
 
 
 def _add_trained(parser: Parser) -> None:

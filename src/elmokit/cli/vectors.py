@@ -168,29 +168,24 @@ def _add_cache(parser: Parser) -> None:
 
 def _cache(arguments: argparse.Namespace) -> None:
     """Show or clear the cached activations of frozen biLMs."""
+    from datetime import datetime
+
     from elmokit.system.python import default_cache
-    from elmokit.vectors.cache_folder import clear_cache
+    from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit, cached_pieces, clear_cache
 
     folder = arguments.cache or default_cache()
     if arguments.action == "clear":
         print(f"{folder}: {clear_cache(folder, model=arguments.model) / 1e6:,.1f} MB freed")
-    else:
-        _show_cache(folder, arguments.model)
-
-
-def _show_cache(folder: Path, model: str) -> None:
-    from datetime import datetime
-
-    from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit, cached_pieces
-
-    found = cached_pieces(folder, model=model)
+        return
+    found = cached_pieces(folder, model=arguments.model)
     megabytes, limit = sum(piece.num_bytes for piece in found) / 1e6, cache_limit() / 1e6
     print(f"{folder}: {megabytes:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
-    for name in sorted({piece.model for piece in found}):
-        pieces = [piece for piece in found if piece.model == name]
+    for model in sorted({piece.model for piece in found}):
+        pieces = [piece for piece in found if piece.model == model]
+        megabytes = sum(piece.num_bytes for piece in pieces) / 1e6
         first, last = (datetime.fromtimestamp(piece.last_used) for piece in (pieces[0], pieces[-1]))
         print(
-            f"{name}  {sum(piece.num_bytes for piece in pieces) / 1e6:,.1f} MB in {plural(len(pieces), 'piece')}, "
+            f"{model}  {megabytes:,.1f} MB in {plural(len(pieces), 'piece')}, "
             f"last used {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
         )
 

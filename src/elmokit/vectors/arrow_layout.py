@@ -115,7 +115,7 @@ def table_schema(stored: FlatVectors) -> Any:
     fields = [("vectors", arrow.list_(token))]
     if stored.texts is not None:
         fields = [("tokens", arrow.list_(arrow.string())), *fields]
-        if stored.texts.raw_text:
+        if stored.raw_text:
             offsets = ("offsets", arrow.list_(arrow.list_(arrow.int32(), 2)))
             fields = [("text", arrow.string()), fields[0], offsets, *fields[1:]]
     return arrow.schema(fields, metadata={ABOUT_KEY: json.dumps(dict(stored.about)).encode()})
@@ -124,7 +124,7 @@ def table_schema(stored: FlatVectors) -> Any:
 def record_batches(stored: FlatVectors, schema: Any) -> Iterator[Any]:
     """Record batches of pyarrow, which are the groups of a file."""
     arrow = pyarrow_module("pyarrow")
-    texts = None if stored.texts is None else iter(stored.texts.sentences)
+    texts = None if stored.texts is None else iter(stored.texts)
     start = 0
     while start < len(stored):
         starts = stored.offsets[start : start + GROUP_ROWS]

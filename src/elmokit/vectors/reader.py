@@ -44,16 +44,6 @@ class SentenceArrays(Protocol):
 
 
 @dataclass(frozen=True)
-class Texts:
-    """The sentences of an output, for layouts that hold them."""
-
-    sentences: Iterable[tuple[str, list[str]]]
-    """The text of each, and its tokens."""
-    raw_text: bool
-    """Whether the texts were tokenised; if not, they are nothing but the tokens."""
-
-
-@dataclass(frozen=True)
 class FlatVectors:
     """Vectors of the tokens of all sentences, concatenated; usually arrays on disk, so read them a part at a time."""
 
@@ -62,8 +52,10 @@ class FlatVectors:
     """Sentence i has the rows from `offsets[i]` up to `offsets[i + 1]` (exclusive)."""
     about: Mapping[str, str] = field(default_factory=dict[str, str])
     """The model's fingerprint, the precision, the layers."""
-    texts: Texts | None = None
-    """The sentences, when vectors are written."""
+    texts: Iterable[tuple[str, list[str]]] | None = None
+    """The text of each sentence and its tokens, when vectors are written in a layout that holds them."""
+    raw_text: bool = False
+    """Whether the texts were tokenised; if not, they are nothing but the tokens."""
 
     @property
     def num_layers(self) -> int | None:

@@ -44,7 +44,7 @@ def write_tsv(path: Path, stored: FlatVectors) -> None:
     names += ["layer"] * (stored.num_layers is not None)
     with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         _write_header(file, names, stored.dim)
-        texts = None if stored.texts is None else iter(stored.texts.sentences)
+        texts = None if stored.texts is None else iter(stored.texts)
         for sentence in range(len(stored)):
             array = stored.vectors[stored.offsets[sentence] : stored.offsets[sentence + 1]]
             tokens = None if texts is None else next(texts)[1]

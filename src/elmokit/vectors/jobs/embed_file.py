@@ -29,7 +29,7 @@ from elmokit.vectors.arrow_groups import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.jobs.partial import FLOAT, PartialVectors
 from elmokit.vectors.jobs.sources import open_source, read_once
-from elmokit.vectors.reader import Texts, sentences_path, tokens_path
+from elmokit.vectors.reader import sentences_path, tokens_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -231,12 +231,12 @@ def _naming(output: Path) -> Generator[None]:
 def _write(job: Job, sentences: Iterable[Sentence], partial: PartialVectors) -> None:
     """Write the output and the files next to it, and remove the tokens and sentences of an earlier job."""
     layout = format_to_write(job.output)
-    texts = None if job.raw_text is None or not layout.holds_text else Texts(sentences, job.raw_text)
+    texts = sentences if layout.holds_text and job.raw_text is not None else None
     with ExitStack() as stack:
         for path, line in job.beside.items():
             with stack.enter_context(atomic_write(path)).open("w", encoding="utf-8", newline="") as file:
                 file.writelines(f"{line(sentence)}\n" for sentence in sentences)
-        layout.write(job.output, replace(partial.stored(), texts=texts))
+        layout.write(job.output, replace(partial.stored(), texts=texts, raw_text=bool(job.raw_text)))
     for path in (tokens_path(job.output), sentences_path(job.output)):
         if path not in job.beside:
             path.unlink(missing_ok=True)

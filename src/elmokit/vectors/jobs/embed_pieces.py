@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from elmokit.vectors.arrow_groups import parquet_groups, parquet_writer, pyarrow
 from elmokit.vectors.arrow_layout import TableVectors, record_batches, table_schema
 from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
 from elmokit.vectors.jobs.sources import ColumnSource
-from elmokit.vectors.reader import FlatVectors, Texts
+from elmokit.vectors.reader import FlatVectors
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
@@ -122,7 +122,7 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
         writer = None
         encode = partial(elmo.encode, layers=layers, show_progress_bar=False)
         for block, arrays in encoded(elmo, encode, sentence_blocks(source.of_group(piece.row_group))):
-            vectors = _flat(arrays, about, Texts(block, settings.raw_text))
+            vectors = replace(_flat(arrays), about=about, texts=block, raw_text=settings.raw_text)
             for batch in record_batches(vectors, table_schema(vectors)):
                 table = _joined(others.slice(num_sentences, batch.num_rows), batch)
                 writer = writer or parquet_writer(unfinished, table.schema)
@@ -141,10 +141,10 @@ def _digest(source: ColumnSource, group: int) -> str:
     return digest.hexdigest()
 
 
-def _flat(arrays: Sequence[Float32[np.ndarray, "*L T E"]], about: dict[str, str], texts: Texts) -> FlatVectors:
+def _flat(arrays: Sequence[Float32[np.ndarray, "*L T E"]]) -> FlatVectors:
     rows = [array if array.ndim == 2 else array.swapaxes(0, 1) for array in arrays]
     ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return FlatVectors(np.concatenate(rows), ends, about, texts)
+    return FlatVectors(np.concatenate(rows), ends)
 
 
 def _other_columns(path: Path, written: Set[str], *groups: int) -> Any:
