@@ -102,11 +102,7 @@ def test_files_of_input_whose_other_columns_have_changed_are_refused_and_those_o
         embed_all(tmp_path / "b.parquet", tmp_path / "out")
 
 
-def test_bad_input_and_folders_names_their_row_or_what_is_missing(tmp_path: Path, corpus: Path):
-    pq.write_table(pa.table({"text": ["a", "b", None]}), tmp_path / "in.parquet", row_group_size=2)
-    with pytest.raises(ValueError, match=r"in.parquet: row group 1, row 0: column text has a missing value"):
-        embed_all(tmp_path / "in.parquet", tmp_path / "out")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["in-00000.parquet"]
+def test_folders_without_input_or_that_are_the_input_are_refused(tmp_path: Path, corpus: Path):
     (tmp_path / "empty").mkdir()
     for unread in ("", "; its folders are not read: year=1850"):
         with pytest.raises(FileNotFoundError, match=rf"empty has no file that ends in \.parquet{unread}$"):
