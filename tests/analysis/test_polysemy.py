@@ -4,15 +4,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from elmokit.analysis.polysemes import (
-    LISTS,
-    Occurrence,
-    language_of,
-    most_frequent_words,
-    read_polysemes,
-    senses_of,
-    words_of,
-)
+from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import (
     Rate,
     chance,
@@ -22,11 +14,9 @@ from elmokit.analysis.polysemy import (
     nearest_hits,
     occurrence_vectors,
 )
-from elmokit.analysis.sense_study import principal_plane, static_neighbours
-from elmokit.elmo.elmo import Elmo
+from elmokit.analysis.sense_study import principal_plane
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
-from toy_bilm import random_bilm
 
 THE_LIST = read_polysemes()
 KOREAN = read_polysemes(LISTS["ko"])
@@ -153,19 +143,6 @@ def test_the_language_is_that_of_most_of_the_frequent_tokens(tokens: str, langua
     assert language_of(Vocabulary(["<S>", "</S>", "<UNK>", *tokens.split()])) == language
     frequent, rare = [f"w{number}" for number in range(1000)], [f"눈{number}" for number in range(3000)]
     assert language_of(Vocabulary(["<S>", "</S>", "<UNK>", *frequent, *rare])) == language_of(None) == "en"
-
-
-def test_static_neighbours_are_nearest_by_the_token_representation_among_words_with_letters():
-    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "of", "1990", "and", "'s"])
-    assert most_frequent_words(vocabulary, number=3) == ["the", "of", "and"]
-    assert most_frequent_words(vocabulary) == ["the", "of", "and", "'s"]
-    words, elmo = ["bank", "banks", "tree", "play", "players"], Elmo(random_bilm().eval())
-    everything = dict(zip(words, cosines(elmo.encode([words], layers=0)[0])[0], strict=True))
-    nearest = static_neighbours(elmo.bilm, words, number=4)
-    found = nearest("bank")
-    assert [word for word, _ in found] == sorted(words[1:], key=lambda word: -everything[word])
-    assert [cosine for _, cosine in found] == pytest.approx([everything[word] for word, _ in found], abs=1e-6)
-    assert len(nearest("unseen")) == 4
 
 
 def test_the_principal_plane_keeps_distances_of_points_that_lie_in_one():

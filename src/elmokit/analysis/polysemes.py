@@ -21,7 +21,8 @@ LISTS: dict[Language, Path] = {
 }
 
 NUM_FREQUENT = 1000
-"""Number of words that decide the language of a vocabulary; in the bundled Korean one, 991 of them have Hangul."""
+"""Number of words that decide the language of a vocabulary, its most frequent ones; in the bundled Korean one, 991 of
+them have Hangul."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,11 @@ def language_of(vocabulary: Vocabulary | None) -> Language:
 
     A model's vocabulary shows which text it was trained on, and every model trained with elmokit has one.
     """
-    frequent = [] if vocabulary is None else most_frequent_words(vocabulary, number=NUM_FREQUENT)
+    tokens = [] if vocabulary is None else vocabulary.tokens
+    words = (token for token in tokens if token not in SPECIALS and any(map(str.isalpha, token)))
+    frequent = list(islice(words, NUM_FREQUENT))
     num_korean = sum(any("가" <= character <= "힣" for character in token) for token in frequent)
     return "ko" if 2 * num_korean > len(frequent) else "en"
-
-
-def most_frequent_words(vocabulary: Vocabulary, *, number: int = 5000) -> list[str]:
-    """The first tokens with a letter in a vocabulary, which is sorted by frequency."""
-    words = (token for token in vocabulary.tokens if token not in SPECIALS and any(map(str.isalpha, token)))
-    return list(islice(words, number))
 
 
 def words_of(occurrences: list[Occurrence]) -> list[str]:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.analysis.polysemes import members_of, most_frequent_words, senses_of, words_of
+from elmokit.analysis.polysemes import members_of, senses_of, words_of
 from elmokit.analysis.polysemy import cosines, measure_senses, occurrence_vectors
-from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.elmo.nearest import NearOccurrence, nearest_occurrences
-from elmokit.model.token_cache import TokenCache
 
 if TYPE_CHECKING:
     from elmokit.analysis.polysemes import Language, Occurrence
     from elmokit.analysis.polysemy import SenseRates
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Array
-    from elmokit.model.bilm import BiLM
 
 Floats = NDArray[np.float64]
 
@@ -31,12 +27,11 @@ model was trained."""
 NUM_SHOWN = 6
 """Number of sentences in the table of a close-up: the first of each sense, this many over all senses."""
 NUM_NEIGHBOURS = 3
-NUM_STATIC_NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
 class CloseUp:
-    """A word in detail: cosines of a few occurrences, nearest contexts, and the neighbours of its static vector."""
+    """A word in detail: the cosines of a few occurrences, and their nearest contexts."""
 
     word: str
     senses: list[str]
@@ -52,8 +47,6 @@ class CloseUp:
     """Cosines (N,N) between the occurrences shown."""
     nearest: list[tuple[int, list[NearOccurrence]]]
     """Of the first occurrence of each sense: its index, and its nearest contexts, those of the same word first."""
-    static: list[tuple[str, float]]
-    """The words with the nearest static vectors, and their cosines."""
 
 
 @dataclass(frozen=True)
@@ -89,19 +82,13 @@ def study_senses(elmo: Elmo, occurrences: list[Occurrence], *, model: str, langu
         same = nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="same word")
         return number, same + nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="other words")
 
-    words = words_of(occurrences)
-    if elmo.vocabulary is None:
-        candidates = sorted({token for sentence in sentences for token in sentence})
-    else:
-        candidates = most_frequent_words(elmo.vocabulary)
-    static = static_neighbours(elmo.bilm, candidates, number=NUM_STATIC_NEIGHBOURS)
     return SenseStudy(
         model=model,
         num_parameters=elmo.config.num_parameters,
         dim=elmo.dim,
         occurrences=occurrences,
         measured=measure_senses(encoded, occurrences),
-        close_ups=[_close_up(word, occurrences, targets, nearest, static) for word in words[:NUM_CLOSE_UPS]],
+        close_ups=[_close_up(word, occurrences, targets, nearest) for word in words_of(occurrences)[:NUM_CLOSE_UPS]],
         language=language,
     )
 
@@ -111,7 +98,6 @@ def _close_up(
     occurrences: list[Occurrence],
     targets: Floats,
     nearest: Callable[[int], tuple[int, list[NearOccurrence]]],
-    static: Callable[[str], list[tuple[str, float]]],
 ) -> CloseUp:
     senses = senses_of(word, occurrences)
     members = members_of(word, occurrences)
@@ -127,30 +113,7 @@ def _close_up(
         labels=[f"{sense} {n}" for sense, group in zip(senses, first, strict=True) for n in range(1, len(group) + 1)],
         cosines=cosines(targets[shown]),
         nearest=[nearest(group[0]) for group in by_sense],
-        static=static(word),
     )
-
-
-def static_neighbours(bilm: BiLM, tokens: list[str], *, number: int) -> Callable[[str], list[tuple[str, float]]]:
-    """A function of a token that gives the `number` nearest other ones of `tokens` with their cosines, nearest first.
-
-    They are compared by their token representations (layer 0 of the biLM), which do not depend on context.
-    """
-    cache = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
-
-    def units_of(tokens: list[str]) -> Floats:
-        vectors, rows = cache.distinct([tokens])
-        return unit_vectors(vectors[rows].cpu().double().numpy())
-
-    units = units_of(tokens)
-
-    def nearest(token: str) -> list[tuple[str, float]]:
-        nearness = units @ units_of([token])[0]
-        order: list[int] = np.argsort(-nearness, kind="stable").tolist()
-        others = (row for row in order if tokens[row] != token)
-        return [(tokens[row], float(nearness[row])) for row in islice(others, number)]
-
-    return nearest
 
 
 def principal_plane(vectors: Floats) -> Floats:

@@ -13,7 +13,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import atomic_write
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name
 from elmokit.web.demo.picture import sense_picture
-from elmokit.web.demo.terminal import describe, extent, shows_colours, summarise
+from elmokit.web.demo.terminal import describe, shows_colours, summarise
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def page(study: SenseStudy, *, code: str, explore: str) -> str:
     It has no scripts and makes no requests; `code` and `explore` are Python and a command to copy.
     """
     template = template_environment("elmokit.web.demo").get_template("page.html")
-    parts = {"extent": extent(study), "picture": sense_picture(study), "lines": describe(study)}
-    return template.render(study=study, code=code, explore=explore, **parts)
+    lines = describe(study)
+    return template.render(study=study, picture=sense_picture(study), lines=lines, code=code, explore=explore)
 
 
 def write_picture(svg_path: Path, *, model: str | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from elmokit.analysis.polysemes import members_of, senses_of, words_of
+from elmokit.analysis.polysemes import members_of, words_of
 from elmokit.system.markdown import columns
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 
-_NUMERALS = {2: "two", 3: "three"}
 _BLUES = (255, 189, 153, 117, 75, 39, 32, 26, 25, 24)
 """Backgrounds of the 256-colour palette, light to dark."""
 _NUM_LIGHT = 6  # number of backgrounds that are light enough for black text
@@ -49,16 +48,10 @@ def summarise(study: SenseStudy, *, colours: bool) -> Iterator[str]:
     yield from _describe_word(study.close_ups[0], study.occurrences, colours=colours)
 
 
-def extent(study: SenseStudy) -> str:
-    """The size of the study in words: `24 words of two senses`."""
-    words = words_of(study.occurrences)
-    numbers = sorted({len(senses_of(word, study.occurrences)) for word in words})
-    return f"{len(words)} words of {' or '.join(_NUMERALS.get(number, str(number)) for number in numbers)} senses"
-
-
 def _describe_all_words(study: SenseStudy) -> Iterator[str]:
     """For every word, the number of occurrences whose nearest one has the same sense; no word is left out."""
-    yield f"Measured over the whole list: {extent(study)}, {len(study.occurrences)} sentences"
+    words = words_of(study.occurrences)
+    yield f"Measured over the whole list: {len(words)} words, {len(study.occurrences)} sentences"
     yield ""
     yield f"  {'':22}nearest one has its sense"
     for measured in study.measured:
@@ -75,7 +68,6 @@ def _describe_all_words(study: SenseStudy) -> Iterator[str]:
         members = [index for index, other in enumerate(contrasts) if other == contrast]
         yield f"  {contrast:22}{study.top.nearest_rate(members)}"
     yield ""
-    words = words_of(study.occurrences)
     guesses = [study.measured[0].nearest_rate(members_of(word, study.occurrences)) for word in words]
     chance = "; ".join(sorted({f"of {guess.total}, chance is {guess.correct:.2g}" for guess in guesses}))
     yield f"Word by word, for the top layer ({chance}):"
@@ -115,8 +107,6 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
             sense = other.sense if near.index == other.index else ""  # what is listed is the sense of one token
             text = _padded(snippet(other.tokens, near.index, 50), 51)
             yield f"    {near.similarity:.2f}  {text} {sense}".rstrip()
-    neighbours = ", ".join(f"{word} {cosine:.2f}" for word, cosine in close_up.static)
-    yield f"  static vector: {neighbours}"
 
 
 def _padded(text: str, width: int) -> str:
