@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.lines import read_lines
-from elmokit.integrations.ray_data import RayResources, embed_parquet
+from elmokit.integrations.ray_data import embed_parquet
 from elmokit.system.batches import batched
 from elmokit.vectors.jobs.embed_pieces import PieceSettings, embed_piece, list_pieces
 
@@ -56,7 +56,7 @@ def main() -> None:
             killer = threading.Thread(target=kill_worker, args=(output, killed))
             if kills:
                 killer.start()
-            done = embed_parquet(folder / "corpus.parquet", output, resources=RayResources(workers=workers))
+            done = embed_parquet(folder / "corpus.parquet", output, workers=workers)
             if kills:
                 killer.join()
             found = {path.name: path.read_bytes() for path in output.iterdir()}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from elmokit import load_vectors
-from elmokit.integrations.ray_data import RayResources, embed_parquet
+from elmokit.integrations.ray_data import embed_parquet
 
 TEXTS = ["We sat on the bank of the river.", "The bank raised its rates.", "It's cold.", "The boats left."]
 
@@ -19,7 +19,7 @@ if __name__ == "__main__":
         pq.write_table(table, corpus / "reviews.parquet", row_group_size=2)
 
         for _ in range(2):
-            done = embed_parquet(corpus, output, raw_text=True, resources=RayResources(workers=2))
+            done = embed_parquet(corpus, output, raw_text=True, workers=2)
             print(f"{done.num_files} files, {done.num_tokens} tokens, of which {done.num_tokens_before} were there")
 
         for path in sorted(output.iterdir()):

@@ -20,14 +20,13 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.integrations import ray_data
-from elmokit.integrations.ray_data import PieceEmbedder, RayResources, embed_parquet
+from elmokit.integrations.ray_data import PieceEmbedder, embed_parquet
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 from ray_bulk import ray_workers, start_ray
 from toy_bilm import random_bilm
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray
-ONE = RayResources(workers=1)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +67,7 @@ def test_a_killed_workers_block_is_embedded_by_another_as_by_one_process_and_a_s
 
     killer = threading.Thread(target=kill_one)
     killer.start()
-    done = embed_parquet(corpus, out, model=model, resources=RayResources(workers=2))
+    done = embed_parquet(corpus, out, model=model, workers=2)
     killer.join()
     assert len(killed) == 1
     assert (done.num_files, done.num_sentences, done.num_tokens) == (100, 300, 1800)
@@ -82,7 +81,7 @@ def test_a_killed_workers_block_is_embedded_by_another_as_by_one_process_and_a_s
         for ours, theirs in zip(load_vectors(out / piece.output.name), load_vectors(piece.output), strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-6)
     (out / "a-00002.parquet").unlink()
-    again = embed_parquet(corpus, out, model=model, resources=ONE)
+    again = embed_parquet(corpus, out, model=model, workers=1)
     assert (again.num_tokens, again.num_tokens_before) == (1800, 1782)
 
 
@@ -97,13 +96,12 @@ def test_a_table_without_rows_gives_no_files_and_starts_no_ray(tmp_path: Path, m
 def test_bad_input_and_resources_that_are_not_there_or_make_no_sense_are_refused(ray: Any, model: str, tmp_path: Path):
     pq.write_table(pa.table({"text": ["a", None]}), tmp_path / "in.parquet")
     for resources, message in (
-        (ONE, r"in.parquet: row group 0, row 1: column text has a missing value"),
-        (RayResources(on_gpus=True), "Ray has no GPU; start it with some, or choose the other kind"),
+        ({"workers": 1}, r"in.parquet: row group 0, row 1: column text has a missing value"),
+        ({"on_gpus": True}, "Ray has no GPU; start it with some, or choose the other kind"),
+        ({"workers": 0}, "workers is 0; expected at least 1"),
     ):
         with pytest.raises(ValueError, match=message):
-            embed_parquet(tmp_path / "in.parquet", tmp_path / "out", model=model, resources=resources)
-    with pytest.raises(ValueError, match=r"workers is 0, and retries 3; expected at least 1, and 0"):
-        RayResources(workers=0)
+            embed_parquet(tmp_path / "in.parquet", tmp_path / "out", model=model, **resources)
 
 
 def test_files_that_cannot_be_written_are_named(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -25,19 +25,8 @@ if TYPE_CHECKING:
     from elmokit.layers.packed.linear import Precision
 
 
-@dataclass(frozen=True)
-class RayResources:
-    """What a pipeline uses of a machine or cluster."""
-
-    workers: int | None = None
-    """Actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs."""
-    on_gpus: bool = False
-    retries: int = 3
-    """How often a block is tried again when its actor died."""
-
-    def __post_init__(self) -> None:
-        if (self.workers is not None and self.workers < 1) or self.retries < 0:
-            raise ValueError(f"workers is {self.workers}, and retries {self.retries}; expected at least 1, and 0")
+RETRIES = 3
+"""How often a block is tried again when its actor died."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +52,8 @@ def embed_parquet(
     column: str | None = None,
     raw_text: bool = False,
     precision: Precision = "float32",
-    resources: RayResources | None = None,
+    workers: int | None = None,
+    on_gpus: bool = False,
 ) -> BulkResult:
     """Embed a Parquet file, or all `*.parquet` of a folder, with Ray; `load_vectors` reads each file of the output.
 
@@ -73,15 +63,17 @@ def embed_parquet(
         without rows gives no files.
     column: of texts, or of lists of tokens; None takes `tokens`, or else `text`.
     raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
+    workers: number of actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs.
 
     The pipeline runs in the Ray that is running, or that RAY_ADDRESS names, or in a local one that ends with it. The
     vectors are those of `embed_file` on the same kind of processor. Raises ValueError, naming file, row group and row,
     for what is not a sentence, after all other blocks, OSError for files that cannot be read or written, and ValueError
-    if Ray is not installed.
+    for less than one worker and if Ray is not installed.
     """
     ray = require("ray", extra="ray", purpose="embedding with Ray")
     data = require("ray.data", extra="ray", purpose="embedding with Ray")
-    resources = resources or RayResources()
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers is {workers}; expected at least 1")
     start = time.monotonic()
     inputs, output = expanded(input_path).resolve(), expanded(output_folder).resolve()
     model = str(lasting_paths(model)[0])  # which actors, whose working folder is another one, find too
@@ -90,21 +82,21 @@ def embed_parquet(
     if not pieces:  # tables without rows
         return BulkResult(0, 0, 0, 0, seconds=time.monotonic() - start)
     settings = PieceSettings(layers, column, raw_text)
-    with _running(ray, resources.workers):
-        kind = "GPU" if resources.on_gpus else "CPU"
-        workers = min(resources.workers or int(ray.cluster_resources().get(kind, 0)), len(pieces))
-        if workers < 1:
+    with _running(ray, workers):
+        kind = "GPU" if on_gpus else "CPU"
+        num_actors = min(workers or int(ray.cluster_resources().get(kind, 0)), len(pieces))
+        if num_actors < 1:
             raise ValueError(f"Ray has no {kind}; start it with some, or choose the other kind")
         rows = [{"number": number} for number in range(len(pieces))]
         done: list[dict[str, Any]] = (
             data.from_items(rows, override_num_blocks=len(rows))
             .map(
                 PieceEmbedder,
-                fn_constructor_args=(pieces, settings, model, precision, resources.on_gpus),
-                compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1),
-                num_cpus=0 if resources.on_gpus else 1,
-                num_gpus=1 if resources.on_gpus else 0,
-                max_task_retries=resources.retries,
+                fn_constructor_args=(pieces, settings, model, precision, on_gpus),
+                compute=data.ActorPoolStrategy(size=num_actors, max_tasks_in_flight_per_actor=1),
+                num_cpus=0 if on_gpus else 1,
+                num_gpus=1 if on_gpus else 0,
+                max_task_retries=RETRIES,
             )
             .take_all()
         )

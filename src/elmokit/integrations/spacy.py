@@ -19,7 +19,7 @@ from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from jaxtyping import Float32, Int
+    from jaxtyping import Float32
 
     from elmokit.elmo.layer_choice import Layers
 
@@ -158,28 +158,17 @@ class ElmoPipe:
         if self.tokens == "spacy":
             rows[[not token.is_space for token in span]] = flat
         else:
-            offsets = token_offsets(span.text, tokenize(span.text))
-            starts = [token.idx - span.start_char for token in span]
-            places = [(start, start + len(token)) for start, token in zip(starts, span, strict=True)]
-            for row, own in zip(rows, _overlapping(offsets, places), strict=True):
-                if len(own):
-                    row[:] = flat[own].mean(axis=0)
+            starts, ends = np.array(token_offsets(span.text, tokenize(span.text)), np.int64).reshape(-1, 2).T
+            for row, token in zip(rows, span, strict=True):
+                start = token.idx - span.start_char
+                overlaps = (starts < start + len(token)) & (ends > start)
+                if overlaps.any():
+                    row[:] = flat[overlaps].mean(axis=0)
         return rows
 
 
 def _sentences(doc: Any) -> list[Any]:
     return list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
-
-
-def _overlapping(
-    offsets: Sequence[tuple[int, int]], places: Iterable[tuple[int, int]]
-) -> Iterator[Int[np.ndarray, " N"]]:
-    """For each place, the indices of the offsets that overlap it. The offsets start in order."""
-    starts, ends = np.array(offsets, dtype=np.int64).reshape(-1, 2).T
-    furthest = np.maximum.accumulate(ends)  # a token of combining marks may end before the one in front of it
-    for start, end in places:
-        first, last = np.searchsorted(furthest, start, side="right"), np.searchsorted(starts, end)
-        yield first + np.flatnonzero(ends[first:last] > start)
 
 
 def _set_hooks(doc: Any) -> None:
