@@ -119,10 +119,8 @@ def read_fasttext(path: Path) -> FastText:
                 settings = f"version {version}, dim {dim}, bucket {bucket} and n-grams of {min_n} to {max_n} characters"
                 raise FormatError(path, f"has {settings}; expected fastText's versions 11 and 12")
             rows, at = _read_dictionary(path, content)
-            start, shape = _read_matrix_header(path, content, at)
-    if shape != (len(rows) + bucket, dim):
-        expected = f"expected {len(rows):,} words and {bucket:,} buckets of {dim} numbers"
-        raise FormatError(path, f"has shape {shape}; {expected}", part="input matrix")
+            shape = len(rows) + bucket, dim
+            start = _start_of_matrix(path, content, at, shape)
     matrix = np.memmap(path, "<f4", "r", offset=start, shape=shape)
     return FastText(path, rows, np.asarray(matrix), bucket if max_n > 0 else 0, min_n, max_n)
 
@@ -154,17 +152,18 @@ def _read_dictionary(path: Path, content: mmap.mmap) -> tuple[dict[str, int], in
     return rows, at
 
 
-def _read_matrix_header(path: Path, content: mmap.mmap, at: int) -> tuple[int, tuple[int, int]]:
-    """The place of the first row of the input matrix, and its shape."""
+def _start_of_matrix(path: Path, content: mmap.mmap, at: int, shape: tuple[int, int]) -> int:
+    """The place of the first row of the input matrix, which has to have the shape (words and buckets, dim)."""
     part = "input matrix"
     if at + _MATRIX.size > len(content):
         raise FormatError(path, "is missing; the file is cut short", part=part)
     is_compressed, num_rows, num_columns = _MATRIX.unpack_from(content, at)
     if is_compressed:
         raise FormatError(path, "is compressed (.ftz), which is not read; expected a .bin file", part=part)
-    start = at + _MATRIX.size
-    needed = 4 * num_rows * num_columns
-    if min(num_rows, num_columns) < 1 or needed > len(content) - start:
-        left = readable_bytes(len(content) - start)
-        raise FormatError(path, f"has shape {(num_rows, num_columns)}, but {left} are left", part=part)
-    return start, (num_rows, num_columns)
+    left = len(content) - at - _MATRIX.size
+    if (num_rows, num_columns) != shape or not 0 < 4 * num_rows * num_columns <= left:
+        expected = (
+            f"expected {shape}, the words and buckets of the settings, in the {readable_bytes(left)} that are left"
+        )
+        raise FormatError(path, f"has shape {(num_rows, num_columns)}; {expected}", part=part)
+    return at + _MATRIX.size

@@ -138,11 +138,20 @@ function showChoices() {
   find("choices").hidden = [...find("choices").children].every((choice) => choice.hidden);
 }
 
+/** The letters of scripts; of names that browsers do not have, or of none, any. */
+function lettersOf(scripts) {
+  try {
+    return new RegExp(scripts.map((name) => `\\p{Script=${name}}`).join("|") || ".", "u");
+  } catch {
+    return /./u;
+  }
+}
+
 /** What the user should know of the text: what is not read of it, and what the model has not read the like of. */
 function showNotes() {
   const tokens = sentences.flat();
   const letters = tokens.join("").match(/\p{L}/gu) ?? [];
-  const read = new RegExp(settings.scripts.map((name) => `\\p{Script=${name}}`).join("|") || ".", "u");
+  const read = lettersOf(settings.scripts);
   const isCut = lines.numRead < lines.numLines;
   const utf8 = new TextEncoder();
   const numLong = tokens.filter((token) => utf8.encode(token).length > settings.maxBytes).length;
