@@ -13,7 +13,7 @@ from elmokit.integrations.embed_with import SYSTEMS, check_paths, find_system, w
 from elmokit.integrations.encoder import Comparator
 from elmokit.model.vector_source import VectorSource
 from paper.comparators.context2vec import CONTEXT2VEC, read_context2vec, train_context2vec
-from paper.comparators.cove import COVE, train_cove
+from paper.comparators.cove import COVE, open_cove, train_cove
 
 COMPARATORS: dict[str, Comparator] = {**SYSTEMS, COVE.name: COVE, CONTEXT2VEC.name: CONTEXT2VEC}
 TRAININGS = {"cove": train_cove, "context2vec": train_context2vec}
@@ -26,9 +26,7 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
     Raises ValueError for an unknown name and for word vectors that are missing, and what the system's `open` raises.
     """
     comparator = find_system(COMPARATORS, name, model)
-    if comparator.reads_word_vectors and word_vectors is None:
-        raise ValueError(f"{name} reads word vectors: give their file with --word-vectors FILE")
-    return comparator.open(model, word_vectors)
+    return open_cove(model, word_vectors) if comparator is COVE else comparator.open(model)
 
 
 def _add_train_comparator(parser: argparse.ArgumentParser) -> None:

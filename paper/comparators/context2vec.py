@@ -144,9 +144,8 @@ def read_context2vec(run_dir: Path) -> Context2vec:
     return Context2vec(encoder.eval().requires_grad_(False), vocabulary)
 
 
-def open_context2vec(model: str, word_vectors: Path | None = None) -> SystemLayers:
+def open_context2vec(model: str) -> SystemLayers:
     """Layer 0: the word's own target vector, whatever its sentence. Layer 1: the vector of its context."""
-    del word_vectors
     folder = Path(model)
     read = read_context2vec(folder)
     files = [folder / name for name in (CONFIG_NAME, VOCABULARY_FILE, MODEL_FILE)]

@@ -72,9 +72,10 @@ def new_encoder(*, input_dim: int, hidden_dim: int, dropout_rate: float = 0.0) -
     return nn.LSTM(input_dim, hidden_dim, 2, batch_first=True, bidirectional=True, dropout=dropout_rate)
 
 
-def open_cove(model: str, word_vectors: Path | None) -> SystemLayers:
+def open_cove(model: str, word_vectors: Path | None = None) -> SystemLayers:
     """Layers 1 and 2 of the encoder, each 2H wide; a word without a vector is a vector of zeros at its input."""
-    assert word_vectors is not None, "a system that reads word vectors is given them"
+    if word_vectors is None:
+        raise ValueError("cove reads word vectors: give their file with --word-vectors FILE")
     path = Path(model)
     encoder, words = read_encoder(path), WordVectorSource(word_vectors)
     if encoder.input_size != words.dim:
@@ -106,7 +107,6 @@ COVE = Comparator(
     name="cove",
     opens="CoVe's encoder (.pth or safetensors) or a folder of `python -m paper train-comparator cove`",
     open=open_cove,
-    reads_word_vectors=True,
 )
 
 

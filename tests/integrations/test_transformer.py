@@ -48,13 +48,13 @@ def states(folder: Path, pieces: list[str]) -> torch.Tensor:
 
 def test_a_word_is_its_first_piece_or_the_mean_of_its_pieces(folder: Path):
     own = states(folder, ["the", "un", "##believ", "##able", "cat"])
-    first, mean = HF_FIRST.open(str(folder), None), HF_MEAN.open(str(folder), None)
+    first, mean = HF_FIRST.open(str(folder)), HF_MEAN.open(str(folder))
     assert (first.num_layers, first.dim) == (3, 8)
     np.testing.assert_allclose(unpadded(first, [SENTENCE])[0], own[:, [1, 2, 5]], atol=1e-6)
     expected = torch.stack([own[:, 1], own[:, 2:5].mean(dim=1), own[:, 5]], dim=1)
     np.testing.assert_allclose(unpadded(mean, [SENTENCE])[0], expected, atol=1e-6)
     assert first.fingerprint() != mean.fingerprint()
-    assert first.fingerprint() == HF_FIRST.open(str(folder), None).fingerprint()
+    assert first.fingerprint() == HF_FIRST.open(str(folder)).fingerprint()
 
 
 def test_weights_of_16_bits_are_computed_with_as_float32(folder: Path, tmp_path: Path):
@@ -62,13 +62,13 @@ def test_weights_of_16_bits_are_computed_with_as_float32(folder: Path, tmp_path:
     for name, dtype in (("half", torch.bfloat16), ("whole", torch.float32)):  # of the same values
         shutil.copytree(folder, tmp_path / name)
         model.to(dtype).save_pretrained(tmp_path / name)
-    half, whole = (HF_MEAN.open(str(tmp_path / name), None) for name in ("half", "whole"))
+    half, whole = (HF_MEAN.open(str(tmp_path / name)) for name in ("half", "whole"))
     np.testing.assert_allclose(unpadded(half, [SENTENCE])[0], unpadded(whole, [SENTENCE])[0], atol=1e-6)
     assert half.fingerprint() == whole.fingerprint()
 
 
 def test_a_sentence_that_is_too_long_is_read_in_parts_and_a_word_without_pieces_is_zero(folder: Path):
-    layers = HF_FIRST.open(str(folder), None)
+    layers = HF_FIRST.open(str(folder))
     array = unpadded(layers, [["the", "\x01", "cat"]])[0]
     assert not array[:, 1].any()
     np.testing.assert_allclose(array[:, [0, 2]], states(folder, ["the", "cat"])[:, [1, 2]], atol=1e-6)
@@ -80,9 +80,9 @@ def test_a_sentence_that_is_too_long_is_read_in_parts_and_a_word_without_pieces_
 
 def test_a_word_with_too_many_pieces_and_a_folder_without_a_model_are_refused(folder: Path, tmp_path: Path):
     with pytest.raises(ValueError, match="'unbelievable.*' has 9 pieces; the model reads 7 at once"):
-        unpadded(HF_FIRST.open(str(folder), None), [["un" + "believable" * 4]])
+        unpadded(HF_FIRST.open(str(folder)), [["un" + "believable" * 4]])
     with pytest.raises((ValueError, OSError)):
-        HF_FIRST.open(str(tmp_path), None)
+        HF_FIRST.open(str(tmp_path))
 
 
 def save_tokenizer_of(folder: Path, target: Path, **settings: object) -> None:
@@ -100,7 +100,7 @@ def test_padding_on_any_side_changes_nothing(folder: Path, tmp_path: Path, setti
     if settings is not None:
         save_gpt2(tmp_path)
         save_tokenizer_of(folder, tmp_path, **settings)
-    layers = HF_MEAN.open(str(folder if settings is None else tmp_path), None)
+    layers = HF_MEAN.open(str(folder if settings is None else tmp_path))
     cat, sentence, empty, _ = unpadded(layers, [["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
     for among, alone in ((cat, ["cat"]), (sentence, SENTENCE)):
         np.testing.assert_allclose(among, unpadded(layers, [alone])[0], atol=1e-6)
@@ -115,7 +115,7 @@ def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Pat
     config = getattr(transformers, f"{name}Config")(**sizes)
     getattr(transformers, f"{name}Model")(config).save_pretrained(tmp_path)
     save_tokenizer_of(folder, tmp_path, model_max_length=100)
-    layers = HF_FIRST.open(str(tmp_path), None)
+    layers = HF_FIRST.open(str(tmp_path))
     words = ["cat"] * 7  # with the special pieces 9, but the model has positions for 8
     both = unpadded(layers, [words])[0]
     np.testing.assert_allclose(both[:, 6:], unpadded(layers, [words[6:]])[0], atol=1e-6)
@@ -139,7 +139,7 @@ def test_words_are_read_as_in_a_text(tmp_path: Path, name: str):
     with torch.no_grad():
         whole = torch.tensor([[*begins, *ids[0].tolist()]])
         states = torch.cat(network(input_ids=whole, output_hidden_states=True).hidden_states)[:, len(begins) :]
-    (found,) = unpadded(HF_FIRST.open(str(tmp_path), None), [words])
+    (found,) = unpadded(HF_FIRST.open(str(tmp_path)), [words])
     np.testing.assert_allclose(found, states[:, first_of_each], atol=1e-6)
 
 
@@ -152,4 +152,4 @@ def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: P
     ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", "the", "cat", "[SEP]")]])
     with torch.no_grad():
         expected = torch.cat(model.encoder(input_ids=ids, output_hidden_states=True).hidden_states)[:, 1:3]
-    np.testing.assert_allclose(unpadded(HF_FIRST.open(str(tmp_path), None), [["the", "cat"]])[0], expected, atol=1e-6)
+    np.testing.assert_allclose(unpadded(HF_FIRST.open(str(tmp_path)), [["the", "cat"]])[0], expected, atol=1e-6)

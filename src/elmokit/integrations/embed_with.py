@@ -55,7 +55,7 @@ def embed_with(
     """
     output_path = expanded(output_path)
     check_paths(output_path, input_path, model)
-    opened = find_system(SYSTEMS, system, str(model)).open(str(model), None)
+    opened = find_system(SYSTEMS, system, str(model)).open(str(model))
     return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text, column=column)
 
 
@@ -111,13 +111,12 @@ def _encoded(
         )
 
 
-def open_static(model: str, word_vectors: Path | None = None) -> VectorSource:
+def open_static(model: str) -> VectorSource:
     """One layer of word vectors, from a file that is recognised by its contents.
 
     Words that a text or word2vec file lacks are looked up in lower case and otherwise zero; those that fastText's
     `.bin` lacks are made of their character n-grams. Raises OSError, and ValueError for a file of another kind.
     """
-    del word_vectors
     path = expanded(model)  # no shell does in static:~/FILE
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected word vectors")

@@ -62,10 +62,8 @@ class Comparator:
     """Name on the command line: `elmokit embed --with NAME:MODEL`."""
     opens: str
     """What MODEL is, in words."""
-    open: Callable[[str, Path | None], VectorSource]
-    """Opens MODEL, with the file of `--word-vectors` or None. Raises OSError or ValueError for what is not a model."""
-    reads_word_vectors: bool = False
-    """Whether the system also needs a file of word vectors."""
+    open: Callable[[str], VectorSource]
+    """Opens MODEL. Raises OSError or ValueError for what is not a model."""
 
 
 def of_equal_length(sentences: Sentences, *, most: int) -> list[list[int]]:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -134,7 +133,7 @@ class TransformerEncoder:
         return pooled.numpy()
 
 
-def open_transformer(model: str, word_vectors: Path | None = None, *, pieces: Pieces) -> SystemLayers:
+def open_transformer(model: str, *, pieces: Pieces) -> SystemLayers:
     """All layers of a folder of `save_pretrained`, or of a model of the Hub, by its name, that was downloaded before.
 
     pieces: whether a word's vector is that of its first piece or the mean of those of its pieces.
@@ -142,7 +141,6 @@ def open_transformer(model: str, word_vectors: Path | None = None, *, pieces: Pi
     Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is not a
     model.
     """
-    del word_vectors
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
