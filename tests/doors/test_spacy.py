@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import tomllib
-from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ import pytest
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.system.messages import FormatError
-from elmokit.text.alignment import token_offsets
-from elmokit.text.tokenizer import tokenize
 from page_code import blocks, read_page
 from toy_bilm import random_bilm
 
@@ -109,24 +106,6 @@ def test_our_own_tokens_can_be_read_and_are_laid_onto_those_of_spacy(model: str)
     (expected,) = ELMO.encode(["cat  sat ."])
     assert_close(nlp.get_pipe("elmo")(split).tensor[[0, 1, 3, 4]], expected[[0, 0, 1, 2]])
     assert not split.tensor[2].any()
-
-
-def test_each_token_of_spacy_gets_the_mean_of_all_of_ours_that_it_overlaps(model: str):
-    random = np.random.default_rng(0)
-    nlp = pipeline(model, tokens="elmokit")
-    texts = ["".join(random.choice(list("aab  .,'\"…\u0301\u0323Å밥"), size=30)) for _ in range(10)]
-    texts.append("a\u3099\u0e48\u094d\u0323")  # our second token ends before the first
-    for text, cut_rate in product(texts, (0.4, 1.0)):
-        bounds = [0, *np.flatnonzero(random.random(len(text)) < cut_rate), len(text)]
-        words = [text[start:end] for start, end in pairwise(bounds) if start < end]
-        doc = nlp.get_pipe("elmo")(Doc(nlp.vocab, words=words, spaces=[False] * len(words)))
-        tokens = tokenize(text)
-        (vectors,) = ELMO.encode([tokens])
-        offsets = token_offsets(text, tokens)
-        for token, row in zip(doc, doc.tensor, strict=True):
-            start, end = token.idx, token.idx + len(token)
-            own = [index for index, (first, last) in enumerate(offsets) if first < end and start < last]
-            assert_close(row, vectors[own].mean(axis=0) if own else np.zeros(12))
 
 
 def test_a_stream_has_the_same_vectors_and_documents_keep_theirs_as_bytes(model: str):
