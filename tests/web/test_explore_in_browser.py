@@ -576,16 +576,6 @@ def test_back_undoes_a_step_and_brings_back_what_was_typed(english: Page):
         assert english.page.locator("button.token").count() == 6
 
 
-def test_a_word_without_other_contexts_is_said_to_have_none(english: Page):
-    for language, message in (
-        ("en", "The corpus has no other occurrence of “zyzzyva”."),
-        ("ko", "말뭉치에 “zyzzyva”의 다른 쓰임이 없습니다."),
-    ):
-        english.open(f"#t=zyzzyva&v=contexts&l={language}")
-        assert english.page.inner_text("#panel").startswith(message)
-        assert english.page.locator("#panel table").count() == 0
-
-
 def test_what_the_model_expects_is_what_python_computes_and_is_put_into_the_sentence(english: Page, elmo: Elmo):
     english.show("expectations")
     english.load_softmax()
