@@ -36,10 +36,14 @@ def test_the_vectors_of_the_wanted_and_the_first_words_come_in_the_order_of_the_
     assert read_word_vectors(path, ()).matrix.shape[0] == 0
 
 
-@pytest.mark.parametrize("first", ["\u00a0", "\u3000", "\u200b", "a\u00adb"])
-def test_a_first_word_that_cannot_be_printed_does_not_make_a_file_binary(path: Path, first: str):
-    path.write_text(f"2 3\n{first} 1 2 3\ncat 4 5 6\n", encoding="utf-8")
+@pytest.mark.parametrize("header", ["2 3\n", "\ufeff2 3\n", " 2  3 \r\n", "\ufeff", ""])
+@pytest.mark.parametrize("first", ["3", "\u00a0", "\u3000", "\u200b", "a\u00adb", "\u0085", "a\u2028b"])
+def test_neither_a_headers_spelling_nor_a_first_word_that_cannot_be_printed_hides_vectors(
+    path: Path, header: str, first: str
+):
+    path.write_text(f"{header}{first} 1 2 3\ncat 4 5 6\n", encoding="utf-8", newline="")
     read = read_word_vectors(path, {first, "cat"})
+    assert word_vector_dim(path) == 3
     assert read.words == [first, "cat"]
     np.testing.assert_array_equal(read.matrix, [[1, 2, 3], [4, 5, 6]])
 
@@ -68,8 +72,9 @@ def test_word2vecs_binary_format_with_and_without_line_ends_is_read_in_parts(pat
 def test_of_a_word_that_comes_twice_the_first_counts_and_one_with_spaces_is_another(path: Path):
     path.write_text("a 1\nb 2\na 3\n")
     assert read_word_vectors(path, {"a", "b"}).matrix.tolist() == [[1], [2]]
-    path.write_text("the 1 2\n. . . 3 4\n. 5 6\n")
-    assert read_word_vectors(path, {"."}).matrix.tolist() == [[5, 6]]
+    for start in ("the 1 2\n", "3 2\n", "3 2\nthe 1 2\nMay 5 3 4\n"):
+        path.write_text(start + ". . . 3 4\nNew York 3 4\n. 5 6\n")
+        assert read_word_vectors(path, {"."}).matrix.tolist() == [[5, 6]]
 
 
 def test_text_and_binary_hold_the_same_numbers(path: Path):
@@ -83,13 +88,22 @@ def test_text_and_binary_hold_the_same_numbers(path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"the 1 2\ncat 1\n", "vectors, line 2: 1 numbers after the word; expected 2: 'cat' ..."),
+        (b"the 1 2\ncat 1\n", "vectors, line 2: 1 columns after the word, a space before each; line 1 says 2: 'cat' "),
+        (b"# 300\nthe 1 2\n", "line 2: 2 columns after the word, a space before each; line 1 says 1: 'the'"),
+        (b"2 3 1\nthe 1 2 3\n", "line 2: 3 columns after the word, a space before each; line 1 says 2"),
+        (b"1 2\nthe 1 2 3\n", "line 2: 3 columns after the word, a space before each; line 1 says 2"),
+        (b"1 4\nthe 1 2 3\n", "line 2: 3 columns after the word, a space before each; line 1 says 4"),
+        (b"1 2\nthe  1  2\n", "line 2: 4 columns after the word, a space before each; line 1 says 2"),
+        (b"1 2\n the 1 2\n", "line 2: 3 columns after the word, a space before each; line 1 says 2"),
+        (b"the  1  2\n", "line 1: expected a word and 1 to 10,000 numbers, with one space before each: 'the' "),
+        (b"# glove\nthe 1 2\n", "line 1: expected a word and 1 to 10,000 numbers"),
+        (b"a 1 2\nthe 1_0 2\n", "line 2: expected 2 finite numbers after the word"),
         (b"the 1 2\ncat 1 x\n", "vectors, line 2: expected 2 finite numbers after the word"),
         (b"the 1 2\ncat 1 nan\n", "vectors, line 2: expected 2 finite numbers after the word"),
         (b"the 1 2\ncat 1 1e39\n", "expected 2 finite numbers after the word"),
         (b"", "vectors, line 1: expected a word and 1 to 10,000 numbers"),
-        (b"no vectors in this sentence\n", "line 1: expected 4 finite numbers after the word"),
-        (b"cat\t1\t2\n", "numbers after the word"),
+        (b"no vectors in this sentence\n", "line 1: expected a word and 1 to 10,000 numbers"),
+        (b"cat\t1\t2\n", "line 1: expected a word and 1 to 10,000 numbers"),
         (b"3 2\nthe 1 2\ncat 1 2\n", "vectors ends after 2 words; its first line promises 3"),
         (b"3 2\nthe 1 x\ncat 1 2\n", "vectors, line 2: expected 2 finite numbers"),
         (b"2 999999999999\n", "vectors of 999999999999 numbers; expected 1 to 10,000"),

@@ -24,7 +24,9 @@ MAX_WORD_BYTES = 10_000
 
 _SAMPLE_BYTES = 1 << 18  # more than the longest header and line of text
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})[ \r]*\n")
+_HEADER = re.compile(rb"(?:\xef\xbb\xbf)? *(\d{1,18}) +(\d{1,18})[ \r]*\n")  # after a byte order mark, too
+_TOO_WIDE = re.compile(rf" |[^ ]* (?:{_NUMBER.pattern})? ")
+"""Start of a line that has more columns than expected, but not because its word has spaces."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +92,14 @@ def _read_start(path: str) -> tuple[bytes, _Header | None]:
 
 
 def _is_text(sample: bytes, header: _Header) -> bool:
-    """Whether the line after the header has at least as many columns of printable text as the header says."""
+    """Whether the line after the header has printable columns: two, which the bytes of a vector hardly ever are."""
     line = sample.split(b"\n", 2)[1]
     try:
         text = line.decode("utf-8").rstrip(" \r")
     except UnicodeDecodeError:
         return False
     _, *numbers = text.rsplit(" ", header.dim)  # the word may be a no-break space
-    if len(numbers) < header.dim or not all(map(str.isprintable, numbers)):
+    if len(numbers) < min(2, header.dim) or not all(map(str.isprintable, numbers)):
         return False
     return any(map(_NUMBER.fullmatch, numbers))
 
@@ -116,10 +118,10 @@ def _text_vectors(
         if not line:
             continue
         num_words += 1
-        if line.count(" ") < dim:
-            raise ValueError(
-                f"{path}, line {number}: {line.count(' ')} numbers after the word; expected {dim}: {first_token(line)}"
-            )
+        columns = line.count(" ")
+        if columns < dim or (number == 2 and columns > dim and _TOO_WIDE.match(line)):
+            found = f"{path}, line {number}: {columns} columns after the word, a space before each"
+            raise ValueError(f"{found}; line 1 says {dim}: {first_token(line)}")
         if num_words > first and line[: line.index(" ")] not in wanted:
             continue
         word, *numbers = line.rsplit(" ", dim)
@@ -131,18 +133,18 @@ def _text_vectors(
 
 def _dim_of(line: str, path: str) -> int:
     """Width of the vector on the first line of a file without a header."""
-    dim = len(line.split()) - 1
-    if not 1 <= dim <= MAX_DIM:
-        raise ValueError(
-            f"{path}, line 1: expected a word and 1 to {MAX_DIM:,} numbers, separated by spaces: {first_token(line)}"
-        )
-    return dim
+    _, *numbers = line.rstrip(" ").split(" ")
+    if not 1 <= len(numbers) <= MAX_DIM or not all(map(_NUMBER.fullmatch, numbers)):
+        expected = f"a word and 1 to {MAX_DIM:,} numbers, with one space before each"
+        raise ValueError(f"{path}, line 1: expected {expected}: {first_token(line)}")
+    return len(numbers)
 
 
 def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
     try:
         with np.errstate(over="ignore"):  # what float32 cannot hold is infinite
-            values = np.array([float(text) for text in numbers]).astype(np.float32)
+            read = [np.nan] if "_" in "".join(numbers) else [float(text) for text in numbers]  # 1_0 is 10 in Python
+            values = np.array(read).astype(np.float32)
     except ValueError:
         values = np.array([np.nan], np.float32)
     if not np.isfinite(values).all():
