@@ -69,9 +69,12 @@ def test_what_is_saved_is_loaded(tmp_path: Path):
     model = transformer(layers="mix")
     with torch.no_grad():
         model[0].embedding.mixes[0].weights.copy_(torch.tensor([0.5, -1.0, 2.0]))
+    model.max_seq_length = 2
+    expected = model.encode([" ".join(Elmo.tokenize(text)[:2]) for text in SENTENCES])
+    np.testing.assert_array_equal(model.encode(SENTENCES), expected)
     model.save(str(tmp_path))
     loaded = SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True)
-    np.testing.assert_array_equal(loaded.encode(SENTENCES), model.encode(SENTENCES))
+    np.testing.assert_array_equal(loaded.encode(SENTENCES), expected)
     assert not list(tmp_path.rglob("*.bin"))
     loaded.save(str(tmp_path))  # where it is already
 
@@ -84,6 +87,9 @@ def test_a_model_in_half_precision_is_saved_in_float32(tmp_path: Path):
     for name, tensor in model.state_dict().items():
         assert torch.equal(kept[name], tensor.float())
     np.testing.assert_allclose(loaded.encode(SENTENCES), transformer(layers="mix").encode(SENTENCES), atol=0.05)
+    for given in ({"dtype": "float16"}, {"torch_dtype": torch.float16}):
+        loaded = SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True, model_kwargs=given)
+        assert loaded.dtype == torch.float16 and loaded.encode(SENTENCES).dtype == np.float16
 
 
 def test_of_weights_that_cannot_be_read_nothing_is_written_and_a_layer_that_is_not_there_is_refused(tmp_path: Path):

@@ -38,19 +38,26 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
     model: an `Elmo`, which shares its weights, or what `Elmo.from_pretrained` takes.
     layers: as in `ElmoEmbedding`; "mix" learns a weight for each layer in training.
     requires_grad: whether training changes the biLM, too.
+    max_seq_length: tokens of a sentence, with its prompt, that are read; None: all.
 
     Sentences are strings, which are tokenised, or lists of tokens. Raises ValueError for a layer that the model does
     not have, and the errors of `Elmo.from_pretrained`.
     """
 
     def __init__(
-        self, model: Elmo | str | Path = DEFAULT_MODEL, *, layers: LayerChoice = "top", requires_grad: bool = False
+        self,
+        model: Elmo | str | Path = DEFAULT_MODEL,
+        *,
+        layers: LayerChoice = "top",
+        requires_grad: bool = False,
+        max_seq_length: int | None = None,
     ) -> None:
         super().__init__()
         elmo = model if isinstance(model, Elmo) else Elmo.from_pretrained(model, device="cpu")
         self.vocabulary = elmo.vocabulary
         self.spelling = elmo.bilm.spelling
         self.embedding = ElmoEmbedding(elmo.bilm, dropout_rate=0.0, layers=layers, requires_grad=requires_grad)
+        self.max_seq_length = max_seq_length
 
     @property
     def tokenizer(self) -> Callable[[str], list[str]]:
@@ -63,7 +70,8 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
         prompt: text that is put in front of sentences that are strings; `prompt_length` has its number of tokens.
         """
         prompted = [f"{prompt or ''}{text}" if isinstance(text, str) else text for text in inputs]
-        ids = torch.from_numpy(padded(tokens_of_each(prompted), self.spelling.rows)).long()
+        tokens = [sentence[: self.max_seq_length] for sentence in tokens_of_each(prompted)]
+        ids = torch.from_numpy(padded(tokens, self.spelling.rows)).long()
         if ids.shape[1] == 0:
             ids = nn.functional.pad(ids, (0, 0, 0, 1))
         mask = (ids > 0).any(dim=2).long()
@@ -82,7 +90,8 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
 
     def get_config_dict(self) -> dict[str, object]:
         """What `save` keeps besides weights."""
-        return {"layers": self.embedding.layers, "requires_grad": self.embedding.trains_bilm}
+        kept = {"layers": self.embedding.layers, "requires_grad": self.embedding.trains_bilm}
+        return {**kept, "max_seq_length": self.max_seq_length}
 
     def save(self, output_path: str, *args: object, safe_serialization: bool = True, **kwargs: object) -> None:
         """Write config, model and mix into a folder; the weights are safetensors in float32 in any case."""
@@ -98,6 +107,7 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
     def load(cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any) -> Self:
         """Read what `save` wrote, from a folder or, as sentence-transformers does, from a repository of the Hub.
 
+        model_kwargs: its `dtype` (or `torch_dtype`) is that of the module; the rest is for transformers.
         Raises FileNotFoundError if a file is missing, and FormatError if one is damaged.
         """
         places = {
@@ -110,7 +120,9 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
             raise FileNotFoundError(f"{model_name_or_path}: {MODEL_FOLDER} or {MIX_NAME} is missing")
         module = cls(Path(model), **config)
         module._read_mix(Path(mix))
-        return module
+        options: dict[str, Any] = kwargs.get("model_kwargs") or {}
+        dtype = str(options.get("dtype") or options.get("torch_dtype") or "auto").removeprefix("torch.")
+        return module if dtype == "auto" else module.to(getattr(torch, dtype))
 
     def _read_mix(self, path: Path) -> None:
         mixes = self.embedding.mixes
