@@ -156,7 +156,7 @@ MARKED = ("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
     [
         *((text.encode(encoding), CONVERTED) for text, encoding in (("눈이 왔다 .", "cp949"), ("über", "cp1252"))),
         *(("\ufeffa\n".encode(name), rf"{name[:6]}; convert it, .* iconv -f {name[:6]} -t UTF-8") for name in MARKED),
-        *(("good\n".encode(name), "line 1: NUL byte at byte .* iconv -f UTF-16LE -t UTF-8") for name in MARKED[:2]),
+        *(("good\n".encode(name), f"line 1: NUL byte at byte .* iconv -f {name} -t UTF-8") for name in MARKED[:2]),
         (b"%PDF-1.4\n", "is PDF; expected plain text, .gz or .xz: unpack it, or save its text as UTF-8"),
         (b"{\\rtf1 x", "is RTF"),
         (b"\xd0\xcf\x11\xe0", "is Microsoft Office"),

@@ -74,9 +74,7 @@ def test_what_macos_adds_and_files_next_to_the_folder_of_a_model_are_not_looked_
         path = zipped(tmp_path / "more.zip", (other, b"\0\5"), ("LICENSE", b"..."), ("__MACOSX/a", b""), *files)
         assert read_stored(path).config == read_stored(folder).config
     both = zipped(tmp_path / "two.zip", *files, ("another/a.txt", b"1"))
-    with pytest.raises(
-        FormatError, match=r"two\.zip: is a zip archive, and is a folder without files, with another, model; give"
-    ):
+    with pytest.raises(FormatError, match=r"two\.zip: is a zip archive, and holds only folders: another, model; give"):
         read_stored(both)
 
 

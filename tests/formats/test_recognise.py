@@ -188,7 +188,9 @@ def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path)
         assert_refused(message, first, second)
 
 
-@pytest.mark.parametrize("content", [OTHER_FILES[name][0] for name in ("nothing", "web page", "pointer")])
+@pytest.mark.parametrize(
+    "content", [*(OTHER_FILES[name][0] for name in ("nothing", "web page", "pointer")), b"404: Not Found"]
+)
 def test_what_a_failed_download_left_is_named(pair: Path, folder: Path, content: bytes):
     for path in (pair / "options.json", pair / "weights.hdf5", folder / "config.json", folder / "model.safetensors"):
         kept = path.read_bytes()
@@ -226,10 +228,10 @@ def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
     for url in ("https://x.org/options.json", Path("https://x.org/options.json")):
         with pytest.raises(FileNotFoundError, match="of a URL, download the files .*hf://user/model"):
             read_stored(url)
-        with pytest.raises(FileNotFoundError, match=r"https:/+x\.org/options\.json: there is no such file or folder"):
+        with pytest.raises(FileNotFoundError, match=r"https:/+x\.org/options\.json is a URL; download the two files"):
             read_stored(pair / "options.json", url)
     (tmp_path / "empty").mkdir()
-    assert_refused("is a folder without files, with nothing; give the folder", tmp_path / "empty")
+    assert_refused("is an empty folder; give the folder", tmp_path / "empty")
 
 
 def test_pipes_and_dangling_links_do_not_keep_us_waiting(tmp_path: Path):

@@ -59,8 +59,6 @@ def _change(arguments: argparse.Namespace) -> None:
     if arguments.json:
         check_names(*inputs)
     with open_output(arguments.output, None) as table, open_output(arguments.json, None) as everything:
-        elmo = open_elmo(arguments)
-
         from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
         from elmokit.cli.change_tables import change_json, change_rows, change_text
         from elmokit.text.corpora.tables import as_tsv
@@ -68,7 +66,7 @@ def _change(arguments: argparse.Namespace) -> None:
         names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
         how = given(arguments, "ignore_case", "column", *names)
         settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **how)
-        result = semantic_change(elmo, arguments.first, arguments.second, words, settings)
+        result = semantic_change(open_elmo(arguments), arguments.first, arguments.second, words, settings)
         if table:
             table.write(as_tsv(change_rows(result)))
         if everything:

@@ -121,7 +121,6 @@ def _vocabulary(arguments: argparse.Namespace) -> None:
         f"longer than 48 bytes, and cut: {summary.num_cut_tokens:,} tokens ({share_cut:.4%})\n"
         f"{arguments.output}"
     )
-    print(arguments.output)
 
 
 def _share(text: str) -> float:

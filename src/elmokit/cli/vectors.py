@@ -142,7 +142,7 @@ def open_elmo(arguments: argparse.Namespace, **options: Any) -> Elmo:
     """The model of `add_model`; one that is not there is refused first, because importing torch takes seconds."""
     from elmokit.formats.names import DEFAULT_MODEL, resolve_model
 
-    model = arguments.model or DEFAULT_MODEL
+    model = DEFAULT_MODEL if arguments.model is None else arguments.model
     resolve_model(model)
 
     from elmokit.elmo.elmo import Elmo

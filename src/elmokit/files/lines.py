@@ -187,8 +187,10 @@ def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
         line = line.removeprefix(BYTE_ORDER_MARK)
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if b"\0" in line:
-        found = f"NUL byte at byte {line.index(0) + 1}"
-        raise ValueError(f"{name}, line {number}: {found}; expected UTF-8 (of UTF-16, iconv -f UTF-16LE -t UTF-8)")
+        place = line.index(0)
+        unicode = "UTF-16BE" if number == 1 and place % 2 == 0 else "UTF-16LE"
+        advice = f"expected UTF-8 (if it is UTF-16: iconv -f {unicode} -t UTF-8)"
+        raise ValueError(f"{name}, line {number}: NUL byte at byte {place + 1}; {advice}")
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:

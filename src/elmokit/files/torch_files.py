@@ -133,7 +133,7 @@ def _check_steps(file: IO[bytes]) -> None:
         if opcode.name == "GLOBAL" and not _KNOWN.fullmatch(str(given)):
             raise ValueError(f"it asks for {first_token(str(given).replace(' ', '.', 1))}")
         remembers = opcode.name.endswith("PUT") and len(expected) == 2
-        copies = bool(expected) and opcode.name != expected[0] and not remembers
+        copies = opcode.name == "NEWOBJ" or (bool(expected) and opcode.name != expected[0] and not remembers)
         builds += opcode.name == "BUILD"
         if steps > MAX_STEPS or builds > _MAX_BUILDS or copies:
             raise ValueError("its pickle has more steps, or copies more, than that of a state dict")

@@ -105,11 +105,13 @@ def kinds_in(folder: Path) -> dict[Path, FileKind]:
 
 
 def is_failed_download(path: Path, kind: FileKind) -> bool:
-    """Whether a file is a pointer of Git LFS, or has the name of one of a model, and nothing or a web page in it."""
+    """Whether a file is a pointer of Git LFS, or is named as one of a model and has nothing or a message in it."""
     if kind is FileKind.GIT_LFS_POINTER:
         return True  # also of a vocabulary
-    is_of_a_model = path.suffix in _MODEL_ENDINGS or path.suffix.startswith(".data-")
-    return is_of_a_model and kind in (FileKind.EMPTY, FileKind.MARKUP)
+    if path.suffix not in _MODEL_ENDINGS and not path.suffix.startswith(".data-"):
+        return False
+    is_message = kind is FileKind.TEXT or (kind is FileKind.JSON and path.suffix != ".json")
+    return kind in (FileKind.EMPTY, FileKind.MARKUP) or (is_message and path.suffix != ".dic")
 
 
 def _by_signature(path: Path, head: bytes) -> FileKind | None:

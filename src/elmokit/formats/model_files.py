@@ -68,8 +68,9 @@ class ModelFiles:
             if kind in PICKLES and looks_like_torch_file(path):
                 read_torch_file(path)  # raises an error that says what is wrong with it, if that is why
         if not self.given:
-            inside = join_names(sorted(path.name for path in self.path.iterdir())) or "nothing"
-            return FormatError(self.path, f"is a folder without files, with {inside}; give the folder of a model")
+            folders = join_names(sorted(path.name for path in self.path.iterdir()))
+            found = f"holds only folders: {folders}" if folders else "is an empty folder"
+            return FormatError(self.path, f"{found}; give the folder of a model")
         if not self.is_folder:
             path, kind = next(iter(self.given.items()))
             return wrong_kind(path, kind, expected="a model")

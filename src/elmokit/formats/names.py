@@ -124,6 +124,8 @@ def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
             f"{path} is the name of a model, which has weights of its own; leave out --weights, or weights=, or name "
             "the options.json to which they belong (--model, in Python the model)"
         )
+    if url := next((given for given in (path, weights) if _URL.match(str(given))), None):
+        raise FileNotFoundError(f"{url} is a URL; download the two files, and give their paths")
     weights = expanded(weights)
     return index_of(options) or options, index_of(weights) or weights
 

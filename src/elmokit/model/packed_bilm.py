@@ -78,8 +78,9 @@ class PackedBiLM:
         give_back_freed_memory()
         spelling = spelling or ByteSpelling(config.max_characters_per_token)
         self.token_cache = TokenCache(self.char_encoder, spelling=spelling)
-        self._after_boundary, self.boundary_outputs = self._read_boundaries()
-        """The second: top-layer outputs (W,D), one per direction, after the boundary at which it starts a sentence."""
+        self._after_boundary, outputs = self._read_boundaries()
+        self.boundary_outputs = outputs
+        """Top-layer outputs (W,D), one per direction, after the boundary at which it starts a sentence."""
 
     def read(
         self, sentences: Sequence[Sequence[str]], state: State | None = None, *, depth: int | None = None

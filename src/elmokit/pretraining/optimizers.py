@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 MOMENTUM = 0.95
 NUM_ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Coefficients of x, x^3 and x^5, which bring singular values from 0.001 to 1 near 1 in five iterations (ibid.)."""
+"""Coefficients of x, x^3 and x^5, which bring singular values from 0.001 to 1 near 1 in five iterations
+(Jordan et al., 2024)."""
 
 
 def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> torch.optim.Optimizer | CombinedOptimizer:

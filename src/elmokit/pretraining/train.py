@@ -178,7 +178,7 @@ def begin(
     check_can_train(config, has_held_out=bool(held_out))
     check_files(shards, held_out)
     old = checkpoints(run_dir)
-    written = (*WRITTEN, *(str(path.relative_to(run_dir)) for path in old))
+    written = (*WRITTEN, "checkpoints/step-00000000", *(str(path.relative_to(run_dir)) for path in old))
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, files=written)))
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []

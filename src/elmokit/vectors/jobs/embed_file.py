@@ -151,7 +151,7 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
     with lock(output), _naming(output), read_once(job.source, folder=output.parent, unit=job.unit) as sentences:
         if not sentences.num_sentences:
-            raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}")
+            raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected at least one")
         num_vectors = sentences.num_sentences if job.one_per_sentence else sentences.num_tokens
         check_space(output, num_bytes=2 * FLOAT.itemsize * num_vectors * math.prod(shape))
         folder = output.with_name(f"{output.name}.partial")

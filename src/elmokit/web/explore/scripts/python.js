@@ -64,8 +64,10 @@ function expectations({ model, sentences, tokens, index, pair }) {
 }
 
 function characters({ model, tokens, index, ...rest }) {
-  return [...start(model), "from elmokit.analysis.sense_study import static_neighbours", ...corpusOf({ ...rest, source: 0 }),
-    "words = dict.fromkeys(token for tokens in corpus for token in tokens)", `found = static_neighbours(elmo.bilm, list(words), number=12)(${quoted(tokens[index])})`];
+  return ["import numpy as np", ...start(model), ...corpusOf({ ...rest, source: 0 }),
+    `words = list(dict.fromkeys(token for tokens in [[${quoted(tokens[index])}], *corpus] for token in tokens))`,
+    "vectors = np.concatenate(elmo.encode([[word] for word in words], layers=0))", "cosines = elmo.similarity(vectors[:1], vectors[1:])[0]",
+    "found = [(words[1 + at], float(cosines[at])) for at in np.argsort(-cosines)[:12]]"];
 }
 
 function tour({ model, list }) {
