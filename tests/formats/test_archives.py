@@ -17,7 +17,7 @@ import pytest
 from attacks.limited_disk import failing
 from elmokit.files import archives
 from elmokit.files.archives import unpacked
-from elmokit.formats.recognise import inspect, read_stored
+from elmokit.formats.recognise import read_stored
 from elmokit.system.messages import FormatError
 from toy_stored import assert_refused, without_allocation
 
@@ -166,10 +166,3 @@ def test_an_error_within_an_archive_names_the_archive(tmp_path: Path):
     files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "word.dic"}
     for words, reason in (({"word.dic": b"\xff\t1\n"}, ", line 1: .* is not UTF-8"), ({}, ": is missing")):
         assert_refused(rf"a\.zip/word\.dic{reason}", zipped(path, *(files | words).items()))
-
-
-def test_a_model_in_an_archive_is_inspected():
-    archive = FIXTURES / "nlpl/typical.zip"
-    inspection = inspect(archive)
-    assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("bilm_tf", 5816, [])
-    assert inspection.files[archive] == archive.stat().st_size

@@ -120,9 +120,7 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path):
         read_stored(folder)
 
 
-def test_a_damaged_dictionary_of_a_native_model_is_refused_and_a_large_one_before_it_is_parsed(
-    model: Path, tmp_path: Path
-):
+def test_a_damaged_dictionary_of_a_native_model_is_refused_and_a_large_one_unparsed(model: Path, tmp_path: Path):
     convert(model, tmp_path / "native", to="native")
     path = tmp_path / "native" / "dictionary.json"
     values = json.loads(path.read_text())

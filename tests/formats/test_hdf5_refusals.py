@@ -151,9 +151,7 @@ def test_refuses(pair: Path, change: Change, dataset: str, reason: str):
         assert inspect(pair).refusals == [str(error.value)]
 
 
-def test_a_dataset_beside_the_weights_is_left_alone_but_not_too_many_of_them(
-    pair: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_datasets_beside_the_weights_are_left_alone_but_not_too_many(pair: Path, monkeypatch: pytest.MonkeyPatch):
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         file["embedding"] = np.zeros((5, 6), np.float32)
         file["notes/author"] = "somebody"

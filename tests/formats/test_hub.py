@@ -75,9 +75,7 @@ def test_a_branch_a_tag_or_a_commit_can_be_asked_for(toy_hub: ToyHub):
     assert_same_vectors(Elmo.from_pretrained(ADDRESS), ELMO)
 
 
-def test_what_is_in_the_cache_is_not_downloaded_again_and_is_enough_for_a_commit_and_without_a_network(
-    toy_hub: ToyHub, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_is_in_the_cache_is_enough_for_a_commit_and_without_a_network(toy_hub: ToyHub, monkeypatch: Any):
     pinned = ELMO.push_to_hub(ADDRESS)
     Elmo.from_pretrained(pinned)
     toy_hub.requests.clear()
@@ -98,18 +96,8 @@ def test_what_is_in_the_cache_is_not_downloaded_again_and_is_enough_for_a_commit
     assert len(toy_hub.requests) == 1
 
 
-def test_only_files_of_our_format_are_downloaded(toy_hub: ToyHub):
-    ELMO.push_to_hub(ADDRESS)
-    others = ("pytorch_model.bin", "elmo.hdf5", "deeper/model.safetensors", "run.py")
-    toy_hub.repositories["ann/tiny"].commit(dict.fromkeys(others, b"..."))
-    folder = hub.download(ADDRESS)
-    assert sorted(path.name for path in folder.rglob("*")) == ["README.md", "config.json", "model.safetensors"]
-
-
 @pytest.mark.parametrize("files", [{"model.safetensors": b""}, {"config.json": b'{"model_type": "bert"}'}])
-def test_the_model_of_another_program_is_refused_before_its_weights_are_downloaded(
-    toy_hub: ToyHub, files: dict[str, bytes]
-):
+def test_other_models_are_refused_before_their_weights_are_downloaded(toy_hub: ToyHub, files: dict[str, bytes]):
     toy_hub.repositories["ann/bert"] = Repository()
     toy_hub.repositories["ann/bert"].commit({"model.safetensors": b"", **files})
     with pytest.raises(ValueError, match="hf://ann/bert is not a model of elmokit.*elmokit convert FILES FOLDER"):
@@ -117,12 +105,14 @@ def test_the_model_of_another_program_is_refused_before_its_weights_are_download
     assert not [request for request in toy_hub.requests if "safetensors" in request]
 
 
-def test_a_model_with_its_softmax_as_convert_writes_it_is_read_with_it(toy_hub: ToyHub, tmp_path: Path):
+def test_a_model_is_read_with_its_softmax_and_other_files_are_not_downloaded(toy_hub: ToyHub, tmp_path: Path):
     convert(write_toy(tmp_path / "toy"), tmp_path / "repository", to="native", max_file_bytes=60_000)
     files = {path.name: path.read_bytes() for path in (tmp_path / "repository").iterdir()}
     assert any(name.startswith("softmax-") for name in files)
     toy_hub.repositories["ann/toy"] = Repository()
-    toy_hub.repositories["ann/toy"].commit(files)
+    others = ("pytorch_model.bin", "elmo.hdf5", "deeper/model.safetensors", "run.py")
+    toy_hub.repositories["ann/toy"].commit(files | dict.fromkeys(others, b"..."))
+    assert {path.name for path in hub.download("hf://ann/toy").rglob("*")} == files.keys()
     (surprisal,) = Elmo.from_pretrained("hf://ann/toy").surprisal([["a", "b"]])
     (expected,) = Elmo.from_pretrained(tmp_path / "toy").surprisal([["a", "b"]])
     np.testing.assert_array_equal(surprisal.forward.bits, expected.forward.bits)
@@ -132,7 +122,7 @@ def test_a_model_with_its_softmax_as_convert_writes_it_is_read_with_it(toy_hub: 
 def test_what_is_not_an_address_is_refused(wrong: str):
     with pytest.raises(ValueError, match="is not the address of a model on the Hub; expected hf://user/model"):
         Elmo.from_pretrained(wrong)
-    with pytest.raises(ValueError, match="is not the address of a model on the Hub"):
+    with pytest.raises(ValueError, match="is not the address of a model"):
         ELMO.push_to_hub(wrong)
 
 

@@ -216,6 +216,23 @@ def test_models_have_the_names_that_elmo_knows(
         read_stored("~nobody-here/model")
 
 
+@pytest.mark.parametrize(
+    ("model", "format", "num_rows", "said"),
+    [("model", "native", 20, "3,622 (3,762 with the softmax)"), ("pair", "bilm_tf", None, "3,622 (no softmax)")],
+)
+def test_an_inspection_says_what_a_model_is(written: Path, model: str, format: str, num_rows: int | None, said: str):
+    inspection = inspect(written / model)
+    assert (inspection.format, inspection.num_softmax_rows, inspection.num_parameters) == (format, num_rows, 3622)
+    assert inspection.files == {path: path.stat().st_size for path in (written / model).iterdir()}
+    assert (inspection.dtypes, inspection.vocabulary_size) == (["float32"], num_rows or 4)
+    assert inspection.refusals == inspection.risks == []
+    size = "2 layers of 10 cells projected to 6, forward and backward, skip connections"
+    assert all(words in str(inspection) for words in (size, said, "none found"))
+    named = inspect(written / "pair" / "options.json", written / "pair" / "weights.hdf5")
+    assert named.vocabulary_size is None  # the words are not those of files that are named
+    assert inspect(FIXTURES / "bilm_tf").refusals == []
+
+
 def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):
     with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor the name"):
         read_stored(tmp_path / "nowhere")

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -128,6 +129,22 @@ def test_training_options_are_kept_and_written_back(tmp_path: Path, pair: Path):
     assert read_stored(tmp_path / "native").pretraining == {"bilm_tf_options": training}
     convert(tmp_path / "native", tmp_path / "hdf5", to="bilm_tf")
     assert json.loads((tmp_path / "hdf5" / "options.json").read_text()) == options | training
+
+
+@pytest.mark.parametrize(
+    ("to", "settings", "message"),
+    [
+        ("onnx", {}, "cannot convert to 'onnx'; expected native or bilm_tf"),
+        ("native", {"dtype": "int8"}, "dtype is 'int8'; expected float32 or float16"),
+        ("native", {"softmax_dtype": "int4"}, "softmax_dtype is 'int4'; expected float32 or float16 or int8"),
+        ("native", {"max_file_bytes": 1000, "include_softmax": False}, "are about the softmax, which is to be left"),
+        ("bilm_tf", {"dtype": "float16"}, "bilm_tf keeps float32 in one file; dtype, softmax_dtype and max_file_bytes"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(pair: Path, to: str, settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        convert(pair, pair / "out", to=to, **settings)
+    assert not (pair / "out").exists()
 
 
 def _datasets(path: Path) -> dict[str, np.ndarray]:

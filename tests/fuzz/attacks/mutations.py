@@ -5,22 +5,15 @@ import io
 import json
 import lzma
 import os
-import pickle
 import random
 import re
 import shutil
 import zipfile
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import h5py
-import torch
-
-_TORCH = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)  # how PyTorch 1.5 began a file
 _LONG = 100_000
 Way = Callable[[bytes, random.Random], bytes]
 Files = dict[str, bytes]
@@ -103,8 +96,6 @@ def _spoil(way: str, path: Path, files: Files, randomness: random.Random) -> Non
 
 def inside_of(content: bytes) -> Way:
     """Damage to what a file of this kind holds."""
-    if content.startswith(_TORCH) or (content.startswith(b"PK\x03\x04") and b"/data.pkl" in content[:200]):
-        return _torch
     other = _safetensors if content[8:9] == b"{" else _bytes
     return next((inside for start, inside in _INSIDE_OF.items() if content.startswith(start)), other)
 
@@ -118,9 +109,6 @@ def _gzip(content: bytes, randomness: random.Random) -> bytes:
 
 
 def _xz(content: bytes, randomness: random.Random) -> bytes:
-    if randomness.random() < 0.1:  # a dictionary of gigabytes, with the checksum of such a header
-        header = content[12:16] + bytes([randomness.choice((35, 38, 40))]) + content[17:20]
-        return content[:12] + header + zlib.crc32(header).to_bytes(4, "little") + content[24:]
     return lzma.compress(mutant(lzma.decompress(content), randomness), preset=0)
 
 
@@ -132,35 +120,6 @@ def _zip(content: bytes, randomness: random.Random) -> bytes:
             data = old.read(name)
             method = randomness.choice((zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
             new.writestr(name, mutant(data, randomness) if name == damaged else data, method)
-    return packed.getvalue()
-
-
-def _torch(content: bytes, randomness: random.Random) -> bytes:
-    """Tensors of one shape share their numbers, and up to 80 layers do; or what the zip holds is damaged."""
-    if content.startswith(b"PK") and randomness.random() < 0.5:
-        return _zip(content, randomness)
-    state = torch.load(io.BytesIO(content), weights_only=True, map_location="cpu")
-    for name, tensor in list(state.items()):
-        if randomness.random() < 0.5:
-            state[name] = next(other for other in state.values() if other.shape == tensor.shape)
-        if "_layer_1." in name:
-            more = range(2, randomness.choice((2, 4, 80)))
-            state |= {name.replace("_layer_1.", f"_layer_{number}."): state[name] for number in more}
-    packed = io.BytesIO()
-    torch.save(state, packed, _use_new_zipfile_serialization=randomness.random() < 0.5)
-    return packed.getvalue()
-
-
-def _hdf5(content: bytes, randomness: random.Random) -> bytes:
-    """A dataset becomes another name of one with the same shape."""
-    packed = io.BytesIO(content)
-    with h5py.File(packed, "r+") as file:
-        shapes: dict[str, tuple[int, ...]] = {}
-        file.visititems(lambda name, item: shapes.update({name: getattr(item, "shape", ())}))
-        same = [pair for pair in combinations(shapes, 2) if shapes[pair[0]] == shapes[pair[1]] != ()]
-        first, second = randomness.choice(same)
-        del file[second]
-        file[second] = file[first]
     return packed.getvalue()
 
 
@@ -258,5 +217,5 @@ _WAYS: tuple[Way, ...] = (
     _replaced(rb'"[^"]*"|\[[^\[\]]*\]|\d+', _VALUES),
     _replaced(rb'[^\s",:{}\[\]]+', _WORDS, _LONG),  # no error may quote such a word
 )
-_INSIDE_OF = {b"\x1f\x8b": _gzip, b"\xfd7zXZ\x00": _xz, b"\x89HDF": _hdf5, b"PK\x03\x04": _zip, b"{": _json}
+_INSIDE_OF = {b"\x1f\x8b": _gzip, b"\xfd7zXZ\x00": _xz, b"PK\x03\x04": _zip, b"{": _json}
 """By the first bytes of a file."""
