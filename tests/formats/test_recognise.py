@@ -201,9 +201,7 @@ def test_what_a_failed_download_left_is_named(pair: Path, folder: Path, content:
         assert read_stored(path).tensors
 
 
-def test_models_have_the_names_that_elmo_knows(
-    folder: Path, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_models_have_the_names_that_elmo_knows(folder: Path, pair: Path, tmp_path: Path, monkeypatch: Any):
     monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {"toy": folder})
     assert inspect("Toy").path == inspect("toy").path == folder
     for path in ("TOY", folder, str(folder / "model.safetensors"), folder / "config.json"):

@@ -89,9 +89,7 @@ PICKLES = {
 
 
 @pytest.mark.parametrize("name", PICKLES)
-def test_a_pickle_that_makes_more_than_a_state_dict_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, new: bool
-):
+def test_a_pickle_that_makes_more_than_a_state_dict_is_refused(tmp_path: Path, monkeypatch: Any, name: str, new: bool):
     monkeypatch.setattr(torch_files, "MAX_STEPS", 500)
     pickled = b"\x80\2" + PICKLES[name] + b"."
     path = tmp_path / "file.pt"
@@ -117,9 +115,7 @@ def test_something_else_than_a_state_dict_and_gigabytes_out_of_a_few_numbers_are
 
 
 @pytest.mark.parametrize("name", ["allennlp/elmo_two_mixes.state_dict.th", "many_langs/word_only/encoder.pkl"])
-def test_layers_that_share_their_numbers_are_refused(
-    tmp_path: Path, name: str, new: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_layers_that_share_their_numbers_are_refused(tmp_path: Path, name: str, new: bool, monkeypatch: Any):
     folder = shutil.copytree((FIXTURES / name).parent, tmp_path / "model")
     path = folder / Path(name).name
     (folder / "cnn_50_100_512_4096_sample.json").unlink(missing_ok=True)
