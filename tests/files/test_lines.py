@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from attacks.limited_child import Call, run_limited
+from attacks.limited_disk import failing
 from attacks.outcome import Outcome
 from elmokit.files.lines import check_inputs, largest_unpacked, lines_and_first, read_chunks, read_lines, whole
 from toy_stored import without_allocation
@@ -167,9 +168,7 @@ MARKED = ("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
         (bz2.compress(b"text", 1), "is bzip2"),
     ],
 )
-def test_documents_text_in_other_encodings_and_files_of_other_compressions_are_named(
-    path: Path, content: bytes, message: str
-):
+def test_documents_other_encodings_and_other_compressions_are_named(path: Path, content: bytes, message: str):
     assert_refused(path, content, rf"^{path}.* {message}")
 
 
@@ -196,19 +195,14 @@ def test_a_compressed_file_that_asks_for_more_memory_than_there_is_is_an_error(p
     assert ending.said.endswith("damaged after line 0 (it needs more memory than there is); download it again")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a file that opens but cannot be read")
 def test_a_disk_that_fails_is_an_error_that_names_the_file(monkeypatch: pytest.MonkeyPatch):
-    def fail(_: int) -> bytes:
-        raise OSError(errno.EIO, "Input/output error")
-
+    fail = failing(errno.EIO)
     stdin = SimpleNamespace(buffer=SimpleNamespace(peek=lambda _: b"line\n", read=fail, readline=fail))
     monkeypatch.setattr(sys, "stdin", stdin)
     for read in (read_lines, read_chunks):
         with pytest.raises(OSError, match="^standard input: reading failed.*: Input/output error$"):
             list(read("-"))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a file that opens but cannot be read")
-def test_a_file_that_cannot_be_read_is_named():
     for read in (read_lines, read_chunks, check_inputs):
         with pytest.raises(OSError, match="^/proc/self/mem: reading failed: Input/output error$"):
             list(read("/proc/self/mem") or ())

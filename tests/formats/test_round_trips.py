@@ -16,7 +16,7 @@ from elmokit.formats.native import write_native
 from elmokit.formats.read import from_stored, to_stored
 from elmokit.formats.recognise import read_stored
 from elmokit.model.config import BiLMConfig
-from toy_stored import TINY, assert_equal, make_stored
+from toy_stored import TINY, assert_equal, datasets_of, make_stored
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -55,11 +55,11 @@ def test_a_pair_has_the_number_of_characters_that_bilm_tf_wants_and_weights_in_f
 
 
 @pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])
-def test_a_published_model_comes_back_with_the_same_datasets(tmp_path: Path, name: str):
+def test_a_published_model_comes_back_with_the_samedatasets_of(tmp_path: Path, name: str):
     convert(FIXTURES / name, tmp_path / "native", to="native")
     convert(tmp_path / "native", tmp_path / "hdf5", to="bilm_tf")
-    first = _datasets(FIXTURES / name / "lm_weights.hdf5")
-    second = _datasets(tmp_path / "hdf5" / "weights.hdf5")
+    first = datasets_of(FIXTURES / name / "lm_weights.hdf5")
+    second = datasets_of(tmp_path / "hdf5" / "weights.hdf5")
     assert first.keys() == second.keys()
     for dataset, values in first.items():
         assert values.shape == second[dataset].shape
@@ -84,7 +84,7 @@ def test_the_names_that_other_dumps_have_are_read(tmp_path: Path, config: BiLMCo
     write_bilm_tf(tmp_path / "hdf5", stored)
     weights = tmp_path / "hdf5" / "weights.hdf5"
     own = {"W_0": "kernel", "B": "bias", "W_P_0": "projection/kernel"} if rename[1].startswith("rnn/") else {}
-    datasets = _datasets(weights)
+    datasets = datasets_of(weights)
     with h5py.File(weights, "w") as file:
         for name, values in datasets.items():
             group, _, last = name.replace(*rename).rpartition("/")
@@ -99,7 +99,7 @@ def test_the_names_that_other_dumps_have_are_read(tmp_path: Path, config: BiLMCo
 def test_compressed_and_wider_or_narrower_floats_are_read(pair: Path):
     """Nobody publishes them, but `h5repack` makes them."""
     weights = pair / "weights.hdf5"
-    datasets = _datasets(weights)
+    datasets = datasets_of(weights)
     with h5py.File(weights, "w") as file:
         for number, (name, values) in enumerate(datasets.items()):
             chunks = tuple(max(1, length * 2 // 3) for length in values.shape)
@@ -145,10 +145,3 @@ def test_arguments_that_make_no_sense_are_refused(pair: Path, to: str, settings:
     with pytest.raises(ValueError, match=message):
         convert(pair, pair / "out", to=to, **settings)
     assert not (pair / "out").exists()
-
-
-def _datasets(path: Path) -> dict[str, np.ndarray]:
-    names: list[str] = []
-    with h5py.File(path) as file:
-        file.visit(names.append)
-        return {name: file[name][...] for name in names if isinstance(file[name], h5py.Dataset)}

@@ -3,7 +3,7 @@ import platform
 import pytest
 import torch
 
-from elmokit.layers.devices import describe_machine, find_device, is_about_devices, seeded, without_autocast
+from elmokit.layers.devices import describe_machine, find_device, is_about_devices, seeded
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", "cuda:x", "cuda:99", "meta", "vulkan", "hpu", "opengl"])
@@ -29,16 +29,6 @@ def test_torch_complains_about_devices_in_many_words():
         assert is_about_devices(RuntimeError(text))
     assert is_about_devices(torch.OutOfMemoryError("Tried to allocate 20.00 GiB"))
     assert not is_about_devices(RuntimeError("mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)"))
-
-
-def test_what_the_caller_lets_torch_cast_can_be_left_as_it_is() -> None:
-    matrix = torch.ones(2, 2)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        with without_autocast(matrix.device):
-            assert (matrix @ matrix).dtype == torch.float32
-        assert (matrix @ matrix).dtype == torch.bfloat16
-    with without_autocast(matrix.device):
-        assert (matrix @ matrix).dtype == torch.float32
 
 
 def test_a_machine_is_described_by_its_processor_threads_and_torch_or_its_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

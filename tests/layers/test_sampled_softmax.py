@@ -55,9 +55,7 @@ class _NoFloat64(TorchDispatchMode):
         return result
 
 
-def test_a_device_without_float64_gives_the_same_loss_and_a_gradient_of_the_gradient_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_float64_the_loss_is_the_same_and_a_gradient_of_the_gradient_is_refused(monkeypatch: Any) -> None:
     torch.manual_seed(0)
     softmax, hidden = Softmax(num_tokens=V, dim=D).requires_grad_(False), torch.randn(N, D, requires_grad=True)
     targets = torch.arange(N)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
+from elmokit.layers.scalar_mix import ScalarMix, normalise_layers
 
 
 def random_layers() -> torch.Tensor:
@@ -28,24 +28,6 @@ def test_starts_as_the_average_of_the_layers_in_their_dtype_whatever_that_of_the
     mixed = ScalarMix(num_layers=3).double()(layers)
     torch.testing.assert_close(mixed, layers.mean(dim=0))
     assert mixed.dtype == dtype
-
-
-def test_a_single_layer_is_the_last_one_times_gamma():
-    top = SingleLayer()
-    with torch.no_grad():
-        top.gamma.fill_(0.5)
-    torch.testing.assert_close(top(random_layers()), 0.5 * random_layers()[-1])
-    assert top.penalty().item() == 0.0
-
-
-def test_normalised_layers_have_mean_zero_and_variance_one_over_the_real_tokens_of_the_batch():
-    layers = random_layers().double() * torch.tensor([1.0, 5.0, 0.1]).reshape(3, 1, 1, 1) + 7
-    mask = torch.tensor([[True] * 5, [True, True, False, False, False]])
-    normalised = normalise_layers(layers, mask)
-    for layer, raw in zip(normalised, layers, strict=True):
-        expected = (raw[mask] - raw[mask].mean()) / raw[mask].std(correction=0)
-        torch.testing.assert_close(layer[mask], expected, atol=1e-9, rtol=1e-9)
-    assert not normalised[:, ~mask].any() and not normalise_layers(layers, mask & False).any()
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from elmokit import Elmo
+from toy_stored import datasets_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 TOLERANCE = 1e-5
 SENTENCES = {"bilm_tf": "lm_embeddings_sentences.json", "allennlp": "sentences.json"}
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+States = dict[tuple[int, int], tuple[Array, Array]]
 
 
 @pytest.fixture(params=sorted(SENTENCES))
@@ -78,15 +80,12 @@ class Reference:
     def __init__(self, fixture: Path) -> None:
         self.options = json.loads((fixture / "options.json").read_text())
         self.tokens: dict[str, Array] = {}
-        names: list[str] = []
-        with h5py.File(fixture / "lm_weights.hdf5") as file:
-            file.visit(names.append)
-            datasets = {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
-            self.weights = {name: item[...].astype(np.float64) for name, item in datasets.items()}
+        datasets = datasets_of(fixture / "lm_weights.hdf5")
+        self.weights = {name: array.astype(np.float64) for name, array in datasets.items()}
 
     def stream(self, sentences: list[list[str]]) -> list[Array]:
         """All layers (3,T,2P) of sentences that are read one after the other; the states go on."""
-        states: dict[tuple[int, int], tuple[Array, Array]] = {}
+        states: States = {}
         results: list[Array] = []
         for sentence in sentences:
             bounded = ["<S>", *sentence, "</S>"]
@@ -114,9 +113,7 @@ class Reference:
             x = gate * np.maximum(x @ w["W_transform"] + w["b_transform"], 0.0) + (1.0 - gate) * x
         return x @ self.weights["CNN_proj/W_proj"] + self.weights["CNN_proj/b_proj"]
 
-    def direction(
-        self, direction: int, inputs: Array, states: dict[tuple[int, int], tuple[Array, Array]]
-    ) -> list[Array]:
+    def direction(self, direction: int, inputs: Array, states: States) -> list[Array]:
         options = self.options["lstm"]
         layers: list[Array] = []
         for index in range(options["n_layers"]):

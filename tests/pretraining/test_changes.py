@@ -11,7 +11,6 @@ import pytest
 from elmokit.formats.convert import convert
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import with_settings
-from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import Change, read_record, with_change
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
@@ -39,9 +38,7 @@ def run(short: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(short, tmp_path / "run"))
 
 
-def test_every_change_stands_in_config_card_and_report_and_a_card_that_a_user_wrote_stays(
-    run: Path, tmp_path: Path
-) -> None:
+def test_every_change_stands_in_config_card_and_report_and_a_users_card_stays(run: Path, tmp_path: Path) -> None:
     before = (run / "README.md").read_text()
     resume_pretraining(run)
     assert read_record(run).changes == () and (run / "README.md").read_text() == before
@@ -106,14 +103,9 @@ def test_changes_that_cannot_be_are_refused_and_change_nothing(run: Path, settin
     assert (run / "config.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("is_finetuned", [False, True])
-def test_a_model_is_not_a_run_that_could_start_again(short: Path, tmp_path: Path, is_finetuned: bool) -> None:
-    run = short
-    if is_finetuned:
-        settings = ["num_steps=1", "batch_size=2", "bptt_steps=3", "softmax=full", "precision=float32"]
-        run = finetune(run, [run.parent / "shard.txt"], run_dir=tmp_path / "finetuned", settings=settings)
+def test_a_model_is_not_a_run_that_could_start_again(short: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
-    convert(run, model, to="native")
+    convert(short, model, to="native")
     before = (model / "model.safetensors").read_bytes()
     for from_start in (False, True):
         with pytest.raises(ValueError, match=r"model is a model and not a run: .*elmokit finetune"):
@@ -140,7 +132,7 @@ def test_a_vocabulary_of_another_text_and_tokens_that_are_too_long_are_warned_of
         (False, "zipf_bias=true", True),
     ],
 )
-def test_a_vocabulary_that_is_not_sorted_by_frequency_is_warned_of(
+def test_a_vocabulary_that_is_not_sorted_is_warned_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_sorted: bool, setting: str, is_warned_of: bool
 ) -> None:
     monkeypatch.setattr(vocabulary_file, "LEAST_TO_JUDGE", (500, 1_000))

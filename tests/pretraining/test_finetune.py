@@ -66,8 +66,8 @@ def evaluated(run: Path) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("held_out", [0, 1])
-def test_learns_a_domain_stops_when_patience_ends_and_keeps_the_best_also_that_of_the_start(
-    model: Path, shards: tuple[Path, Path], tune: Tune, capsys: pytest.CaptureFixture[str], held_out: int
+def test_learns_a_domain_stops_when_patience_ends_and_keeps_the_best(
+    model: Path, shards: tuple[Path, Path], tune: Tune, capsys: Any, held_out: int
 ) -> None:
     text = [shards[held_out]]
     run = tune("num_steps=30", "evaluate_every=5", "patience=2", "learning_rate=0.01", held_out=text)
@@ -94,9 +94,7 @@ def test_learns_a_domain_stops_when_patience_ends_and_keeps_the_best_also_that_o
     assert (run / "metrics.jsonl").stat().st_size == size
 
 
-def test_a_start_that_was_killed_is_made_or_continued_and_measured_at_its_start_once(
-    model: Path, shards: tuple[Path, Path], tune: Tune, tmp_path: Path
-) -> None:
+def test_a_start_that_was_killed_is_made_or_continued(model: Path, shards: Any, tune: Tune, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(train, "create_run", killed)
         tune("num_steps=3")
@@ -116,7 +114,7 @@ def test_a_start_that_was_killed_is_made_or_continued_and_measured_at_its_start_
     ("num_lines", "given", "every"), [(2, [], 20), (120, [], 27), (2, ["evaluate_every=50"], 50), (999, [], 200)]
 )
 def test_held_out_text_is_measured_at_least_once_per_pass(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_lines: int, given: list[str], every: int
+    model: Path, tmp_path: Path, monkeypatch: Any, num_lines: int, given: list[str], every: int
 ) -> None:
     monkeypatch.setattr(Run, "train", lambda self, on_step: None)
     domain = tmp_path / "domain.txt"
@@ -135,10 +133,10 @@ def test_a_loss_worse_than_guessing_does_not_end_it(tune: Tune, tmp_path: Path, 
 
 @pytest.mark.parametrize("from_start", [False, True])
 @pytest.mark.parametrize("lost", ["damaged", "removed"])
-def test_a_run_that_has_lost_the_model_it_started_from_never_starts_from_chance(
-    model: Path, tune: Tune, monkeypatch: pytest.MonkeyPatch, lost: str, from_start: bool
+def test_a_run_that_has_lost_its_first_model_never_starts_from_chance(
+    model: Path, tune: Tune, lost: str, from_start: bool
 ) -> None:
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "train", lambda self, on_step: None)
         run = tune("num_steps=3")
     first = run / "checkpoints" / "step-00000000"

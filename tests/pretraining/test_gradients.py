@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional
 
 from elmokit.corpus.batches import Batch, DirectionBatch
+from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig
@@ -15,6 +16,7 @@ from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import tiny
 from elmokit.text.characters import character_ids
+from plain_lstm import plain_layer
 
 V, B, T = 40, 3, 4
 WORDS = ["<S>", "</S>", "a", "bc", "밥", "elephants", "d"]
@@ -61,20 +63,12 @@ def plain_loss(maker: LossAndGradients, batch: Batch, *, step: int) -> torch.Ten
         part = batch.directions[index]
         inputs = bilm.encode_tokens(torch.from_numpy(batch.character_ids)[torch.from_numpy(part.tokens).flatten()])
         steps = inputs.view(T, B, -1)
+        kept = torch.from_numpy(~part.starts).double()[..., None]  # the state is reset
+        sizes = (config.bilm.lstm_dim, config.bilm.projection_dim)
+        zeros = LSTMState(*(torch.zeros(B, size, dtype=torch.float64) for size in sizes))
         for number, layer in enumerate(lstm.layers):
-            h = torch.zeros(B, config.bilm.projection_dim, dtype=torch.float64)
-            c = torch.zeros(B, config.bilm.lstm_dim, dtype=torch.float64)
-            outputs = []
-            for t in range(T):
-                if config.reset_state:
-                    kept = torch.from_numpy(~part.starts[t]).double()[:, None]
-                    c, h = c * kept, h * kept
-                gates = steps[t] @ layer.input_weight.T + h @ layer.recurrent_weight.T + layer.bias
-                i, f, o, j = gates.chunk(4, dim=1)
-                c = (torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(j)).clamp(-3, 3)
-                h = ((torch.sigmoid(o) * torch.tanh(c)) @ layer.projection_weight.T).clamp(-3, 3)
-                outputs.append(h)
-            steps = torch.stack(outputs) + (steps if number > 0 else 0)
+            outputs, _, _ = plain_layer(layer, steps, zeros, [B] * T, kept)
+            steps = outputs + (steps if number > 0 else 0)
         hidden, targets = steps.flatten(0, 1), torch.from_numpy(part.targets).flatten()
         logits = hidden @ softmax.weight.T + softmax.bias
         if config.softmax == "full":
@@ -119,9 +113,7 @@ def test_two_threads_give_the_gradients_of_one_up_to_rounding(config: Pretrainin
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
 
 
-def test_a_step_over_several_batches_takes_their_mean_gradient_with_dropout_of_its_own_for_each(
-    config: PretrainingConfig,
-) -> None:
+def test_a_step_over_several_batches_takes_their_mean_gradient_each_with_its_dropout(config: PretrainingConfig):
     maker, batch = made(replace(config, dropout_rate=0.5, reset_state=False)), random_batch()
     together, state = maker.fill([batch] * 3, None, step=1)[0], None
     mean = [parameter.grad.clone() for parameter in parameters_of(maker)]  # type: ignore[union-attr]

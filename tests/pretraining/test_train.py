@@ -1,6 +1,5 @@
 """Runs: learning by heart, resuming to the same bits, refusing what cannot be; and their log."""
 
-import functools
 import json
 import math
 import os
@@ -22,7 +21,6 @@ from attacks.limited_disk import files_of_at_most
 from elmokit.cli.main import main
 from elmokit.corpus.batches import PackerState
 from elmokit.corpus.stream import CorpusPosition
-from elmokit.files.locks import lock
 from elmokit.pretraining import before_training, checkpoints, logging, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.before_training import resolved
@@ -42,11 +40,6 @@ from toy_run import SENTENCES, pretrain_toy, toy_config, write_text
 def shard(tmp_path: Path) -> Path:
     """The four sentences, as `pretrain_toy` writes them, and their vocabulary."""
     return write_text(tmp_path)[0]
-
-
-@pytest.fixture
-def vocabulary(shard: Path) -> Path:
-    return shard.with_name("vocabulary.txt")
 
 
 @pytest.fixture(scope="module")
@@ -202,9 +195,7 @@ def test_held_out_text_that_is_trained_on_and_files_that_are_named_twice_are_war
         assert (seen in found) == (num_seen == 11)
 
 
-def test_best_has_weights_that_the_log_knows_and_after_a_kill_those_of_an_unbroken_run(
-    shard: Path, tmp_path: Path, capsys: Any
-) -> None:
+def test_best_has_weights_that_the_log_knows_also_after_a_kill(shard: Path, tmp_path: Path, capsys: Any) -> None:
     settings = ("evaluate_every=1", "checkpoint_every=4", "num_steps=8", "learning_rate=0.05")
     whole, killed, gone = (tmp_path / name for name in ("whole", "killed", "gone"))
     pretrain_toy(whole, *settings, held_out=[shard])
@@ -246,16 +237,6 @@ def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> Non
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000010", "step-00000012"]
 
 
-def test_a_run_that_another_process_has_is_refused(whole: Path, tmp_path: Path, capsys: Any) -> None:
-    shard, vocabulary = write_text(tmp_path)
-    run = shutil.copytree(whole, tmp_path / "run")
-    start = ["pretrain", shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--run", run]
-    with lock(run):
-        for command in (start, ["pretrain", "--resume", run]):
-            assert main(list(map(str, command))) == 2
-            assert f"error: {run} is in use by another process" in capsys.readouterr().err
-
-
 def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
@@ -285,7 +266,7 @@ def interruptible() -> Iterator[None]:
     ],
 )
 def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
-    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int, raised: BaseException, message: str
+    whole: Path, tmp_path: Path, capsys: Any, number: int, raised: BaseException, message: str
 ) -> None:
     def stop_after_seven(run: Run) -> None:
         if run.progress.step == 7:
@@ -316,18 +297,12 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
         pretrain_toy(tmp_path / "run", on_step=interrupt_twice)
 
 
-def test_the_command_says_what_continues_an_interrupted_run(
-    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, words = tmp_path / "my run", ["--vocabulary", vocabulary, "--recipe", "tiny"]
-    interrupting = functools.partial(Run.train, on_step=interrupt_at(1))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Run, "train", lambda run, _: interrupting(run))
-        code = main([*map(str, ["pretrain", shard, *words, "--run", run, "--set"]), "checkpoint_every=5"])
-    assert code == 130
-    assert capsys.readouterr().err.endswith(
-        "interrupted; elmokit pretrain --resume DIR continues a run that has begun\n"
-    )
+def test_the_command_says_what_continues_an_interrupted_run(shard: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setattr(Run, "train", lambda run, _: interrupt_at(0)(run))
+    vocabulary, run = (str(shard.with_name(name)) for name in ("vocabulary.txt", "my run"))
+    assert main(["pretrain", str(shard), "--vocabulary", vocabulary, "--recipe", "tiny", "--run", run]) == 130
+    said = "interrupted; elmokit pretrain --resume DIR continues a run that has begun\n"
+    assert capsys.readouterr().err.endswith(said)
 
 
 def test_a_run_leaves_what_is_not_its_own_and_gets_the_softmax_that_it_can(tmp_path: Path) -> None:
@@ -379,10 +354,9 @@ def test_settings_that_rarely_make_a_good_model_are_warned_of(
         resume_pretraining(run, changes)
 
 
-def test_settings_with_which_others_train_are_not_warned_of(
-    vocabulary: Path, tmp_path: Path, recwarn: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_with_which_others_train_cause_no_warning(shard: Path, tmp_path: Path, recwarn: Any, monkeypatch: Any):
     monkeypatch.setattr(Run, "train", lambda self, on_step: None)
+    vocabulary = shard.with_name("vocabulary.txt")
     pretrain_toy(tmp_path / "run", "num_steps=9", "warmup_steps=3")
     pretrain_toy(tmp_path / "held", "num_steps=11", "warmup_steps=3", "dropout_rate=0.1", held_out=[vocabulary])
     assert not recwarn.list
@@ -390,9 +364,7 @@ def test_settings_with_which_others_train_are_not_warned_of(
         pretrain_toy(tmp_path / "dry", "num_steps=11", "warmup_steps=3", held_out=[vocabulary])
 
 
-def test_the_log_is_tensorboards_too_if_that_is_there_and_its_file_is_closed_when_the_run_ends_in_any_way(
-    shard: Path, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_the_log_is_tensorboards_too_and_its_file_is_closed_in_any_end(shard: Path, tmp_path: Path, monkeypatch: Any):
     pytest.importorskip("tensorboard", reason="needs the extra: pip install 'elmokit[tb]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from torch.utils.tensorboard.writer import SummaryWriter
@@ -423,18 +395,16 @@ def test_the_log_is_tensorboards_too_if_that_is_there_and_its_file_is_closed_whe
         (b"pipe", None, "the shard .*pipe is a pipe or standard input; expected a file"),
     ],
 )
-def test_nothing_is_written_for_a_corpus_that_cannot_be_read_to_its_end(
-    shard: Path, vocabulary: Path, tmp_path: Path, name: bytes, content: bytes | None, message: str
-) -> None:
+def test_nothing_is_written_for_a_corpus_that_cannot_be_read(shard: Path, name: bytes, content: Any, message: str):
     shard.write_text(SENTENCES * 300)  # more than what is compared with the vocabulary
-    bad = tmp_path / os.fsdecode(name)
+    bad, vocabulary, run = (shard.with_name(each) for each in (os.fsdecode(name), "vocabulary.txt", "run"))
     if content is None:
         os.mkfifo(bad)
     else:
         bad.write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        pretrain([shard, bad], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=toy_config())
-    assert not (tmp_path / "run").exists()
+        pretrain([shard, bad], vocabulary_path=vocabulary, run_dir=run, config=toy_config())
+    assert not run.exists()
 
 
 @pytest.mark.filterwarnings("ignore:the shard is named more than once")
@@ -507,9 +477,7 @@ def test_the_automatic_precision_is_bfloat16_where_it_is_multiplied_fast(monkeyp
     assert precision_on("mps") == "float32"
 
 
-def test_the_log_after_resuming_knows_speed_and_perplexities_and_only_the_first_process_speaks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_log_knows_speed_and_perplexities_and_only_the_first_process_speaks(tmp_path: Path, capsys: Any) -> None:
     config = PretrainingConfig(num_steps=100, batch_size=4, bptt_steps=5, learning_rate=0.5, softmax="sampled")
     before = PretrainingProgress(  # a checkpoint after nine steps that are not yet in the log
         (PackerState(CorpusPosition(), ([],)),), step=9, num_tokens=180, window=LossWindow(((1.0, 3.0),) * 9)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -41,6 +42,14 @@ def make_stored(config: BiLMConfig = TINY, *, num_tokens: int = 0) -> StoredBiLM
         vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", *words]),
         pretraining={"seed": 1, "text": ["밥", "a\u2028b"]},
     )
+
+
+def datasets_of(path: Path) -> dict[str, np.ndarray]:
+    """Of an HDF5 file, by name."""
+    names: list[str] = []
+    with h5py.File(path) as file:
+        file.visit(names.append)
+        return {name: file[name][()] for name in names if isinstance(file[name], h5py.Dataset)}
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import h5py
-import numpy as np
 
 from attacks.targets import Target, target
 from elmokit.elmo.elmo import Elmo
@@ -20,6 +19,7 @@ from elmokit.model.config import BiLMConfig
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import TINY
 from toy_language_model import toy_parts
+from toy_stored import datasets_of
 
 LARGE = replace(TINY, projection_dim=128, lstm_dim=1024)
 """Of 10 MB: its memory is that of its weights, not that of the interpreter."""
@@ -79,11 +79,6 @@ def _read_named(name: str, folder: Path) -> None:
     read_model(folder / name)
 
 
-def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folder: Path) -> None:
-    write_bilm_tf(folder, model)
-    pack_hdf5(folder / "weights.hdf5", compression=compression, libver=libver)
-
-
 def read_model(path: Path) -> None:
     """What `inspect` and `convert` read of a model; both refuse it, or none does."""
     try:
@@ -100,12 +95,11 @@ def embed(folder: Path) -> None:
     Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress_bar=False)
 
 
-def pack_hdf5(path: Path, *, compression: str | None, libver: str) -> None:
-    """Write the file again, with chunks and filters or in the library's newest layout."""
-    arrays: dict[str, np.ndarray] = {}
-    with h5py.File(path, "r") as old:
-        old.visititems(lambda name, item: arrays.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folder: Path) -> None:
+    """A pair with chunks and filters, or in the library's newest layout."""
+    write_bilm_tf(folder, model)
+    path = folder / "weights.hdf5"
+    arrays, packed = datasets_of(path), {"compression": compression, "shuffle": True} if compression else {}
     with h5py.File(path, "w", libver=libver) as new:
         for name, array in arrays.items():
-            packed = {} if compression is None else {"compression": compression, "shuffle": True}
             new.create_dataset(name, data=array, **packed)

@@ -105,7 +105,7 @@ def test_without_private_operators_that_give_products_there_is_float32_and_bfloa
     ("precision", "has_instructions", "chosen"),
     [("int8", True, Int8), ("int8", False, Int8), ("bfloat16", True, BlockedBFloat16), ("bfloat16", False, Float16)],
 )
-def test_how_busy_the_machine_is_chooses_the_kernel_only_where_bfloat16_is_not_multiplied(
+def test_how_busy_the_machine_is_chooses_only_where_bfloat16_is_not_multiplied(
     monkeypatch: pytest.MonkeyPatch, precision: Precision, has_instructions: bool, chosen: type
 ):
     if not ({Int8, BlockedInt8} if precision == "int8" else {BlockedBFloat16, Float16}) <= set(HERE):
