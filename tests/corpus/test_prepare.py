@@ -132,13 +132,7 @@ def test_what_is_dropped_is_said_with_the_reason(tmp_path: Path):
     assert train(tmp_path / "six") == ["This one may stay here ."]
 
 
-def test_korean_may_be_archaic(tmp_path: Path):
-    path = write(tmp_path / "raw", "ᄒᆞᄂᆞᆯ ᄯᅡ ᄉᆞᄅᆞᆷ ꥠힰ .\n")
-    prepare([path], tmp_path / "corpus", Preparation(language="ko", held_out=0))
-    assert train(tmp_path / "corpus") == ["ᄒᆞᄂᆞᆯ ᄯᅡ ᄉᆞᄅᆞᆷ ꥠힰ ."]
-
-
-def test_characters_become_nfc_unless_they_are_to_stay(tmp_path: Path):
+def test_characters_become_nfc_unless_they_are_to_stay_and_korean_may_be_archaic(tmp_path: Path):
     spelt = unicodedata.normalize("NFD", "나는 밥을 먹었다.") + " Caf\u00e9 or cafe\u0301 for all?\n"
     path = write(tmp_path / "raw", spelt)
     prepare([path], tmp_path / "nfc", EVERYTHING)
@@ -146,6 +140,9 @@ def test_characters_become_nfc_unless_they_are_to_stay(tmp_path: Path):
     assert sorted(train(tmp_path / "nfc")) == ["Café or café for all ?", "나는 밥을 먹었다 ."]
     expected = ["Caf\u00e9 or cafe\u0301 for all ?", unicodedata.normalize("NFD", "나는 밥을 먹었다 .")]
     assert sorted(train(tmp_path / "as_it_is")) == sorted(expected)
+    archaic = "ᄒᆞᄂᆞᆯ ᄯᅡ ᄉᆞᄅᆞᆷ ꥠힰ ."
+    prepare([write(path, f"{archaic}\n")], tmp_path / "ko", Preparation(language="ko", held_out=0))
+    assert train(tmp_path / "ko") == [archaic]
 
 
 @given(st.text(st.sampled_from("aeE \u00e9\u0301\u0323가각\u1100\u1161\u11a8\u212b'.-—\u0915\u093c\u0958")))

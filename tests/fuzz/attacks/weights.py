@@ -66,8 +66,8 @@ def _published_targets(folder: Path) -> Iterator[Target]:
                 read_stored(path, with_softmax=True)
             except ValueError:  # half of a model, or of a kind that is refused
                 continue
-            use = partial(_read_named, path.name)
-            yield target(f"{path.parent.name}/{path.name}", folder, partial(_copy, path), use)
+            make, use = partial(_copy, path), partial(_read_named, path.name)
+            yield target(f"{path.parent.name}/{path.name}", folder, make, use)
 
 
 def _copy(source: Path, folder: Path) -> None:
