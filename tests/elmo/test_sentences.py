@@ -29,12 +29,12 @@ def test_strings_are_tokenised_lists_are_used_unchanged_and_what_is_quoted_is_sh
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([None], "sentence 0 is of type NoneType; expected a string or a list of tokens (str)"),
+        ([None], "sentence 0 is None (NoneType); expected a string or a list of tokens (str)"),
         ({0: "a", 1: np.nan}.values(), "sentence 1 is nan (float); expected a string or a list of tokens (str)"),
         (["a", 3], "sentence 1 is 3 (int); expected a string or a list of tokens (str)"),
         (["a", b"b"], "sentence 1 is b'b' (bytes); expected a string"),
         (["a", {"text": "b"}], "sentence 1 is of type dict; expected a string"),
-        ([["a", None]], "token 1 of sentence 0 is of type NoneType; expected a string"),
+        ([["a", None]], "token 1 of sentence 0 is None (NoneType); expected a string"),
         ([[["a"]]], "token 0 of sentence 0 is of type list; expected a string"),
         (np.array(["a"])[0:1].reshape(()), "the sentences are of type ndarray; expected a list of sentences"),
         ({"a": "b"}, "the sentences are of type dict; expected a list of sentences"),
