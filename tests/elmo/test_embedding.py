@@ -10,7 +10,6 @@ import torch
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
-from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bilm import BiLM
 from elmokit.text.characters import batch_character_ids
 from toy_bilm import TINY, random_bilm
@@ -22,17 +21,6 @@ NO_BILM: list[Any] = [Elmo(random_bilm(TINY)), "small-en", None]
 
 def new_embedding(**settings: Any) -> ElmoEmbedding:
     return ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, **settings)
-
-
-def scalar_mix(embedding: ElmoEmbedding, number: int = 0) -> ScalarMix:
-    mix = embedding.mixes[number]
-    assert isinstance(mix, ScalarMix)
-    return mix
-
-
-def gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
-    assert parameter.grad is not None
-    return parameter.grad
 
 
 def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_character_ids():
@@ -52,9 +40,9 @@ def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is_in_eval_mode():
     embedding = new_embedding(num_mixes=2)
     output = embedding(SENTENCES)
     (output.mixes[0].sum() + 0.0 * output.mixes[1].sum()).backward()
-    first, second = scalar_mix(embedding, 0), scalar_mix(embedding, 1)
-    assert gradient(first.weights).any() and gradient(first.gamma).any()
-    assert not gradient(second.weights).any()
+    first, second = embedding.mixes[0], embedding.mixes[1]
+    assert first.weights.grad.any() and first.gamma.grad.any()
+    assert not second.weights.grad.any()
     assert all(parameter.grad is None and not parameter.requires_grad for parameter in embedding.bilm.parameters())
     embedding = ElmoEmbedding(random_bilm(BILM_CONFIG)).train()
     assert embedding.training and not embedding.bilm.training
@@ -88,12 +76,12 @@ def test_the_penalty_sums_over_the_mixes_and_is_multiplied_by_its_factor():
     for factor in (1.0, 0.5):
         embedding = new_embedding(num_mixes=2, penalty_factor=factor)
         with torch.no_grad():
-            scalar_mix(embedding, 0).weights.fill_(1.0)
-            scalar_mix(embedding, 1).weights.copy_(torch.tensor([1.0, -2.0, 3.0]))
+            embedding.mixes[0].weights.fill_(1.0)
+            embedding.mixes[1].weights.copy_(torch.tensor([1.0, -2.0, 3.0]))
         assert embedding.penalty().item() == factor * (3 * 1 + 14)
         embedding.penalty().backward()
-        assert gradient(scalar_mix(embedding, 1).weights).tolist() == [factor * 2, factor * -4, factor * 6]
-        assert scalar_mix(embedding, 1).gamma.grad is None
+        assert embedding.mixes[1].weights.grad.tolist() == [factor * 2, factor * -4, factor * 6]
+        assert embedding.mixes[1].gamma.grad is None
 
 
 def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
@@ -164,7 +152,7 @@ def test_tokens_that_are_encoded_once_have_the_same_vectors_and_gradients(monkey
         embedding = new_embedding(requires_grad=True, encode_distinct=distinct)
         vectors.append(embedding(SENTENCES).mixes[0])
         vectors[-1].square().sum().backward()
-        gradients.append({name: gradient(value) for name, value in embedding.named_parameters()})
+        gradients.append({name: value.grad for name, value in embedding.named_parameters()})
     assert seen == [5 + 2, 7 + 2 * 4]  # the cat sat . a, and the two boundaries
     torch.testing.assert_close(vectors[0], vectors[1])
     torch.testing.assert_close(gradients[0], gradients[1])
@@ -178,7 +166,7 @@ def test_a_copy_computes_the_same_and_learns_apart():
     for other in (pickled, twin):
         assert torch.equal(other(SENTENCES).mixes[1], embedding(SENTENCES).mixes[1])
     with torch.no_grad():
-        scalar_mix(twin, 1).gamma.fill_(2.0)
+        twin.mixes[1].gamma.fill_(2.0)
     assert torch.equal(twin(SENTENCES).mixes[1], 2 * embedding(SENTENCES).mixes[1])
     assert twin.bilm is not embedding.bilm
 

@@ -38,19 +38,6 @@ def test_they_are_the_occurrences_with_the_largest_cosines(
     assert all(one.tokens == CORPUS[one.sentence].split() and one.token == one.tokens[one.index] for one in found)
 
 
-def test_a_block_ends_with_the_sentence_that_reaches_its_number_of_tokens(monkeypatch: pytest.MonkeyPatch):
-    blocks: list[list[str]] = []
-
-    def encode(sentences: list[list[str]]) -> list[Any]:
-        blocks.append([" ".join(tokens) for tokens in sentences])
-        return ELMO.encode(sentences)
-
-    monkeypatch.setattr(nearest, "TOKENS_AT_ONCE", 5)
-    found = nearest.nearest_occurrences(encode, QUERY, "bank", iter(CORPUS), number=4, among="any word")
-    assert blocks == [[QUERY], CORPUS[:2], ["", LAKE], [], [CORPUS[6]], []]
-    assert found == ELMO.nearest(QUERY, "bank", CORPUS, number=4)
-
-
 def test_the_verb_shows_the_word_in_the_middle_and_its_place_at_the_end(
     tmp_path: Path, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -5,7 +5,7 @@ from functools import lru_cache
 import pytest
 
 from elmokit.elmo.sentences import tokens_of_each
-from elmokit.elmo.text_warnings import TextWarnings, script_counts
+from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.formats.names import resolve_model
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.text.indexer import ByteSpelling
@@ -70,11 +70,3 @@ def test_whatever_reads_text_looks_at_it_and_the_warning_points_at_the_caller() 
         toy_elmo().surprisal(KOREAN)
         list(toy_elmo().surprisal_model().read(KOREAN))
     assert [warning.filename for warning in caught] == [__file__] * 4
-
-
-def test_letters_are_counted_by_script_the_most_frequent_first():
-    counts = script_counts(["He", "said", "안녕하세요", ",", "привет", "3", "한자", "漢字", "é"])
-    assert counts == {"LATIN": 7, "HANGUL": 7, "CYRILLIC": 6, "CJK": 2}
-    assert list(counts)[-1] == "CJK"
-    assert script_counts(["...", "12", "", "\U0001f600"]) == {}
-    assert sum(script_counts(["\U000323b0"]).values()) <= 1

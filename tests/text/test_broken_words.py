@@ -43,7 +43,6 @@ def test_all_others_stay_as_they_are(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("elsewhere", "expected"),
     [
-        ("wellknown", "wellknown"),
         ("well-known wellknown", "well-known"),
         ("well-known wellknown Wellknown", "wellknown"),
         ("WELL\u2010KNOWN", "well-known"),

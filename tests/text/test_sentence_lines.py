@@ -22,7 +22,6 @@ def path(tmp_path: Path) -> Path:
     ("text", "kind", "way"),
     [
         ('{"text": "We sat."}\n{"text": "You"}\n', "JSON", "--column FIELD"),
-        ('\n{\n  "text": "We sat"\n}\n', "JSON", "jq"),
         ('[\n  {\n    "text": "We sat"\n  }\n]\n', "JSON", "jq"),
         ('["We", "sat"]\n["You"]\n', "JSON", "jq"),
         (CONLLU, "CoNLL-U", "--column form"),
@@ -31,7 +30,6 @@ def path(tmp_path: Path) -> Path:
         ("# x = y\n" * 30 + CONLLU, "CoNLL-U", "--column form"),
         ("#begin document (x); part 000\nx 0 0 a - -\n", "columns", "into one line"),
         (">b\nMHLRHLF*\n>c\nMK\n", "FASTA", "--fasta"),
-        (">sp|P1|x\n" + "acgt" * 10 + "\n", "FASTA", "--fasta reads it, and awk"),
         (";from PDB\n> chr1 human\nACGTNNacgtacgt\nacg\n", "FASTA", "--fasta"),
         (">P1\n>P2\nMK\n>P3\nmkv..LAAGI--VG\n", "FASTA", "--fasta"),
         (">P1\nMKVLAAGIVG LLLAQWERTY PSD\n", "FASTA", "--fasta"),
@@ -80,13 +78,11 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: st
         "你好,世界\n他说,好\n",
         "M H L R H L F G G\n" * 30,
         "MHLRHLF\nMKL\n",
-        "void foo ( int a ) { return a ; }\n",
         "import os\nfor i in range(10):\n    print(i, x)\n    foo(bar, baz);\nelse:\n  return x;\n",
         "{ return x ; }\n[ 1 ] Introduction\n[2] x\n",
         "Two roads diverged in a yellow wood ,\nAnd sorry I could not travel both\n" * 9,
         "so much depends\nupon\n\na red wheel\nbarrow\n" * 9,
         "omg lol !!! @bob :) http://t.co/x\n#win so happy ... :D\n",
-        "1\n2\n1.5\n",
         "1,000 people came\n2,500 went\n",
         "Yes,no\nI came, I saw\n",
         "The\tcat\tsat\nA\tdog\n",
@@ -96,7 +92,6 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: st
         "\\alpha and \\beta\n\\gamma too .\n",
         ">hello\nthere\n> here\n",
         "> quoted text of a mail\nUnfortunately , no .\n> NASA\nOK\n",
-        ">a quote\n---\n> another\n",
         "".join(f"word{number}\n" for number in range(30)),
         "I see .\nYes\n" * 20,
         '" Hello , " he said .\n',
@@ -109,7 +104,6 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: st
         "Spaß“ CAFÉ’s «CITÉ» NESTLÉ® 12 Å³ ½×½ Úžasný allé…» .\n" * 9,
         '" Yes , we do . "\n" No "\nWe " do "\n',
         "text and tokens\nreview\n",
-        "text\nfile\nfolder\n",
         "GO HOME\nTHE END\nIN FRONT\n",
         f"a,{'x' * 140_000}\nb,c\n",
     ],
@@ -129,13 +123,7 @@ def test_lines_of_old_macs_are_noticed_anywhere_but_in_tables(path: Path, text: 
 
 
 @pytest.mark.parametrize(
-    ("text", "example"),
-    [
-        (RAW, "St"),
-        ("Der Hut, den er anstarrt.\n", "Hut,"),
-        ("눈이 왔다. 우리는 나가서, 놀았다.\n", "왔다"),
-        (BOOK, "April,"),
-    ],
+    ("text", "example"), [(RAW, "St"), ("눈이 왔다. 우리는 나가서, 놀았다.\n", "왔다"), (BOOK, "April,")]
 )
 def test_raw_text_is_warned_of_once_unless_it_will_be_tokenised(path: Path, text: str, example: str):
     path.write_text(text * 99)
@@ -219,11 +207,7 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
         ("Î· Î³Î¬Ï„Î± is here", "look like letters that a wrong encoding has damaged"),
         ("고양이 is here".encode().decode("latin-1"), "look like letters that a wrong encoding has damaged"),
         ("le c\x9cur bat", "look like letters that a wrong encoding has damaged"),
-        (
-            "du\u00a0roi est là",
-            r"such as 'du\\xa0roi', look like words with invisible characters or unusual spaces; remove",
-        ),
-        ("the mo\u00aduse\u3000ran now", "look like words with invisible characters"),
+        ("du\u00a0roi est là", r"such as 'du\\xa0roi', look like words with invisible characters or unusual spaces"),
         ("avec\u200bla main ici", "look like words with invisible characters"),
         ("Gr\ufffde is here", "look like letters that a wrong encoding has damaged"),
         ("He left . Mary cried .", "look like several sentences, such as 'He left"),

@@ -38,8 +38,7 @@ VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "river", "p
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model") / "random"
-    return write_toy(folder, vocabulary=VOCABULARY)
+    return write_toy(tmp_path_factory.mktemp("model") / "random", vocabulary=VOCABULARY)
 
 
 @pytest.fixture(scope="module")
