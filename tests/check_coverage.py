@@ -11,24 +11,16 @@ import sys
 from pathlib import Path
 
 
-def too_low(percentages: dict[str, float], *, at_least: float) -> list[str]:
-    """A line for each file whose covered percentage is below `at_least`, the lowest first."""
-    low = sorted((percent, name) for name, percent in percentages.items() if percent < at_least)
-    return [f"{percent:5.1f} %  {name}" for percent, name in low]
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("report", type=Path)
     parser.add_argument("--at-least", type=float, required=True, metavar="PERCENT")
     arguments = parser.parse_args()
     report = json.loads(arguments.report.read_text(encoding="utf-8"))
-    found = {name: file["summary"]["percent_covered"] for name, file in report["files"].items()}
-    low = too_low(found, at_least=arguments.at_least)
-    for line in low:
-        print(line)
+    found = sorted((file["summary"]["percent_covered"], name) for name, file in report["files"].items())
+    low = [f"{percent:5.1f} %  {name}" for percent, name in found if percent < arguments.at_least]
     total = report["totals"]["percent_covered"]
-    print(f"{total:.1f} % of all lines; {len(low)} of {len(found)} files below {arguments.at_least:g} %")
+    print(*low, f"{total:.1f} % of all lines; {len(low)} of {len(found)} files are below the bound", sep="\n")
     return 1 if low else 0
 
 

@@ -90,10 +90,6 @@ class Forks:
         """The exit code, or that of the signal, negative."""
         return self._ask({"wait": process})
 
-    def start_script(self, script: str, *arguments: object) -> int:
-        """Start a script; `wait` for its exit code."""
-        return self._start(arguments, script, (Path(os.devnull), Path(os.devnull)), Path.cwd(), {})
-
     def run_script(
         self, script: str, *arguments: object, folder: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,6 @@ from elmokit.cli.main import VERBS, main
 from elmokit.elmo.elmo import Elmo
 from elmokit.integrations.embed_with import embed_with
 from elmokit.scoring.minimal_pairs import read_pairs
-from elmokit.vectors.files import load_vectors
 from toy_bilm import random_bilm
 from toy_language_model import write_toy
 
@@ -92,13 +91,6 @@ def test_help_inspect_convert_and_what_is_refused_need_no_torch():
     assert {path.suffix for path in Path("pair").iterdir()} == {".json", ".hdf5"}
     errors = done.stderr.splitlines()
     assert len(errors) == len(refused) and all(line.startswith("elmokit: error: ") for line in errors)
-
-
-def test_embed_writes_a_file_and_says_what_is_in_it(capsys: pytest.CaptureFixture[str]):
-    for layers, axes in (("all", (3,)), ("average", ()), ("top", ()), ("0", ())):
-        assert run(f"embed text.txt -o out.h5 --model model --device cpu --layers {layers}") == 0
-        assert capsys.readouterr().out.startswith("out.h5: 3 lines, 7 tokens, ")
-        assert [array.shape for array in load_vectors("out.h5")] == [(*axes, length, 12) for length in (3, 0, 4)]
 
 
 @pytest.mark.parametrize("name", ["t.npy.tokens.txt", "t.offsets.npy", "t.npy"])

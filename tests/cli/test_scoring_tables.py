@@ -1,5 +1,4 @@
-from elmokit.cli.scoring_tables import accuracy_text, perplexity_text
-from elmokit.metrics.score import Accuracy
+from elmokit.cli.scoring_tables import perplexity_text
 from elmokit.scoring.breakdown import Breakdown, Cost, MeasuredText, PerplexityTable
 from elmokit.scoring.perplexity import DirectionPerplexity, Perplexity
 
@@ -36,9 +35,3 @@ def test_several_texts_have_a_row_each_and_the_whole_has_its_bands_and_words():
     word = lines[lines.index("forward, costliest words") + 2]
     assert word.split() == ["1", "5", "2.000", "10.0", "50.00%", "bank"]
     assert lines[-2].startswith("Losses are in nats;")
-
-
-def test_pairs_that_are_judged_right_are_counted_in_each_direction():
-    lines = accuracy_text({"forward": Accuracy(1, 3), "both": Accuracy(2000, 2000)}).splitlines()
-    assert lines[1].split() == ["forward", "1", "3", "33.33"]
-    assert lines[2].split() == ["both", "2,000", "2,000", "100.00"]

@@ -1,6 +1,5 @@
 """`ElmoEmbedder`: the published vectors with state, those of `encode` without, and the files of `allennlp elmo`."""
 
-import dataclasses
 import io
 import json
 from pathlib import Path
@@ -14,7 +13,6 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.hdf5 import open_unseen
 from elmokit.integrations.allennlp import ElmoEmbedder
 from elmokit.vectors.files import load_vectors
-from toy_bilm import TINY, random_bilm
 
 PUBLISHED = Path(__file__).parents[1] / "fixtures" / "allennlp"
 PAIR = (PUBLISHED / "options.json", PUBLISHED / "lm_weights.hdf5")
@@ -51,13 +49,6 @@ def test_a_batch_in_one_tensor_is_zero_at_padding(embedder: ElmoEmbedder):
     assert mask.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
     assert not (layers * ~mask[:, None, :, None]).any()
     torch.testing.assert_close(layers[2, :, 0], torch.from_numpy(embedder.embed_sentence(["밥"])[:, 0]))
-
-
-def test_with_state_words_are_cut_at_the_number_of_characters_of_the_model(tmp_path: Path):
-    encoder = Elmo(random_bilm(dataclasses.replace(TINY, max_characters_per_token=10)), device="cpu")
-    encoder.save(tmp_path / "model")
-    layers = ElmoEmbedder(tmp_path / "model", stateful=True).embed_sentence(["abcdefghijklmnop", "b"])
-    np.testing.assert_allclose(layers, encoder.encode([["abcdefgh", "b"]], layers="all")[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("output_format", ["all", "top", "average"])

@@ -1,6 +1,5 @@
 """`ElmoVectorizer` is a transformer as scikit-learn expects one, and gives what `encode` gives."""
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +82,6 @@ def test_a_copy_is_not_fitted_and_has_the_same_parameters(fitted: Any):
         copy.get_feature_names_out()
     with_model = clone(ElmoVectorizer(fitted.elmo_))  # the model is copied with its weights
     np.testing.assert_array_equal(with_model.fit_transform(TEXTS), fitted.transform(TEXTS))
-
-
-def test_pickles_need_no_files(fitted: Any):
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.transform(TEXTS), fitted.transform(TEXTS))
 
 
 def test_what_is_no_collection_of_texts_is_refused(fitted: Any):

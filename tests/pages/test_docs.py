@@ -73,23 +73,6 @@ def names_of_integrations() -> set[str]:
     return {f"{module}.{name.strip()}" for module, names in lines for name in names.split(",")}
 
 
-def test_public_names_of_integrations_are_there_and_say_what_they_are():
-    for name in names_of_integrations():
-        module, _, own_name = name.rpartition(".")
-        assert ast.get_docstring(definition(module, own_name)), name
-
-
-def definition(module: str, name: str) -> ast.ClassDef | ast.FunctionDef:
-    """Of a public name, where it is defined; its module may need packages that are not here, and is not imported."""
-    tree = ast.parse((ROOT / "src" / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
-            return node
-        if isinstance(node, ast.ImportFrom) and node.module and name in [alias.name for alias in node.names]:
-            return definition(node.module, name)
-    raise AssertionError(f"{module} has no {name}")
-
-
 @pytest.mark.parametrize("path", [*PAGES, *sorted((ROOT / "examples").rglob("*.py"))], ids=lambda path: path.name)
 def test_pages_and_examples_import_public_names_only(path: Path):
     text = path.read_text(encoding="utf-8")
@@ -147,12 +130,6 @@ def test_the_version_is_that_of_the_package_and_of_the_citation():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {elmokit.__version__}\n" in citation
     assert any("elmokit.__version__" in block for block in blocks(API))
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_what_gives_an_object_of_its_own_class_gives_one_of_a_subclass_to_type_checkers_too(name: str):
-    methods = [getattr(method, "__func__", method) for method in vars(getattr(elmokit, name)).values()]
-    assert not [m.__qualname__ for m in methods if inspect.isfunction(m) and m.__annotations__.get("return") == name]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

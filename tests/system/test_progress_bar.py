@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from elmokit.system import progress_bar as progress
-from elmokit.system.progress_bar import counted, progress_bar
+from elmokit.system.progress_bar import progress_bar
 
 
 class Terminal(io.StringIO):
@@ -45,15 +45,6 @@ def test_a_file_and_a_terminal_without_columns_get_a_line_each_minute(
     assert len(lines) == 3
     for line, start in zip(lines, (r"reading: +25% 1/4", r"reading: +75% 3/4", r" *50% 1/2"), strict=True):
         assert re.fullmatch(rf"{start} \[\d\d:\d\d<.*(epoch|tokens).*\]", line), line
-
-
-def test_a_bar_that_is_asked_for_is_shown_everywhere(capsys: pytest.CaptureFixture[str]):
-    with progress_bar(unit="token", total=4, done=1, label="reading", show=True) as bar:
-        bar.update(3)
-    shown = capsys.readouterr().err
-    assert "reading:  25%" in shown and "4/4" in shown and "token/s" in shown
-    assert list(counted("abc", progress_bar(unit="letter", total=3, show=True))) == ["a", "b", "c"]
-    assert "3/3" in capsys.readouterr().err
 
 
 def test_a_terminal_and_a_notebook_get_a_bar_unless_the_work_is_done_at_once_or_it_is_switched_off(

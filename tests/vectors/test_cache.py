@@ -4,7 +4,6 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -143,38 +142,10 @@ def test_temporary_caches_go_also_of_killed_processes(elmo: Elmo, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-SHARE = """
-import sys
-from pathlib import Path
-import torch
-from elmokit.elmo.elmo import Elmo
-from elmokit.vectors.cache import CachedActivations
-
-number = int(sys.argv[3])
-elmo = Elmo.from_pretrained(sys.argv[1], device="cpu")
-sentences = [["word", str(index)] for index in range(60)]
-alone = CachedActivations(elmo, folder=None)
-alone.add(sentences)
-for end in range(2, 31, 7):  # the same pieces in every process, and after them others
-    shared = CachedActivations(elmo, folder=Path(sys.argv[2]))
-    shared.add(sentences[:end])
-    shared.add(sentences[30 + number * 10 :][:end])
-    torch.testing.assert_close(shared(sentences[:end]), alone(sentences[:end]), atol=1e-3, rtol=1e-3)
-"""
-
-
 def test_a_cache_that_may_only_be_read_is_used(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     monkeypatch.setattr(os, "utime", failing(errno.EROFS))
     CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
-
-
-def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any, tmp_path: Path, elmo: Elmo):
-    processes = [forks.start_script(SHARE, tiny_bilms[0], tmp_path, number) for number in range(3)]
-    assert [forks.wait(process) for process in processes] == [0, 0, 0]
-    assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
-    after = CachedActivations(elmo, folder=tmp_path)
-    after.add([["word", str(index)] for index in range(60)])
 
 
 def test_a_pipe_no_place_and_too_large_numbers_are_errors(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

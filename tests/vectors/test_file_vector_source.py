@@ -5,10 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.elmo.elmo import Elmo
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import ElmoInput, InputConfig, with_settings
-from elmokit.tasks.inputs import EncodedTokens
 from elmokit.tasks.reading import task_sentences
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task
@@ -68,19 +66,6 @@ def test_the_fingerprint_follows_what_the_files_hold(saved: Path, glove: Path, t
         assert source(copied).fingerprint() == before
         text.write_text(text.read_text().replace("the", "The"))
         assert source(path).fingerprint() != before
-
-
-def test_elmo_out_of_a_file_is_elmo(tiny_bilms: tuple[Path, Path], tmp_path: Path):
-    layers = Elmo.from_pretrained(tiny_bilms[0], device="cpu").encode(SENTENCES, layers="all")
-    save_vectors(tmp_path / "elmo.npy", SENTENCES, layers)
-    encoded: list[EncodedTokens] = []
-    for model in (tiny_bilms[0], tmp_path / "elmo.npy"):
-        elmo = ElmoInput(position="both", model=str(model), rescale=True)
-        inputs = new_inputs(InputConfig(word_dim=0, elmo=elmo), SENTENCES)
-        inputs.measure_scales(SENTENCES)
-        encoded.append(inputs(SENTENCES))
-    computed, read = encoded
-    assert torch.equal(computed.inputs, read.inputs) and torch.equal(computed.outputs, read.outputs)
 
 
 def test_a_task_is_trained_resumed_and_used_with_another_systems_vectors(tmp_path: Path):

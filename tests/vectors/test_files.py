@@ -87,15 +87,6 @@ def test_every_layout_is_read_and_flat_ones_are_written_without_elmokit_too(tmp_
         np.testing.assert_array_equal(stored[2], arrays["vectors"][2:].swapaxes(0, 1))
 
 
-def test_a_dump_of_allennlp_is_read(tmp_path: Path):
-    with h5py.File(tmp_path / "v.hdf5", "w") as file:
-        for number in range(12):
-            file.create_dataset(str(number), data=np.full((3, number, 4), number, np.float32))
-        file.create_dataset("sentence_to_index", (1,), dtype=h5py.special_dtype(vlen=str))[0] = "{}"
-    stored = load_vectors(tmp_path / "v.hdf5")
-    assert len(stored) == 12 and stored[11].shape == (3, 11, 4) and stored[11][0, 0, 0] == 11
-
-
 def test_only_vectors_are_recognised(tmp_path: Path, tiny_bilms: tuple[Path, Path]):
     for ending in (*ENDINGS, *TABLES):
         assert recognise(written(tmp_path, ending)) is format_to_write(Path(f"v{ending}"))

@@ -1,7 +1,4 @@
-import gzip
-import io
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -74,19 +71,6 @@ def test_every_format_holds_the_vectors_of_every_line_and_says_what_made_them(
         np.testing.assert_allclose(ours, theirs, atol=2e-6)
     beside = [f"out.offsets{ending}"] if ending == ".npy" else []
     assert sorted(os.listdir(tmp_path)) == sorted([f"out{ending}", "text.txt", *beside])
-
-
-def test_compressed_text_and_standard_input_are_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    packed = tmp_path / "text.gz"
-    packed.write_bytes(gzip.compress(text.read_bytes()))
-    embed_file(ELMO, text, tmp_path / "plain.npz")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    embed_file(ELMO, "~/text.gz", "~/packed.npz")
-    assert len(load_vectors("~/packed.npz")) == len(load_vectors(tmp_path / "plain.npz"))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.read_bytes()))))
-    embed_file(ELMO, "-", tmp_path / "piped.npz")
-    plain = (tmp_path / "plain.npz").read_bytes()
-    assert plain == (tmp_path / "packed.npz").read_bytes() == (tmp_path / "piped.npz").read_bytes()
 
 
 class Killed(BaseException):

@@ -7,7 +7,6 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.layer_choice import Layers
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.jobs import embed_file
 from elmokit.vectors.jobs.proteins import embed_fasta, read_fasta
@@ -69,6 +68,8 @@ def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Pat
     assert (done.num_lines, done.num_tokens) == (2, 8)
     assert fasta.with_name("proteins.h5.names.txt").read_text() == "P1\nsecond\n"
     embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=True)
+    embed_fasta(elmo, fasta, fasta.with_suffix(".npy"), layers="all")
+    assert load_vectors(fasta.with_suffix(".npy"))[0].shape == (3, 6, elmo.dim)
     assert not list(fasta.parent.glob("*.partial*"))
     stored = (load_vectors(fasta.with_suffix(ending)) for ending in (".h5", ".npz"))
     together = elmo.encode([list("MKVLAA"), list("MK")], layers="all")
@@ -76,14 +77,6 @@ def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Pat
         expected = layers[0] + layers[1] + layers[2]
         assert np.allclose(residues, expected, atol=1e-6)
         assert np.allclose(whole, expected.mean(axis=0, keepdims=True), atol=1e-6)
-
-
-@pytest.mark.parametrize(("layers", "shape"), [("all", (3, 6)), ("top", (6,)), ("average", (6,)), (0, (6,))])
-def test_other_layers_can_be_asked_for(elmo: Elmo, fasta: Path, layers: Layers, shape: tuple[int, ...]):
-    embed_fasta(elmo, fasta, fasta.with_suffix(".npy"), layers=layers)
-    array = load_vectors(fasta.with_suffix(".npy"))[0]
-    assert array.shape == (*shape, elmo.dim)
-    assert np.allclose(array, elmo.encode([list("MKVLAA")], layers=layers)[0], atol=1e-6)
 
 
 def test_a_killed_job_is_resumed_to_the_same_bytes(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
