@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -82,9 +82,18 @@ class Forks:
         self._server = server
         self._folder = folder
 
-    def start(self, *command: object, stderr: Path = Path(os.devnull), **environment: str) -> int:
-        """Start a command; `wait` for its exit code, after killing it if that is what it is for."""
-        return self._start(command, None, (Path(os.devnull), stderr), Path.cwd(), environment)
+    def start(
+        self,
+        *words: object,
+        script: str | None = None,
+        folder: Path | None = None,
+        stdout: object = os.devnull,
+        stderr: object = os.devnull,
+        **environment: str,
+    ) -> int:
+        """Start a command, or a script with arguments; `wait` for its exit code."""
+        job = {"script": script, "folder": str(folder or Path.cwd()), "environment": environment}
+        return self._ask(job | {"words": list(map(str, words)), "outputs": [str(stdout), str(stderr)]})
 
     def wait(self, process: int) -> int:
         """The exit code, or that of the signal, negative."""
@@ -94,21 +103,9 @@ class Forks:
         self, script: str, *arguments: object, folder: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a script to its end, as `python -c` does."""
-        outputs = (self._folder / "stdout", self._folder / "stderr")
-        code = self.wait(self._start(arguments, script, outputs, folder or Path.cwd(), environment))
-        return subprocess.CompletedProcess(script, code, *(path.read_text(encoding="utf-8") for path in outputs))
-
-    def _start(
-        self,
-        words: Sequence[object],
-        script: str | None,
-        outputs: Sequence[Path],
-        folder: Path,
-        environment: dict[str, str],
-    ) -> int:
-        job = {"script": script, "folder": str(folder), "environment": environment}
-        words = words if script is None else ("-c", *words)
-        return self._ask(job | {"words": list(map(str, words)), "outputs": list(map(str, outputs))})
+        outputs = {name: self._folder / name for name in ("stdout", "stderr")}
+        code = self.wait(self.start("-c", *arguments, script=script, folder=folder, **outputs, **environment))
+        return subprocess.CompletedProcess(script, code, *(path.read_text("utf-8") for path in outputs.values()))
 
     def _ask(self, job: dict[str, object]) -> int:
         assert self._server.stdin is not None and self._server.stdout is not None

@@ -17,7 +17,6 @@ from toy_bilm import random_bilm
 pytest.importorskip("flair", reason="needs the extra: pip install 'elmokit[flair]'")
 
 from flair.data import Sentence
-from flair.embeddings import DocumentPoolEmbeddings, StackedEmbeddings
 from flair.embeddings.base import load_embeddings
 
 from elmokit.integrations.flair import ElmoEmbeddings
@@ -72,25 +71,12 @@ def test_names_tell_models_layers_and_precisions_apart():
     assert not torch.equal(sentence[0].get_embedding([exact.name]), sentence[0].get_embedding([fast.name]))
 
 
-def test_they_can_be_stacked_and_pooled():
-    stacked = StackedEmbeddings([ElmoEmbeddings(ELMO, layers=0), ElmoEmbeddings(ELMO, layers=2)])
-    assert [array.shape for array in vectors(_embedded(stacked))] == [(4, 24), (1, 24), (3, 24)]
-    pooled = _embedded(DocumentPoolEmbeddings([ElmoEmbeddings(ELMO)]))
-    np.testing.assert_allclose(pooled[0].embedding.numpy(), ELMO.encode(TOKENS[0:1])[0].mean(axis=0), atol=2e-6)
-
-
-def _embedded(embeddings: Any) -> list[Sentence]:
-    embedded = sentences()
-    embeddings.embed(embedded)
-    return embedded
-
-
 def test_copies_and_what_is_saved_have_the_same_vectors():
     embeddings = ElmoEmbeddings(ELMO, layers="average", name="mine")
     saved = embeddings.save_embeddings()
     for same in (copy.deepcopy(embeddings), load_embeddings(saved)):
         assert same.name == "mine"
-        assert_same(vectors(_embedded(same)), vectors(_embedded(embeddings)))
+        assert_same(vectors(same.embed(sentences())), vectors(embeddings.embed(sentences())))
 
 
 def test_a_damaged_model_and_a_layer_that_is_not_there_are_refused():

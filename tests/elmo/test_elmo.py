@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -222,18 +221,6 @@ def test_int8_on_a_gpu_is_refused_before_anything_is_read_and_a_copy_is_on_the_c
     loaded = LoadedBiLM(random_bilm(), precision="float32")
     loaded.device = torch.device("cuda", 3)
     assert copy.deepcopy(loaded).device == torch.device("cpu")
-
-
-def test_a_move_to_where_it_is_repeats_no_work(monkeypatch: pytest.MonkeyPatch):
-    def empty(size: int, *, device: torch.device) -> SimpleNamespace:
-        return SimpleNamespace(device=torch.device(device.type, 0))
-
-    loaded = LoadedBiLM(random_bilm(), precision="float32")
-    packed = loaded.packed()
-    loaded.device, loaded._bilm = torch.device("cuda", 0), None  # as after from_pretrained(device="cuda")
-    monkeypatch.setattr(torch, "empty", empty)
-    loaded.to(torch.device("cuda"))
-    assert loaded.device == torch.device("cuda", 0) and loaded.packed() is packed
 
 
 def test_tokens_offsets_and_vectors_come_together():

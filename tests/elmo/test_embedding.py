@@ -181,9 +181,9 @@ class Lengths:
         pass
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
-        longest = max(len(sentence) for sentence in sentences)
-        rows = [[len(token) for token in sentence] + [0] * (longest - len(sentence)) for sentence in sentences]
-        return torch.tensor([0.0, 1.0])[:, None, None, None] * torch.tensor(rows)[None, :, :, None].expand(2, -1, -1, 3)
+        rows = [torch.tensor([[len(token)] * 3 for token in sentence], dtype=torch.float) for sentence in sentences]
+        lengths = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        return torch.stack([0 * lengths, lengths])
 
     def fingerprint(self) -> str:
         return "lengths"

@@ -53,20 +53,11 @@ class ToyHub:
 def serving_hub() -> Iterator[ToyHub]:
     """A hub that answers until the context is left."""
     hub = ToyHub()
-
-    class Handler(_Handler):
-        pass
-
-    Handler.hub = hub
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": hub})) as server:
         hub.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield hub
-        finally:
-            server.shutdown()
-            thread.join()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield hub
+        server.shutdown()
 
 
 class _RefusalError(Exception):
@@ -80,10 +71,10 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
-    def do_HEAD(self) -> None:
+    def do_GET(self) -> None:
         self._handle(self._get)
 
-    def do_GET(self) -> None:
+    def do_HEAD(self) -> None:
         self._handle(self._get)
 
     def do_POST(self) -> None:
@@ -143,7 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
             commit = self._commit(name, revision)
             files = self.hub.repositories[name].commits[commit]
             if what == "tree":
-                self._send_json([_listed(path, content) for path, content in files.items()])
+                listed = {path: {"size": len(content), "oid": _object_id(content)} for path, content in files.items()}
+                self._send_json([{"type": "file", "path": path, **about} for path, about in listed.items()])
             else:
                 self._send_json({"id": name, "sha": commit, "siblings": [{"rfilename": path} for path in files]})
         else:
@@ -173,16 +165,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json({"url": f"{self.hub.url}/{name}"}, status)
         elif path.endswith(".git/info/lfs/objects/batch"):
             objects = json.loads(body)["objects"]
-            self._send_json({"transfer": "basic", "objects": [self._uploaded_to(each) for each in objects]})
+            for each in objects:
+                each["actions"] = {"upload": {"href": f"{self.hub.url}/objects/{each['oid']}"}}
+            self._send_json({"transfer": "basic", "objects": objects})
         elif "/preupload/" in path:
-            self._send_json({"files": [_preuploaded(each["path"]) for each in json.loads(body)["files"]]})
+            paths = [each["path"] for each in json.loads(body)["files"]]
+            modes = {path: "lfs" if path.endswith(".safetensors") else "regular" for path in paths}
+            files = [{"path": path, "uploadMode": mode, "shouldIgnore": False} for path, mode in modes.items()]
+            self._send_json({"files": files})
         else:
             _, _, _, owner, name, _, branch = path.split("/", maxsplit=6)
             self._commit(f"{owner}/{name}", branch)
             self._make_commit(self.hub.repositories[f"{owner}/{name}"], branch, body)
-
-    def _uploaded_to(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        return {**wanted, "actions": {"upload": {"href": f"{self.hub.url}/objects/{wanted['oid']}"}}}
 
     def _make_commit(self, repository: Repository, branch: str, body: bytes) -> None:
         files: Files = {}
@@ -204,13 +198,5 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(b"")
 
 
-def _preuploaded(path: str) -> dict[str, Any]:
-    return {"path": path, "uploadMode": "lfs" if path.endswith(".safetensors") else "regular", "shouldIgnore": False}
-
-
 def _object_id(content: bytes) -> str:
     return hashlib.sha1(content).hexdigest()
-
-
-def _listed(path: str, content: bytes) -> dict[str, Any]:
-    return {"type": "file", "path": path, "size": len(content), "oid": _object_id(content)}

@@ -1,19 +1,13 @@
 """A folder of data with the layouts of the real ones, and vectors in which `bank` means what the next word says."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from paper.systems import System
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from torch import Tensor
 
 MONEY, RIVER, RUN = "bank%1:14:00::", "bank%1:17:01::", "bank%2:38:00::"
 INDEX_SENSE = f"{RIVER} 09213565 1 25\n{MONEY} 08420278 2 20\n{RUN} 02039413 1 0\nzoo%1:06:00:: 03745146 1 0\n"

@@ -37,14 +37,6 @@ def names(folder: Path) -> list[str]:
     return [piece.keys_path.name.removesuffix(".keys.npy") for piece in cached_pieces(folder)]
 
 
-def test_pieces_come_with_the_oldest_first(folder: Path):
-    assert names(folder) == ["one", "three", "two"]
-    assert {piece.num_bytes for piece in cached_pieces(folder)} == {100}
-    assert cached_pieces(folder / "nothing") == []
-    first, last = cached_pieces(folder, model="a")
-    assert first.model == last.model == "abc" and last.last_used - first.last_used == pytest.approx(2 * DAY, abs=10)
-
-
 @pytest.mark.parametrize(
     ("limit", "kept"), [(400, ["one", "three", "two"]), (399, ["three", "two"]), (250, ["two"]), (0, [])]
 )

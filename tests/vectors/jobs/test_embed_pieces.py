@@ -57,16 +57,6 @@ def test_columns_are_kept_and_raw_text_gets_offsets(corpus: Path, tmp_path: Path
         assert [row["text"][start:end] for start, end in row["offsets"]] == row["tokens"]
 
 
-def test_what_is_there_is_not_computed_again(corpus: Path, tmp_path: Path):
-    first = embed_all(corpus, tmp_path / "out")
-    before = (tmp_path / "out" / "b-00000.parquet").stat().st_mtime_ns
-    (tmp_path / "out" / "b-00001.parquet").unlink()
-    again = embed_all(corpus, tmp_path / "out")
-    assert [one.was_there for one in again] == [True, True, False]
-    assert [one.num_tokens for one in again] == [one.num_tokens for one in first]
-    assert (tmp_path / "out" / "b-00000.parquet").stat().st_mtime_ns == before
-
-
 def test_files_of_another_job_are_refused_and_a_group_without_rows_is_no_piece(corpus: Path, tmp_path: Path):
     pq.write_table(pa.table({"text": ["a cat"], "title": ["dogs"]}), corpus / "a.parquet")
     embed_all(corpus / "a.parquet", tmp_path / "out")

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -49,14 +48,6 @@ def test_the_average_of_many_equal_vectors_is_the_vector(elmo: Elmo, text: Path)
     embed_types(elmo, text, text.with_suffix(".vec"), layers=0)
     expected = elmo.encode([["the"]], layers=0)[0]
     np.testing.assert_array_equal(read_word_vectors(text.with_suffix(".vec"), ["the"]).matrix, expected)
-
-
-def test_gensim_reads_the_vectors_to_the_bit(elmo: Elmo, text: Path) -> None:
-    models: Any = pytest.importorskip("gensim.models")
-    embed_types(elmo, text, text.with_suffix(".vec"), min_count=1)
-    keyed = models.KeyedVectors.load_word2vec_format(str(text.with_suffix(".vec")))
-    assert keyed.index_to_key == ["the", "bank", "river", "of", "a"]
-    np.testing.assert_array_equal(keyed["of"], elmo.encode(SENTENCES)[0][2])
 
 
 @pytest.mark.parametrize(
