@@ -17,9 +17,6 @@ from elmokit.scoring.minimal_pairs import read_pairs
 from toy_bilm import random_bilm
 from toy_language_model import write_toy
 
-TINY_VECTORS = "vectors.txt"
-
-
 IMPORTED = """
 import sys
 from elmokit.cli.main import main
@@ -265,13 +262,13 @@ def test_what_would_be_ignored_is_refused(command: str, message: str, capsys: py
     [
         (lambda: list(read_pairs("-")), b"a b\n", "^standard input, line 1: expected two sentences"),
         (lambda: list(read_pairs("-")), b"", "^standard input: has no pair"),
-        (lambda: embed_with("static", TINY_VECTORS, "-", "out.npy"), b"", "^standard input has no lines"),
+        (lambda: embed_with("static", "vectors.txt", "-", "out.npy"), b"", "^standard input has no lines"),
     ],
 )
 def test_errors_call_standard_input_by_its_name(
     read: Callable[[], object], content: bytes, message: str, monkeypatch: pytest.MonkeyPatch
 ):
-    Path(TINY_VECTORS).write_text("the 0.1 0.2\n")
+    Path("vectors.txt").write_text("the 0.1 0.2\n")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
     with pytest.raises(ValueError, match=message):
         read()

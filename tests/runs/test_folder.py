@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.files.locks import InUseError
 from elmokit.runs.folder import checked_config, existing_run, new_run, read_config, start_writing, write_config
 
 
@@ -65,19 +64,6 @@ def test_a_run_is_not_continued_through_links_that_lead_elsewhere(tmp_path: Path
         with pytest.raises(ValueError, match=f"{name}: is a link out of its folder"):
             existing_run(tmp_path, folders=["best"]).__enter__()
         (tmp_path / name).unlink()
-
-
-def test_a_run_is_of_one_process_at_a_time(tmp_path: Path):
-    run = tmp_path / "run"
-    with new_run(run):
-        run.mkdir()
-        (run / "config.json").write_text(json.dumps({}))
-        for second in (new_run, existing_run):
-            with pytest.raises(InUseError, match="run is in use by another process"):
-                second(run).__enter__()
-    with existing_run(run):
-        pass
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_run_that_has_not_begun_says_how_it_is_started_and_a_place_without_room_for_one_is_refused(tmp_path: Path):

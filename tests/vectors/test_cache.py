@@ -24,10 +24,6 @@ def elmo(tiny_bilms: tuple[Path, Path]) -> Elmo:
     return Elmo.from_pretrained(tiny_bilms[0], device="cpu")
 
 
-def forbid_encoding(elmo: Elmo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elmo, "encode", lambda *_, **__: pytest.fail("encoded again"))
-
-
 def piece_of(cache: Path) -> tuple[Path, Path]:
     """The keys of the only piece, and its vectors."""
     (keys,) = cache.rglob("*.keys.npy")
@@ -63,41 +59,29 @@ def test_the_cache_changes_nothing_and_encodes_once(elmo: Elmo, tmp_path: Path, 
     assert len(list(tmp_path.rglob("*.keys.npy"))) == 2
 
 
-def test_what_was_not_added_is_not_kept_and_models_are_apart(elmo: Elmo, tmp_path: Path, tiny_bilms: tuple[Path, Path]):
-    activations = CachedActivations(elmo, folder=tmp_path)
-    known = CachedActivations(elmo, folder=None)
+def test_what_was_not_added_is_not_kept(elmo: Elmo, tmp_path: Path):
+    activations, known = CachedActivations(elmo, folder=tmp_path), CachedActivations(elmo, folder=None)
     known.add(SENTENCES)
     assert torch.equal(activations(SENTENCES), known(SENTENCES))
     assert list(tmp_path.iterdir()) == []
-    one, other = (CachedActivations(Elmo.from_pretrained(path, device="cpu"), folder=tmp_path) for path in tiny_bilms)
-    one.add(SENTENCES)
-    other.add(SENTENCES)
-    assert one.folder != other.folder
-    assert not torch.equal(one(SENTENCES), other(SENTENCES))
 
 
 @pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")
-def test_tokens_are_told_apart_by_more_than_their_letters(elmo: Elmo):
-    activations = CachedActivations(elmo, folder=None)
-    activations.add([["a b"], ["a", "b"], ["ab"]])
-    assert [activations([tokens]).shape[2] for tokens in (["a b"], ["a", "b"], ["ab"])] == [1, 2, 1]
-    assert not torch.equal(activations([["a b"]]), activations([["ab"]]))
-
-
-def test_precisions_are_apart_and_that_of_float32_keeps_its_name(tiny_bilms: tuple[Path, Path], tmp_path: Path):
-    precisions: list[Precision] = ["int8", "bfloat16", "auto", "float32"]
-    elmos = [Elmo.from_pretrained(tiny_bilms[0], device="cpu", precision=precision) for precision in precisions]
-    for elmo in elmos:
+def test_models_precisions_and_sentences_of_the_same_letters_are_apart(tiny_bilms: tuple[Path, Path], tmp_path: Path):
+    given: list[tuple[Path, Precision]] = [(tiny_bilms[1], "float32")]
+    given += [(tiny_bilms[0], precision) for precision in ("int8", "bfloat16", "auto", "float32")]
+    for path, precision in given:
+        elmo = Elmo.from_pretrained(path, device="cpu", precision=precision)
         shared, alone = CachedActivations(elmo, folder=tmp_path), CachedActivations(elmo, folder=None)
         for activations in (shared, alone):
-            activations.add(SENTENCES)
-        assert torch.equal(shared(SENTENCES), alone(SENTENCES))
-    fingerprint = elmos[0].fingerprint()
-    assert sorted(path.name for path in (tmp_path / "activations-2").iterdir()) == [
-        fingerprint,
-        *(f"{fingerprint}-{precision}" for precision in ("auto", "bfloat16", "int8")),
-    ]
-    assert clear_cache(tmp_path, model=fingerprint) > 0 and cached_pieces(tmp_path) == []
+            activations.add([["a b"], ["a", "b"], ["ab"], *SENTENCES])
+        for sentences in (SENTENCES, [["a b"]], [["a", "b"]], [["ab"]]):
+            assert torch.equal(shared(sentences), alone(sentences))
+        assert shared([["a", "b"]]).shape[2] == 2 and not torch.equal(shared([["a b"]]), shared([["ab"]]))
+    first, second = elmo.fingerprint(), Elmo(tiny_bilms[1]).fingerprint()
+    names = {first, second, *(f"{first}-{precision}" for precision in ("auto", "bfloat16", "int8"))}
+    assert {path.name for path in (tmp_path / "activations-2").iterdir()} == names
+    assert clear_cache(tmp_path, model=first) > 0 and {piece.model for piece in cached_pieces(tmp_path)} == {second}
 
 
 def test_an_incomplete_piece_is_made_again_a_damaged_named(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -110,7 +94,7 @@ def test_an_incomplete_piece_is_made_again_a_damaged_named(elmo: Elmo, tmp_path:
         again = CachedActivations(elmo, folder=tmp_path)
         again.add(SENTENCES)
         with monkeypatch.context() as patched:
-            forbid_encoding(elmo, patched)
+            patched.setattr(elmo, "encode", lambda *_, **__: pytest.fail("encoded again"))
             again(SENTENCES)
     assert not left.exists()
     content, mend = rows.read_bytes(), rf"; delete {rows.stem}\.\* in .* again"

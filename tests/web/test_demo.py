@@ -92,25 +92,6 @@ def test_the_text_has_rates_counts_and_every_word_and_the_terminal_the_first_wor
     assert words == [study.close_ups[0].word] and max(map(len, lines)) <= terminal.WIDTH
 
 
-def test_the_sense_of_a_sentence_is_shown_for_the_token_that_has_it_and_no_other():
-    sentences = [("x", "x", "a"), ("x", "b"), ("c", "x", "x"), ("x", "d", "x", "y")]
-    occurrences = [
-        Occurrence("x", "noun/noun", sense, index, tokens)
-        for tokens, index, sense in zip(sentences, (0, 0, 2, 2), ("one", "one", "two", "two"), strict=True)
-    ]
-    found = study_senses(ELMO, occurrences, model="random")
-    rows = [line for line in terminal.describe(found) if re.match(r"    -?[\d.]+  ", line)]
-    shown = {" ".join(row.split()[1:]) for row in rows}
-    senses = {
-        " ".join([*of.tokens[:marked], f"[{of.tokens[marked]}]", *of.tokens[marked + 1 :]]): of.sense
-        * (marked == of.index)
-        for of in occurrences
-        for marked in range(len(of.tokens))
-    }
-    assert shown <= {f"{text} {sense}".rstrip() for text, sense in senses.items()}
-    assert {row.split()[-1] in ("one", "two") for row in rows} == {True, False}
-
-
 @pytest.fixture(scope="module")
 def korean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random model whose vocabulary is Korean; nothing else says so, its name least of all."""

@@ -22,7 +22,7 @@ from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore import corpus as explorer_corpus
 from elmokit.web.explore import planes as explorer_planes
 from elmokit.web.explore import site as explorer
-from elmokit.web.explore.corpus import inner_products, quantised, rated_words, read_corpus, write_corpus
+from elmokit.web.explore.corpus import inner_products, rated_words, read_corpus, write_corpus
 from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import LEARNT_MIXES, presets, write_site
@@ -186,17 +186,6 @@ def test_rated_words_have_a_sense_twice_and_another_one(monkeypatch: pytest.Monk
     assert rated_words(senses, tokens) == {"bank": dict(list(bank.items())[:4])}
     monkeypatch.setattr(explorer_corpus, "MAX_RATED", 1)
     assert rated_words(senses, tokens) == {}
-
-
-def test_inner_products_of_a_mix_follow_from_those_of_the_layers_and_zeros_stay_zeros_in_int8():
-    layers = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
-    weights = [0.2, 0.3, 0.5]
-    mixed = np.tensordot(weights, layers, 1)
-    pairs = [weights[one] * weights[other] for one in range(3) for other in range(one, 3)]
-    np.testing.assert_allclose(np.tensordot(pairs, inner_products(layers), 1), mixed @ mixed.T, atol=1e-5)
-    vectors = np.array([[[0.0, 0.0], [1.0, -0.5]]], np.float32)
-    numbers, scales = quantised(vectors)
-    assert numbers.tolist() == [[[0, 0], [127, -64]]] and scales[0, 0] == 0
 
 
 def test_the_rates_of_the_page_are_of_labels_in_files_if_there_are_any(model: Path, tmp_path: Path):
