@@ -111,7 +111,7 @@ class _CheckShapes(ast.NodeTransformer):
                 part.annotation = _shape_or(None, part.annotation)
         node.returns = _shape_or(None, node.returns)
         if node.returns or _has_shape(node.args):
-            node.decorator_list.append(_decorator())
+            node.decorator_list.append(ast.Name(CHECKED, ast.Load()))
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
@@ -122,7 +122,7 @@ class _CheckShapes(ast.NodeTransformer):
         ):
             for field in fields:
                 field.annotation = _shape_or(ast.Name("object", ast.Load()), field.annotation)
-            node.decorator_list.insert(0, _decorator())
+            node.decorator_list.insert(0, ast.Name(CHECKED, ast.Load()))
         return node
 
 
@@ -135,7 +135,3 @@ def _has_shape(node: ast.AST) -> bool:
     subscribed = [part.value for part in ast.walk(node) if isinstance(part, ast.Subscript)]
     kinds = [getattr(jaxtyping, value.id, None) for value in subscribed if isinstance(value, ast.Name)]
     return any(isinstance(kind, type) and issubclass(kind, jaxtyping.AbstractDtype) for kind in kinds)
-
-
-def _decorator() -> ast.Name:
-    return ast.Name(CHECKED, ast.Load())

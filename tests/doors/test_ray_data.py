@@ -17,8 +17,6 @@ import pytest
 import torch
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
 from elmokit.integrations import ray_data
 from elmokit.integrations.ray_data import PieceEmbedder, embed_parquet
 from elmokit.vectors.files import load_vectors
@@ -41,7 +39,7 @@ def ray() -> Iterator[Any]:
 
 @pytest.fixture
 def model(tmp_path: Path) -> str:
-    write_native(tmp_path / "model", to_stored(random_bilm()))
+    Elmo(random_bilm()).save(tmp_path / "model")
     return str(tmp_path / "model")
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_transformer
 
-from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.elmo.elmo import Elmo
 from elmokit.integrations.sklearn import ElmoVectorizer
 from toy_bilm import random_bilm
 
 TABLE = pd.DataFrame({"text": ["A good film.", "A bad one."], "stars": [5, 1]}, index=["first", "second"])
 
 
-def test_a_table_keeps_its_rows_and_has_the_names_of_the_features(tmp_path: Path):
-    write_native(tmp_path / "toy", to_stored(random_bilm()))
-    vectorizer = ElmoVectorizer(tmp_path / "toy", device="cpu")
+def test_a_table_keeps_its_rows_and_has_the_names_of_the_features():
+    vectorizer = ElmoVectorizer(Elmo(random_bilm()), device="cpu")
     plain = vectorizer.fit_transform(TABLE["text"])
     table = vectorizer.set_output(transform="pandas").fit_transform(TABLE["text"])
     assert list(table.index) == ["first", "second"]

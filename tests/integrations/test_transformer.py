@@ -85,10 +85,6 @@ def test_a_word_with_too_many_pieces_and_a_folder_without_a_model_are_refused(fo
         HF_FIRST.open(str(tmp_path))
 
 
-def save_tokenizer_of(folder: Path, target: Path, **settings: object) -> None:
-    transformers.AutoTokenizer.from_pretrained(folder, **settings).save_pretrained(target)
-
-
 def save_gpt2(folder: Path, *, vocab_size: int = len(PIECES)) -> None:
     torch.manual_seed(0)
     sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 9, "vocab_size": vocab_size}
@@ -99,7 +95,7 @@ def save_gpt2(folder: Path, *, vocab_size: int = len(PIECES)) -> None:
 def test_padding_on_any_side_changes_nothing(folder: Path, tmp_path: Path, settings: dict[str, object] | None):
     if settings is not None:
         save_gpt2(tmp_path)
-        save_tokenizer_of(folder, tmp_path, **settings)
+        transformers.AutoTokenizer.from_pretrained(folder, **settings).save_pretrained(tmp_path)
     layers = HF_MEAN.open(str(folder if settings is None else tmp_path))
     cat, sentence, empty, _ = unpadded(layers, [["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
     for among, alone in ((cat, ["cat"]), (sentence, SENTENCE)):
@@ -114,7 +110,7 @@ def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Pat
     sizes |= {"vocab_size": len(PIECES), "max_position_embeddings": 10, "pad_token_id": 1}
     config = getattr(transformers, f"{name}Config")(**sizes)
     getattr(transformers, f"{name}Model")(config).save_pretrained(tmp_path)
-    save_tokenizer_of(folder, tmp_path, model_max_length=100)
+    transformers.AutoTokenizer.from_pretrained(folder, model_max_length=100).save_pretrained(tmp_path)
     layers = HF_FIRST.open(str(tmp_path))
     words = ["cat"] * 7  # with the special pieces 9, but the model has positions for 8
     both = unpadded(layers, [words])[0]
@@ -148,7 +144,7 @@ def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: P
     sizes = {"d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 2, "num_heads": 2}
     model = transformers.T5Model(transformers.T5Config(vocab_size=len(PIECES), **sizes)).eval()
     model.save_pretrained(tmp_path)
-    save_tokenizer_of(folder, tmp_path)
+    transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
     ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", "the", "cat", "[SEP]")]])
     with torch.no_grad():
         expected = torch.cat(model.encoder(input_ids=ids, output_hidden_states=True).hidden_states)[:, 1:3]

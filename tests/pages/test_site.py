@@ -1,10 +1,10 @@
 """The documentation as a site: links of pages on it, the reference, and its navigation. `make docs` builds it."""
 
-import importlib.util
 import re
+import runpy
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,12 +14,8 @@ from elmokit.cli.main import VERBS
 ROOT = Path(__file__).parents[2]
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"site_{name}", ROOT / "docs" / "_site" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def load(name: str) -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(ROOT / "docs" / "_site" / f"{name}.py")))
 
 
 PAGES = load("pages")

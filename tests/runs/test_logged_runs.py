@@ -1,6 +1,5 @@
 """Runs read for reports: from folders, from a log alone, and from one file that holds many."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,19 +8,13 @@ import pytest
 from elmokit.runs.logged_runs import read_runs, write_runs
 
 
-def make_run(folder: Path, *, config: dict[str, object] | None, steps: int = 2) -> Path:
-    folder.mkdir(parents=True)
-    if config is not None:
-        (folder / "config.json").write_text(json.dumps(config))
-    (folder / "metrics.jsonl").write_text("".join(json.dumps({"step": n}) + "\n" for n in range(steps)))
-    return folder
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    make_run(tmp_path / "runs" / "b", config={"rate": 0.1, "name": "밥"})
-    make_run(tmp_path / "runs" / "a", config=None, steps=1)
-    (tmp_path / "runs" / "notes").mkdir()
+    for name in ("b", "a", "notes"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    (tmp_path / "runs" / "b" / "config.json").write_text('{"rate": 0.1, "name": "밥"}')
+    (tmp_path / "runs" / "b" / "metrics.jsonl").write_text('{"step": 0}\n{"step": 1}\n')
+    (tmp_path / "runs" / "a" / "metrics.jsonl").write_text('{"step": 0}\n')
     return tmp_path / "runs"
 
 
