@@ -124,12 +124,7 @@ def test_a_stored_model_reads_its_softmax_when_it_is_needed_and_refuses_that_of_
     ("elmo", "sentence", "direction", "message"),
     [
         (Elmo(toy_parts()[0], VOCABULARY), "a", "both", "the model has no softmax; surprisal and perplexity need"),
-        (
-            Elmo(toy_parts()[0], softmax=toy_parts()[1]),
-            "a",
-            "both",
-            "the model has no vocabulary; surprisal and perplexity need",
-        ),
+        (Elmo(toy_parts()[0], softmax=toy_parts()[1]), "a", "both", "the model has no vocabulary; surprisal and"),
         (ONE_DIRECTION, "a", "backward", "the model has no backward direction"),
         (toy_elmo(), "a", "left", "direction is 'left'; expected forward, backward or both"),
         *(

@@ -34,10 +34,7 @@ def test_a_file_and_a_terminal_without_columns_get_a_line_each_minute(
     assert log.getvalue() == ""  # it was done within a minute
     monkeypatch.setattr(progress, "DELAY", 1e-9)
     monkeypatch.setattr(progress, "LINE_EVERY", 0)
-    with (
-        progress_bar(unit="epoch", total=2) as epochs,
-        progress_bar(unit=" tokens", total=4, label="reading") as bar,
-    ):
+    with progress_bar(unit="epoch", total=2) as epochs, progress_bar(unit=" tokens", total=4, label="reading") as bar:
         bar.update(1)
         bar.update(2)
         epochs.update(1)

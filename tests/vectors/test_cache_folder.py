@@ -79,8 +79,7 @@ def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("variable", "folder"),
-    [("ELMOKIT_CACHE", "."), ("XDG_CACHE_HOME", "elmokit"), ("HOME", ".cache/elmokit")],
+    ("variable", "folder"), [("ELMOKIT_CACHE", "."), ("XDG_CACHE_HOME", "elmokit"), ("HOME", ".cache/elmokit")]
 )
 def test_the_default_folder_is_that_of_elmokit_or_of_the_platform(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, folder: str
@@ -99,10 +98,6 @@ def test_the_verb_shows_and_clears_by_model(folder: Path, capsys: pytest.Capture
     first, abc, other = capsys.readouterr().out.splitlines()
     assert first == f"{folder}: 0.0 MB, at most 20,000.0 MB (ELMOKIT_CACHE_GB)"
     assert abc.startswith("abc  0.0 MB in 2 pieces, last used 2") and other.startswith("def  0.0 MB in 1 piece,")
-    for options, left in (
-        (["--model", "x"], ["one", "three", "two"]),
-        (["--model", "ab"], ["three"]),
-        ([], []),
-    ):
+    for options, left in ((["--model", "x"], ["one", "three", "two"]), (["--model", "ab"], ["three"]), ([], [])):
         assert main(["cache", "clear", "--cache", str(folder), *options]) == 0
         assert names(folder) == left

@@ -127,9 +127,8 @@ def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
 
 
 def flip_a_bit(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[43] ^= 1
-    path.write_bytes(content)
+    content = path.read_bytes()
+    path.write_bytes(content[:43] + bytes([content[43] ^ 1]) + content[44:])
 
 
 def make_a_pipe(path: Path) -> None:
