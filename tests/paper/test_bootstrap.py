@@ -9,15 +9,13 @@ import torch
 
 from elmokit.metrics.statistics import Interval
 from elmokit.tasks.all_tasks import TASKS, find_task
-from elmokit.tasks.coreference.reader import CoreferenceDocument
-from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.question_answering.model import AnswerFinder
 from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.task import from_json
-from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 from elmokit.tasks.task_model import LabelPrediction
 from paper.bootstrap import ENSEMBLES, ITEM_COUNTS
 from paper.differences import over_items, paired_bootstrap
+from task_examples import EXAMPLES
 
 (_, accuracy), (_, f1) = (ITEM_COUNTS[task] for task in ("sentiment", "named-entities"))
 
@@ -49,40 +47,16 @@ def test_runs_of_other_items_are_refused():
         paired_bootstrap([items(1)], [items(1, 0)], score=accuracy)
 
 
-NAMES = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "B-ORG"]]
-ROLES = [["B-ARG0", "B-V", "O"], ["B-V", "B-ARG1", "I-ARG1"]]
-CLUSTERS = [[[(0, 0), (2, 2)], [(3, 3), (4, 4), (5, 5)]], [[(0, 0), (1, 1)]]]
-
-
-def labels(text: str) -> list[Any]:
-    return [SimpleNamespace(label=label) for label in text]
-
-
-EXAMPLES: dict[str, tuple[list[Any], list[Any]]] = {
-    "named-entities": ([TaggedSentence(["x"] * 3, tags) for tags in NAMES], [NAMES[0], ["B-LOC", "B-PER", "O"]]),
-    "semantic-roles": (
-        [PredicateInSentence(tokens=["x"] * 3, predicate=1 - number, tags=tags) for number, tags in enumerate(ROLES)],
-        [ROLES[0], ["B-V", "B-ARG1", "O"]],
-    ),
-    "coreference": (
-        [CoreferenceDocument("a", 0, [["x"] * 6], ["-"] * 6, clusters) for clusters in CLUSTERS],
-        [[[(0, 0), (2, 2), (3, 3)], [(4, 4), (5, 5)]], CLUSTERS[1]],
-    ),
-    "entailment": (labels("ne"), labels("nn")),
-    "sentiment": (labels("121"), labels("111")),
-    "question-answering": (
-        [SimpleNamespace(answers=[SimpleNamespace(text="in the house")])] * 2,
-        [SimpleNamespace(text="house"), SimpleNamespace(text="In house")],
-    ),
-}
-
-
 @pytest.mark.parametrize("name", TASKS)
-def test_the_sums_of_the_items_give_the_score_of_the_task(name: str):
-    (counts_of, score), task = ITEM_COUNTS[name], find_task(name)
-    examples, predictions = EXAMPLES[name]
-    items = [counts_of(example, made) for example, made in zip(examples, predictions, strict=True)]
-    expected = task.score(examples, predictions)[task.metric]
+def test_the_sums_of_the_items_give_the_score_of_the_task(name: str, stand_in_inputs: Any):
+    (counts_of, score), task, case = ITEM_COUNTS[name], find_task(name), EXAMPLES[name]
+    first, *others = case.examples
+    model = case.model(stand_in_inputs(case.words(), output_dim=case.output_dim)).eval()
+    gold = getattr(first, case.gold)
+    right = {"label": first, "answers": gold[0]}.get(case.gold, gold)  # what has the field that is compared
+    predictions = [right, *model.predict(others)]
+    items = [counts_of(example, made) for example, made in zip(case.examples, predictions, strict=True)]
+    expected = task.score(case.examples, predictions)[task.metric]
     assert 0 < expected < 100
     assert score(tuple(map(sum, zip(*items, strict=True)))) == pytest.approx(expected)
 
