@@ -4,7 +4,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes, senses_of, words_of
+from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes, words_of
 from elmokit.analysis.polysemy import (
     Rate,
     chance,
@@ -95,17 +95,6 @@ def test_the_interval_is_wilsons():
     assert Rate(0, 10).interval == pytest.approx((0, 0.2775), abs=5e-4)
     assert str(Rate(231, 272)) == "231/272 = 84.9 % [80.2, 88.7]"
     assert str(Rate(179.2, 384, guessed=True)) == "179.2/384 = 46.7 %"
-
-
-def test_the_lists_have_their_words_with_eight_sentences_a_sense():
-    for word in words_of(THE_LIST):
-        assert len(senses_of(word, THE_LIST)) == 2
-        assert len({one.contrast for one in THE_LIST if one.word == word}) == 1
-    assert {one.contrast for one in THE_LIST} >= {"noun/noun", "noun/verb"}
-    words = "눈이 배를 말을 사과를 잘한다 밤이 차를 다리를 병을 의사를 연기를"
-    assert words_of(KOREAN) == words.split()
-    assert {word for word in words_of(KOREAN) if len(senses_of(word, KOREAN)) != 2} == {"배를"}
-    assert set(Counter((one.word, one.sense) for one in [*THE_LIST, *KOREAN]).values()) == {8}
 
 
 @pytest.mark.parametrize(("occurrences", "least"), [(THE_LIST, 6), (KOREAN, 5)], ids=["en", "ko"])

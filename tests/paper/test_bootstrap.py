@@ -1,6 +1,5 @@
 """Scores taken apart into items, intervals of their differences, and ensembles, in which probabilities decide."""
 
-import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,13 +32,6 @@ def test_intervals_and_means_computed_by_hand():
     first = [[(1.0, 2.0, 2.0), (0.0, 0.0, 2.0)], [(1.0, 2.0, 2.0), (1.0, 2.0, 2.0)]]  # 2/6 and 4/8
     second = [[(2.0, 2.0, 2.0), (2.0, 2.0, 2.0)]]
     assert paired_bootstrap(first, second, score=f1).estimate == pytest.approx(100 - (100 / 3 + 50) / 2)
-
-
-def test_a_quarter_of_a_million_items_take_no_time():
-    gained = paired_bootstrap([items(0, 0, 1) * 80_000], [items(0, 1, 1) * 80_000], score=accuracy)
-    margin = 1.96 * 100 * math.sqrt(2 / 9 / 240_000)
-    assert gained.estimate == pytest.approx(100 / 3)
-    assert gained.high - gained.low == pytest.approx(2 * margin, rel=0.1)
 
 
 def test_runs_of_other_items_are_refused():

@@ -16,24 +16,15 @@ from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import RunRecord, write_record
 from elmokit.report import pages
 from elmokit.report.pages import write_report
-from elmokit.report.run_history import RunHistory, read_history
+from elmokit.report.run_history import LoggedLosses, RunHistory, read_history
+from elmokit.report.training_curve import training_curve, training_figure
 from elmokit.runs.logged_runs import read_runs
 from paper.plan import NO_ELMO
 from toy_planned_runs import write_arm
 
 ROOT = Path(__file__).parents[2]
 TRAINED = [(500_000, 1000.0), (1_000_000, 200.0), (2_000_000, 100.0)]
-SETTINGS = PretrainingConfig(
-    bilm=recipe("mini").bilm,
-    num_steps=2500,
-    batch_size=64,
-    accumulate=2,
-    num_negatives=4096,
-    optimizer="adamw",
-    learning_rate=3e-3,
-    schedule="cosine",
-    dropout_rate=0.25,
-)
+SETTINGS = recipe("mini", ["num_steps=2500"])
 MEASURED = [(1_000_000, 300.0), (1_500_000, 250.0), (2_000_000, 260.0)]
 
 
@@ -89,6 +80,20 @@ def row_of(page: str, start: str, *, number: int = 0) -> list[str]:
     return [cell.strip() for cell in rows[number].strip("|").split("|")]
 
 
+def test_lines_have_the_numbers_of_the_log_and_one_that_overflowed_is_at_the_top(run: Path):
+    history = history_of(run)
+    (axes,) = training_figure([history]).axes
+    training, heldout = axes.lines
+    assert list(training.get_xdata()) == [0.5, 1.0, 2.0]
+    assert list(training.get_ydata()) == pytest.approx([1000.0, 200.0, 100.0])
+    assert (list(heldout.get_xdata()), list(heldout.get_ydata())) == ([1.0, 1.5, 2.0], [300.0, 250.0, 260.0])
+    assert axes.get_yscale() == "log"
+    diverged = [*history.training, LoggedLosses(3000, 3_000_000, 1.0, (1e6, 1e6))]
+    (axes,) = training_figure([replace(history, training=diverged)]).axes
+    assert axes.lines[0].get_ydata()[-1] == 1e30
+    assert training_curve([history]) == training_curve([history])
+
+
 @pytest.mark.parametrize("softmax", ["sampled", "full", None])
 def test_only_a_sampled_softmax_is_warned_about(softmax: str | None, tmp_path: Path):
     config = None if softmax is None else replace(SETTINGS, softmax=softmax)
@@ -96,21 +101,6 @@ def test_only_a_sampled_softmax_is_warned_about(softmax: str | None, tmp_path: P
     assert ("not comparable" in page_of(run, folder=tmp_path / "docs")) == (softmax == "sampled")
     picture = (tmp_path / "docs" / "training-curve.svg").read_text(encoding="utf-8")
     assert (f"run: training, {softmax} softmax" if softmax else "run: training, softmax unknown") in picture
-
-
-def test_the_tables_have_the_numbers_of_the_log(run: Path, tmp_path: Path):
-    page = page_of(run, folder=tmp_path / "docs")
-    loss = math.log(100)
-    # 2 million tokens in 4,000 seconds
-    progress = ["mine", "2,000 of 2,500", "2,000,000", "1.11", "500", f"{loss - 0.5:.3f}", f"{loss + 0.5:.3f}"]
-    assert row_of(page, "mine") == progress
-    best, last = ["1,500", "240.0", "260.0", "250.0"], ["2,000", "250.0", "270.0", "260.0"]
-    assert row_of(page, "mine", number=1) == ["mine", *best, *last]
-    sizes = ["mini", "128, 1024", "512", "5,363,920"]
-    settings = ["sampled, 4,096", "adamw", "0.003, cosine", "64 x 20 x 2", "0.25"]
-    assert row_of(page, "mine", number=2) == ["mine", *sizes, *settings]
-    assert f"`elmokit report {run} -o {tmp_path / 'docs'}`" in page.split("\n\n")[1]
-    assert "(training-curve.svg)" in page and "biLM 39.7, CNN-BIG-LSTM, forward 30.0" in page
 
 
 def test_a_forward_model_has_one_direction_and_a_log_by_itself_no_settings(tmp_path: Path, run: Path):

@@ -15,11 +15,6 @@ def test_each_task_has_a_short_name_in_any_case_and_can_be_pickled(name: str, sh
     assert pickle.loads(pickle.dumps(find_task(name))).name == name
 
 
-def test_a_name_of_no_task_is_refused_with_the_names():
-    with pytest.raises(ValueError, match=r"no task 'nerr'; did you mean ner\? the tasks are named-entities \(ner\), "):
-        find_task("nerr")
-
-
 @pytest.mark.parametrize(
     ("short", "train", "dev", "test"),
     [

@@ -5,12 +5,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-import torch
 from torch import Tensor
 
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.task import TASK, Entity
-from task_examples import NAMED_ENTITIES, SENTENCES
+from task_examples import NAMED_ENTITIES
 
 CONLL2003 = """-DOCSTART- -X- O O
 
@@ -167,15 +166,6 @@ def test_entities_are_spelt_as_the_text_spells_them():
     given = {"tokens": ["Jane", "Lee", "sang", "."], "text": "Jane  Lee sang."}  # a text next to its tokens
     (found,) = TASK.result(TASK.from_json(given), ["O", "U-PER", "O", "O"]).entities
     assert (found.start, found.end) == (6, 9)
-
-
-def test_what_is_for_the_output_stands_beside_the_first_layer(stand_in_inputs):
-    tagger = NAMED_ENTITIES.model(stand_in_inputs(["New", "York"], output_dim=3)).eval()
-    seen: list[Tensor] = []
-    tagger.second.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
-    tagger.predict(SENTENCES[2:3])
-    assert seen[0].shape == (1, 2, 2 * 12 + 3)
-    torch.testing.assert_close(seen[0][..., 24:], tagger.inputs([["New", "York"]]).outputs)
 
 
 def test_drops_the_same_features_at_all_tokens_before_both_layers(stand_in_inputs):

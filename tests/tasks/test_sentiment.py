@@ -130,18 +130,6 @@ def test_takes_raw_text_and_json_and_writes_a_table_and_json():
     assert TASK.result(text, sentiment).to_dict() == shown
 
 
-@pytest.mark.parametrize("name", ["bcn", "bilstm"])
-def test_what_is_for_the_output_is_read_by_a_second_encoder_next_to_the_first(stand_in_inputs, name: str):
-    classifier = SENTIMENT.model(stand_in_inputs(["not", "bad"], output_dim=3), classifier=name)
-    encoder, vectors = classifier.network.encoder, classifier.inputs([["not", "bad"]])
-    encoded = encoder(vectors)
-    assert encoded.shape == (1, 2, 16 + 16)
-    torch.testing.assert_close(encoded[..., 16:], encoder.output_lstm(vectors.outputs, vectors.mask))
-    assert (encoder(replace(vectors, outputs=-vectors.outputs))[..., :16] == encoded[..., :16]).all()
-    inputs = stand_in_inputs(["so"])  # without ELMo at the output there is one encoder
-    assert SENTIMENT.model(inputs, classifier=name).network.encoder(inputs([["so"]])).shape == (1, 1, 16)
-
-
 def test_a_filter_gives_its_largest_response_over_all_windows_that_touch_the_text():
     config = SentimentConfig(cnn_filters=((2, 1),), classifier="cnn")
     with pytest.raises(ValueError, match=r"cnn_filters are \(\(0, 8\),\); expected pairs"):

@@ -1,12 +1,10 @@
 """IMS and the neural tagger: features by hand, and the senses of a toy corpus told apart."""
 
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.ims import decayed_sum, train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
 from paper.probes.sense_corpora import Instance, SenseSentence, Word
@@ -71,15 +69,6 @@ def test_the_features_of_a_word_of_two_tokens_are_those_around_both():
         *("-2 to 1 he saw city", "-1 to 2 saw city today", "1 to 3 city today <none>"),
         *("word he", "word saw", "word city", "word today"),
     }
-
-
-@needs_sklearn
-def test_vectors_of_unseen_neighbours_decide(tmp_path: Path):
-    words = {"money": "5 0", "cash": "5 0", "river": "0 5", "stream": "0 5"}
-    (tmp_path / "vectors.txt").write_text("".join(f"{word} {vector}\n" for word, vector in words.items()))
-    model = train_ims(TRAINING, vectors=WordVectorSource(tmp_path / "vectors.txt"), surrounding_words=False)
-    asked = [sentence("cash", "its bank has cash"), sentence("stream", "its bank has stream")]
-    assert model.predict(asked, DICTIONARY) == {"cash": "bank%money", "stream": "bank%river"}
 
 
 def test_the_sum_decays_to_a_tenth_within_the_window():
