@@ -3,7 +3,6 @@
 import lzma
 import shutil
 import subprocess
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,14 +128,6 @@ def test_earlier_weights_come_out_of_the_history_and_are_measured(setup: Setup, 
         file.write("he sat by the river .\n")
     assert run.model is not None
 
-    def fill_disk(_: tarfile.TarFile, folder: Path, **_filter: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.json").write_text("{")
-        raise OSError("full")
-
-    with monkeypatch.context() as patched, pytest.raises(OSError, match="full"):
-        patched.setattr(tarfile.TarFile, "extractall", fill_disk)
-        make_model(run.model, tmp_path / "runs" / "models")
     made = make_model(run.model, tmp_path / "runs" / "models")
     assert make_model(run.model, tmp_path / "runs" / "models") == made  # what is there is not measured again
     assert Elmo(made).fingerprint().startswith(was[1])

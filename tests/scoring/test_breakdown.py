@@ -62,12 +62,16 @@ def measure(folder: Path, **options: Any) -> PerplexityTable:
     return measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], **options)
 
 
-def test_bands_and_words_are_sums_over_their_predictions_and_the_costliest_words_come_first(folder: Path):
+def test_perplexities_bands_and_words_follow_from_each_prediction_and_the_costliest_words_come_first(folder: Path):
     whole = measure(folder, num_words=99).whole
     bands = {"1 to 1": "a", "2 to 4": "b c d", "above 4": "never", "<S> </S>": "<S> </S>", "<UNK>": "<UNK>"}
     for direction, side in enumerate(sides(whole)):
         losses = losses_by_target(direction)
         everything = [loss for own in losses.values() for loss in own]
+        known = [loss for token, own in losses.items() for loss in own if token != "<UNK>"]
+        found = astuple((whole.perplexity.forward, whole.perplexity.backward)[direction])
+        assert found == pytest.approx([math.exp(np.mean(each)) for each in (everything, known)], rel=1e-5)
+        assert (whole.perplexity.num_predictions, whole.perplexity.num_unknown) == (len(everything), 2)
         assert [band.name for band in side.bands] == list(bands)
         predicted = {token: token for token in losses if losses[token]}
         assert [word.name for word in side.worst_words] == sorted(predicted, key=lambda token: -sum(losses[token]))

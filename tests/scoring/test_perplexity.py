@@ -1,52 +1,25 @@
-"""Perplexity against the definition: every prediction's probability, one sentence after the other."""
+"""Perplexity of one text as a stream, of stored models, and of raw text; test_breakdown.py has the definition."""
 
 import math
-from itertools import chain
 from pathlib import Path
 
 import pytest
 import torch
 
-from elmokit.elmo import surprisal
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.scoring import perplexity as module
 from elmokit.scoring.perplexity import bilm_perplexity, perplexity
 from elmokit.text.characters import batch_character_ids
-from toy_language_model import VOCABULARY, losses_by_definition, toy_parts, write_toy
-
-SENTENCES = ["a b c a", "z", "c c", "b z a c b b", "a"]
+from toy_language_model import VOCABULARY, toy_parts, write_toy
 
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
-    path.write_text("\n".join(SENTENCES) + "\n")
+    path.write_text("a b c a\nz\nc c\n")
     return path
-
-
-def exp_mean(predictions: list[tuple[str, float]], *, skip_unknown: bool = False) -> float:
-    kept = [loss for token, loss in predictions if not (skip_unknown and token == "<UNK>")]
-    return math.exp(sum(kept) / len(kept))
-
-
-def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bilm, softmax = toy_parts()
-    sentences = [sentence.split() for sentence in SENTENCES]
-    expected = [[*chain(*losses_by_definition(sentences, backward=backward))] for backward in (False, True)]
-    for sentences_per_batch, sentences_at_once in ((64, 4096), (3, 4), (1, 2)):
-        monkeypatch.setattr(surprisal, "SENTENCES_PER_BATCH", sentences_per_batch)
-        monkeypatch.setattr(surprisal, "SENTENCES_AT_ONCE", sentences_at_once)
-        measured = bilm_perplexity(bilm, softmax, VOCABULARY, [text])
-        assert measured.num_sentences == 5
-        assert measured.num_predictions == len(expected[0]) == 14 + 5
-        assert measured.num_unknown == 2
-        for side, predictions in zip((measured.forward, measured.backward), expected, strict=True):
-            assert side is not None
-            assert side.perplexity == pytest.approx(exp_mean(predictions), rel=1e-5)
-            assert side.perplexity_without_unknown == pytest.approx(exp_mean(predictions, skip_unknown=True), rel=1e-5)
-        assert measured.mean == pytest.approx(sum(map(exp_mean, expected)) / 2, rel=1e-5)
 
 
 def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

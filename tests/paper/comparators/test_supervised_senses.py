@@ -1,10 +1,12 @@
 """IMS and the neural tagger: features by hand, and the senses of a toy corpus told apart."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.ims import decayed_sum, train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
 from paper.probes.sense_corpora import Instance, SenseSentence, Word
@@ -57,17 +59,19 @@ def test_ims_tells_senses_apart_by_the_words_around(surrounding_words: bool):
 
 
 @needs_sklearn
-def test_the_features_of_a_word_of_two_tokens_are_those_around_both():
+def test_the_features_of_a_word_of_two_tokens_are_those_around_both(tmp_path: Path):
+    (tmp_path / "vectors.txt").write_text("saw 1 0\n")
     word = annotated("1", ("new_york", "NOUN"), 2, 4, "new_york%city", "new_york%state")
     around = SenseSentence(["He", "saw", "New", "York", "City", "today"], ["P", "V", "N", "N", "M", "A"], [word])
-    classifier = train_ims([around]).classifiers["new_york", "NOUN"]
+    model = train_ims([around], vectors=WordVectorSource(tmp_path / "vectors.txt"))
+    classifier = model.classifiers["new_york", "NOUN"]
     assert set(classifier.classes_) == {"new_york%city", "new_york%state"}  # an example of each
     assert set(classifier[0].get_feature_names_out()) == {
         *("tag -3 <none>", "tag -2 P", "tag -1 V", "tag 0 N", "tag 1 M", "tag 2 A", "tag 3 <none>"),
         *("-2 to -2 he", "-1 to -1 saw", "1 to 1 city", "2 to 2 today"),
         *("-2 to -1 he saw", "-1 to 1 saw city", "1 to 2 city today", "-3 to -1 <none> he saw"),
         *("-2 to 1 he saw city", "-1 to 2 saw city today", "1 to 3 city today <none>"),
-        *("word he", "word saw", "word city", "word today"),
+        *("word he", "word saw", "word city", "word today", "vector 0", "vector 1"),
     }
 
 
