@@ -15,37 +15,33 @@ PAIRS = {"one": [("a b.", "b a."), ("c", "a c")], "two": [("b a.", "a b.")]}
 DIRECTIONS = ["forward", "backward", "both"]
 
 
-@pytest.fixture
-def request_of_toy(tmp_path: Path) -> Request:
+def test_each_paradigm_is_scored_once_and_rows_are_accuracies_over_all_pairs(tmp_path: Path):
     folder = tmp_path / "data" / "external" / "blimp" / "data"
     folder.mkdir(parents=True)
     for name, pairs in PAIRS.items():
         of_all = {"UID": name, "linguistics_term": "order"}
         lines = [{"sentence_good": good, "sentence_bad": bad, **of_all} for good, bad in pairs]
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return Request(tmp_path / "data", tmp_path / "results", (str(write_toy(tmp_path / "toy")),))
-
-
-def test_each_paradigm_is_scored_once_and_rows_are_accuracies_over_all_pairs(request_of_toy: Request, tmp_path: Path):
-    blimp.compute(request_of_toy)
+    request = Request(tmp_path / "data", tmp_path / "results", (str(write_toy(tmp_path / "toy")),))
+    blimp.compute(request)
     path = tmp_path / "results" / "results.jsonl"
     ((model, paradigms),) = right_answers([path]).items()
     assert model.startswith("toy (") and list(paradigms) == ["order: one", "order: two"]
     path.write_text(path.read_text().splitlines()[0] + "\n")
     path.write_text(path.read_text() + '{"reproduction": "blimp", "model')  # a process was killed while it wrote
     for _ in range(2):
-        blimp.compute(request_of_toy)
+        blimp.compute(request)
         assert right_answers([path]) == {model: paradigms} and len(path.read_text().splitlines()) == 2
 
-    pairs = tmp_path / "data/external/blimp/data/one.jsonl"
+    pairs = folder / "one.jsonl"
     text = pairs.read_text()
     pairs.write_text(text.splitlines()[0] + "\n")  # other data of the name
-    blimp.compute(request_of_toy)
+    blimp.compute(request)
     assert right_answers([path])[model]["order: one"]["both"].total == 1
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     pairs.write_text("")
     with pytest.raises(ValueError, match=r"one\.jsonl has nothing that can be measured"):
-        blimp.compute(request_of_toy)
+        blimp.compute(request)
 
     correct = [sum(counts[name].correct for counts in paradigms.values()) for name in DIRECTIONS]
     expected = [f"{100 * each / 3:.2f}" for each in correct]

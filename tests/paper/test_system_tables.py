@@ -213,13 +213,7 @@ def test_a_file_without_items_is_refused(name: str, file: str, text: str, data: 
 
 @pytest.mark.parametrize("name", ["table5", "senses-supervised", "table6", "wic", "polysemy-ko"])
 def test_a_number_that_was_not_measured_is_left_open_and_other_hits_are_refused(name: str, tmp_path: Path):
-    values = {
-        "system": "ims",
-        "is_bilm": True,
-        "fingerprint": "",
-        "data": "words: 3",
-        "rows": {"layer 1": {"new": 1.0}},
-    }
+    values = {"system": "ims", "is_bilm": True, "fingerprint": "", "data": "words", "rows": {"layer 1": {"new": 1.0}}}
     append_result(tmp_path, name, {**values, "hits": {}, "texts": {}})
     table = find_reproduction(name)
     assert table.measure is not None

@@ -26,12 +26,7 @@ def test_the_probabilities_are_those_of_the_sentences_in_each_direction_of_the_m
 
 
 def test_a_tie_is_not_right() -> None:
-    scores = [
-        PairScore({"forward": -1.0}, {"forward": -2.0}),
-        PairScore({"forward": -2.0}, {"forward": -2.0}),
-        PairScore({"forward": -3.0}, {"forward": -2.0}),
-    ]
-    found = accuracies(scores)
+    found = accuracies([PairScore({"forward": good}, {"forward": -2.0}) for good in (-1.0, -2.0, -3.0)])
     assert (found["forward"].correct, found["forward"].total) == (1, 3)
     assert accuracies([]) == {}
 
