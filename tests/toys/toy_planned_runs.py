@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ def write_arm(
     test: Sequence[float] | None = None,
     epochs: Sequence[tuple[int, float]] = ((9, 50.0),),
     num_train: int = 200,
-    setup: Setup = SETUP,
     **result: Any,
 ) -> list[Path]:
     """The runs of an arm, one for each score on the development set, and their test scores.
@@ -37,17 +35,12 @@ def write_arm(
     data = Path("/data") / Path(found.folder).name
     files = Splits((data / "train",), (data / "dev",), (data / found.test_set,))
     folders: list[Path] = []
-    for run, score in zip(setup.runs(dataset, arm), scores, strict=False):
-        other_vectors = run.model is not None and not run.model.is_made_here
-        model = run.model and f"models/{run.model.name}"
-        config = run.config
-        if model and config.inputs.elmo:
-            config = replace(config, inputs=replace(config.inputs, elmo=replace(config.inputs.elmo, model=model)))
-        fingerprint = None if config.inputs.elmo is None else ("f00d" if model else setup.fingerprint) + "89abcdef"
+    for run, score in zip(SETUP.runs(dataset, arm), scores, strict=False):
+        fingerprint = None if run.config.inputs.elmo is None else FINGERPRINT + "89abcdef"
         counts = {"train": {"examples": num_train}, "dev": {"examples": 50}}
         symbols = ["O", "B-PER"]
-        record = TaskRecord(run.task, config, symbols, files, fingerprint, counts, other_vectors=other_vectors)
-        seed = config.training.seed
+        record = TaskRecord(run.task, run.config, symbols, files, fingerprint, counts)
+        seed = run.config.training.seed
         tests = {} if test is None else {found.test_set: {metric: test[seed]}}
         lines: list[dict[str, Any]] = [
             {"epoch": number, "step": step, "loss": 1.0, "dev": {metric: reached}}
@@ -62,9 +55,9 @@ def write_arm(
     return folders
 
 
-def evidence_in(folder: Path, setup: Setup = SETUP) -> Evidence:
+def evidence_in(folder: Path) -> Evidence:
     """What tables find in a folder; one that is not there has nothing."""
-    return read_evidence(setup, [folder] if folder.exists() else [])
+    return read_evidence(SETUP, [folder] if folder.exists() else [])
 
 
 def evidence_of(paths: Sequence[Path]) -> Evidence:
