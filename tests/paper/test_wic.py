@@ -8,18 +8,9 @@ import pytest
 
 from elmokit.analysis.polysemes import Occurrence
 from paper.polysemy_ko import of_one_form, read_homonyms
-from paper.wic import best_threshold, read_kobest_wic, read_wic
+from paper.wic import best_threshold, read_kobest_wic
 
-ROWS = "bank\tN\t1-1\tthe bank loans\ta bank loans\nbank\tN\t0-1\tbank flooded\tmy bank loans\n"
 HEADER = "ID\tSENTENCE1\tSENTENCE2\tANSWER\n"
-
-
-def test_pairs_have_their_tokens_and_answer(tmp_path: Path):
-    (tmp_path / "x.data.txt").write_text(ROWS)
-    (tmp_path / "x.gold.txt").write_text("T\nF\n")
-    first, second = read_wic(tmp_path / "x.data.txt", tmp_path / "x.gold.txt")
-    assert first.tokens == (["the", "bank", "loans"], ["a", "bank", "loans"]) and first.is_same
-    assert second.indices == (0, 1) and not second.is_same
 
 
 def test_korean_words_are_the_tokens_in_which_the_brackets_begin(tmp_path: Path):

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from elmokit.cli.main import main
 from elmokit.elmo import surprisal
@@ -117,19 +116,6 @@ def test_each_file_and_the_union_are_measured_as_by_themselves(folder: Path):
     for one, other in ((whole.forward, alone.forward), (whole.backward, alone.backward)):
         assert astuple(one) == pytest.approx(astuple(other), rel=1e-5)
     assert replace(whole, forward=alone.forward, backward=alone.backward) == alone
-
-
-def test_every_prediction_is_made_once(folder: Path, monkeypatch: Any):
-    num_targets: list[int] = []
-
-    def counted(*given: Any, targets: Tensor, **named: Any) -> SoftmaxPredictions:
-        num_targets.append(len(targets))
-        return full_softmax_predictions(*given, targets=targets, **named)
-
-    monkeypatch.setattr(surprisal, "full_softmax_predictions", counted)
-    whole = measure_files(str(folder / "model"), [folder / "news.txt"] * 6, num_words=3).whole.perplexity
-    assert whole.num_sentences == 6 * len(NEWS)
-    assert sum(num_targets) == 2 * whole.num_predictions == 2 * 6 * (8 + 3)
 
 
 def test_with_carried_state_every_file_is_a_stream_of_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch):

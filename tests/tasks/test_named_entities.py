@@ -138,13 +138,6 @@ def test_tokens_are_compared_in_the_tags_of_the_file(written: str, accuracy: flo
     assert TASK.score([example, example], guesses)["token_accuracy"] == accuracy
 
 
-def test_takes_raw_text_and_json():
-    jane = TaggedSentence(["Jane", "is", "n't", "here", "."], [])
-    assert TASK.from_text("Jane isn't here.") == jane
-    assert TASK.from_json({"text": "Jane isn't here."}) == jane
-    assert TASK.from_json({"tokens": jane.tokens, "id": 7}) == jane
-
-
 def test_writes_columns_in_bio_and_entities_in_json():
     assert TASK.to_text(JANE, JANE.tags).splitlines()[:2] == ["Jane B-PER B-PER", "Lee I-PER I-PER"]
     untagged = TaggedSentence(JANE.tokens, [])

@@ -212,21 +212,6 @@ def test_without_a_development_file_a_tenth_is_set_apart(
     assert lines(run_dir)[-1]["epoch"] == 2
 
 
-def test_a_run_that_has_not_recorded_how_its_development_set_was_chosen_has_each_tenth_document(
-    run: Run, toy: Toy, toy_data: Path
-):
-    run_dir = run("run", "dev_share=0.1", data=Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",)))
-    config = json.loads((run_dir / "config.json").read_text())
-    assert config["training"].pop("random_dev") is False
-    config["files"] |= {"train": config["files"]["train"] + config["files"]["dev"], "dev": []}
-    (run_dir / "config.json").write_text(json.dumps(config))
-    resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
-    assert lines(run_dir)[-1]["epoch"] == 2
-    (run_dir / "config.json").write_text(json.dumps(config | {"training": config["training"] | {"random_dev": True}}))
-    with pytest.raises(ValueError, match="the training or development set has changed since the run began"):
-        resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")
-
-
 def test_korean_text_without_a_recipe_is_warned_of(tmp_path: Path):
     text = "".join(f"{'비가 맑다 ' * 20}\t{label}\n" for label in ("좋다", "나쁘다") * 3)
     (tmp_path / "ko.tsv").write_text(f"text\tlabel\n{text}", encoding="utf-8")
