@@ -13,7 +13,7 @@ from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.task import from_json
 from elmokit.tasks.task_model import LabelPrediction
 from paper.bootstrap import ENSEMBLES, ITEM_COUNTS
-from paper.differences import over_items, paired_bootstrap
+from paper.differences import paired_bootstrap
 from task_examples import EXAMPLES
 
 (_, accuracy), (_, f1) = (ITEM_COUNTS[task] for task in ("sentiment", "named-entities"))
@@ -75,8 +75,3 @@ def test_answers_of_members_that_are_equal_are_those_of_each(stand_in_inputs: An
     (together,) = ENSEMBLES["question-answering"]([member("question-answering", model=finder)] * 2, [question])
     assert together.span == alone.span and together.text == alone.text
     assert together.probability == pytest.approx(alone.probability)
-
-
-def test_a_difference_over_items_has_the_interval_of_its_bootstrap():
-    interval = over_items(Interval(5.0, 4.0, 6.0)).interval()
-    assert (interval.low, interval.high) == pytest.approx((4, 6), abs=1e-4)
