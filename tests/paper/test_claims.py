@@ -1,15 +1,19 @@
 """Verdicts on the claims: from runs and results written by hand, with each outcome."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from paper import claims
-from paper.claims import CLAIMS, Finding, judged
-from paper.differences import Difference
+from paper import claims, figure1, table2, table3
+from paper.ablation import Ablation
+from paper.claims import CLAIMS, Finding, judged, verdicts
+from paper.differences import Difference, over_seeds
+from paper.plan import CONVERGED
 from paper.results import append_result
 from paper.runs import Evidence
-from toy_planned_runs import evidence_in
+from toy_planned_runs import evidence_in, write_arm
 
 UP, WIDE, DOWN = (Difference(at, of_items=error) for at, error in ((1, 0.25), (1, 0.75), (-1, 0.25)))
 SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
@@ -40,12 +44,73 @@ def test_both_signs_are_judged_by_the_same_rule(differences: list[Difference | N
         assert found.outcome == "undecided" and str(found.deciding).endswith("(not converged)")
 
 
+@pytest.mark.parametrize("number", [1, 6])
+def test_of_a_thousand_worlds_without_effects_at_most_one_in_twenty_is_judged(number: int):
+    noise = np.random.default_rng(0).normal(size=(1000, number, 3))  # three seeds of each difference
+    found = [judged("claim", [Finding("", over_seeds(list(seeds))) for seeds in world]).outcome for world in noise]
+    assert sum(outcome in ("held", "contradicted") for outcome in found) <= 50 + 14  # two standard errors
+    assert "contradicted" in found  # the rule can judge
+
+
 def judge(number: int, evidence: Evidence) -> tuple[str, str]:
     """The outcome of a claim by its number, and its text."""
     claim, findings_of = list(CLAIMS.items())[number - 1]
     verdict = judged(claim, *findings_of(evidence))
     findings = [*map(str, verdict.findings), *(f"not counted: {finding}" for finding in verdict.uncounted)]
     return verdict.outcome, "; ".join(findings)
+
+
+LAYERS = {"no ELMo": 80, "last layer": 84, "lambda=1": 85, "lambda=0.001": 86}
+PLACES = {"input": 70, "both": 75, "output": 60}
+AT_INPUT = {"input": 70, "both": 65, "output": 60}
+PAPERS_TASKS = ("semantic-roles", "entailment", "question-answering")
+
+
+@pytest.mark.parametrize(
+    ("number", "table", "scores", "outcome", "said"),
+    [
+        (2, table2.TABLE, dict.fromkeys(PAPERS_TASKS, LAYERS), "held", "SNLI, last layer over no ELMo +4.00"),
+        (
+            2,  # of a task that the paper does not have: shown, not counted
+            table2.TABLE,
+            {"named-entities": LAYERS},
+            "not measured",
+            "SRL not measured; SNLI not measured; SQuAD not measured; not counted: NER, last layer over no ELMo +4.00",
+        ),
+        (
+            4,
+            table3.TABLE,
+            {name: PLACES if name in PAPERS_TASKS[1:] else AT_INPUT for name in (*PAPERS_TASKS, "coreference")},
+            "held",
+            "Coref, input over both +5.00",
+        ),
+    ],
+)
+def test_claims_about_arms_are_judged_for_the_tasks_that_the_paper_has(
+    number: int, table: Ablation, scores: Mapping[str, Mapping[str, int]], outcome: str, said: str, tmp_path: Path
+):
+    for task, of_task in scores.items():
+        for arm in table.arms:
+            score = of_task.get(arm.name)
+            write_arm(tmp_path, task, arm, () if score is None else (score, score + 1, score))
+    found = judge(number, evidence_in(tmp_path))
+    assert found[0] == outcome and said in found[1]
+
+
+@pytest.mark.parametrize("recipe", ["", CONVERGED])
+def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(recipe: str, tmp_path: Path):
+    def write(task: str, recipe: str, gains: dict[float, int]) -> None:
+        for share, gain in gains.items():
+            for arm, dev in zip(figure1.arms(share, recipe), (50, 50 + gain), strict=True):
+                write_arm(tmp_path, task, arm, (dev, dev))
+
+    write("semantic-roles", recipe, {0.1: 9, 1.0: 5})
+    if recipe:  # runs of equal numbers of epochs do not count next to converged ones
+        write("semantic-roles", "", {0.1: 0, 1.0: 5})
+    outcome, text = judge(8, evidence_in(tmp_path))
+    assert outcome == "not measured" and text.endswith("examples +4.00; SNLI not measured")
+    write("entailment", recipe, {0.1: 9, 1.0: 5})
+    assert judge(8, evidence_in(tmp_path))[0] == "held"
 
 
 def test_layers_are_compared_over_bilms_and_test_items(tmp_path: Path):
@@ -87,3 +152,18 @@ def add_layers(folder: Path, table: str, system: str, first: str, second: str) -
     fingerprint = system if system.startswith("small") else "f" * 16
     values = {"system": system, "is_bilm": system in BILMS, "fingerprint": fingerprint, "data": "words", "rows": rows}
     append_result(folder, table, {**values, "hits": {"layer 1": first, "layer 2": second}, "texts": {}})
+
+
+def test_fine_tuning_has_to_lower_the_perplexity(tmp_path: Path):
+    def add(after: float) -> tuple[str, str]:
+        values = {"task": "sentiment", "part": "", "data": "sst", "before": {"mean": 100.0}, "after": {"mean": after}}
+        append_result(tmp_path, "table7", values)
+        return judge(9, evidence_in(tmp_path))
+
+    found = verdicts(evidence_in(tmp_path))
+    assert len(found) == len(CLAIMS) == 11
+    assert {verdict.outcome for verdict in found} == {"not measured"}  # without evidence
+    outcome, text = add(50.0)
+    assert outcome == "not measured" and "SST (sst), perplexity 100.0 to 50.0, fall +50.00" in text
+    assert "SNLI not measured" in text
+    assert add(120.0)[0] == "contradicted"
