@@ -53,6 +53,7 @@ def path(tmp_path: Path) -> Path:
         ("sep=;\nid;text\n1;We sat\n", "a table of columns separated by commas, semi", "--column NAME"),
         (",text\n0,We sat\n", "a table of columns separated by commas", "--column NAME"),
         ('id,text\n1,"The bank\nis, too"\n2,We sat\n', "a table of columns separated by commas", "--column NAME"),
+        (f"id,text\n1,{'a b ' * 40_000}c\n", "a table of columns separated by commas", "--column NAME"),
     ],
 )
 def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: str, kind: str, way: str):

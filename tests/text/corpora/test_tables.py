@@ -52,6 +52,29 @@ def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
     assert [cells for _, cells in read(*lines[:3], '"Yes"\t1\tz')][1] == ['"a, b"', "y"]
 
 
+ONE_COLUMN = ["document", '"Line one', 'line ""two"""', '"He, she"', "plain"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "texts"),
+    [
+        ("x.CSV.gz", ["document", '"He, she"', "a, b"], ["He, she", "a, b"]),
+        ("-", ["document", '"He, she"', "a, b"], ['"He, she"', "a, b"]),
+        ("-", ONE_COLUMN, ['Line one\nline "two"', "He, she", "plain"]),
+        ("-", [*ONE_COLUMN, 'He said "No"'], ['"Line one', 'line ""two"""', '"He, she"', "plain", 'He said "No"']),
+        ("-", [*ONE_COLUMN, '"Not closed'], ['"Line one', 'line ""two"""', '"He, she"', "plain", '"Not closed']),
+        ("-", [*ONE_COLUMN, *[""] * 995, '"cut', 'here"'], ['Line one\nline "two"', "He, she", "plain", "cut\nhere"]),
+        (
+            "-",
+            [*ONE_COLUMN[:3], "a" * 200_000, f'"{"b" * 200_000}"'],
+            ['Line one\nline "two"', "a" * 200_000, "b" * 200_000],
+        ),
+    ],
+)
+def test_an_only_column_is_csv_by_its_name_or_a_cell_over_lines(name: str, lines: list[str], texts: list[str]):
+    assert [cells for _, cells in table_rows(lines, name=name, columns=[["document"]])] == [[text] for text in texts]
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

@@ -9,7 +9,7 @@ from enum import Enum
 
 from elmokit.files.json_fields import parse_json
 from elmokit.files.lines import HEAD_LINES, split_tokens
-from elmokit.text.corpora.tables import SEPARATOR_LINE
+from elmokit.text.corpora.tables import SEPARATOR_LINE, csv_reader
 
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"(?:[^"\\]|\\.)*"\s*:')
 CONLLU_PLUS = re.compile(r"# ?global\.columns ?= ?(.+)")
@@ -82,8 +82,8 @@ def delimiter_of(head: Sequence[str]) -> str:
     for delimiter in ",;|":
         if len(head) > 1 and delimiter in head[0]:
             try:
-                names, *rows = csv.reader((f"{line}\n" for line in head), delimiter=delimiter)
-            except csv.Error:  # such as a cell of 131,072 characters
+                names, *rows = csv_reader((f"{line}\n" for line in head), delimiter)
+            except csv.Error:
                 continue
             is_header = len(names) > 1 and all(map(_NAME_OF_COLUMN.fullmatch, [names[0] or "index", *names[1:]]))
             is_prose = any(cell != cell.strip(" ") for row in rows for cell in row)  # a space follows its commas

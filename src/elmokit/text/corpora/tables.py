@@ -2,7 +2,7 @@
 
 Quotes around cells belong to CSV, and to tables in tabs with a header in quotes or saved by a spreadsheet
 (`spreadsheet_quotes`). In others they are text, except around a cell whose own quotes are all twice in it, as pandas
-and other writers of CSV have them. `as_tsv` writes such tables.
+and other writers of CSV have them, and in one column with cells over several lines. `as_tsv` writes such tables.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
+from elmokit.files.lines import MAX_LINE_BYTES
 from elmokit.system.messages import first_token, printable
 
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _QUOTED = re.compile(r'"(?=\S)(?=.*,|.*"".)(?:[^"]|"")*"')
+_ROWS_OF_CSV = re.compile(r'(?:(?:[^"\n]*+|"[^"]*+(?:""[^"]*+)*+")\n)*+')
 _ROWS_LOOKED_AT = 1000
 SEPARATOR_LINE = re.compile(r'"?sep=."?', re.IGNORECASE)
 """The first line of some files for Excel, before the header."""
@@ -27,8 +30,9 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     """File and line, for messages, and the requested cells of each row of a table, in the order of the request.
 
     For each column, `columns` lists its possible names in the header; upper case does not matter. The header decides
-    the separator: a tab, or else the comma, semicolon or bar next to a requested column; the only column of a file
-    named `.csv` may have quotes around its cells. Blank lines are skipped.
+    the separator: a tab, or else the comma, semicolon or bar next to a requested column; an only column may have
+    quotes around its cells if the file is named `.csv`, or if its first lines are CSV with a cell over several of them.
+    Blank lines are skipped.
     Raises ValueError, naming `name` and the line, for a header that lacks one of the columns or has it twice, for a row
     with a different number of cells than the header, and for cells that are not CSV where quotes mean something.
     """
@@ -41,12 +45,14 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     where = f"{name}, line {number}"
     separator, header = _header(first, columns)
     positions = _positions(header, columns, where=where)
-    has_quoting = separator != "\t" or first.startswith('"') or (len(header) == 1 and ".csv" in Path(name).suffixes)
+    is_csv = len(header) == 1 and ".csv" in Path(name.lower()).suffixes
+    has_quoting = separator != "\t" or first.startswith('"') or is_csv
     if not has_quoting:
         head = list(islice(rest, _ROWS_LOOKED_AT))
         rest = chain(head, rest)
         split = (line.split("\t") for line in head)
         has_quoting = spreadsheet_quotes(cells[at] for cells in split for at in positions if at < len(cells))
+        has_quoting = has_quoting or (len(header) == 1 and _has_cell_over_lines(head))
     rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest)
     num_rows = 0
     for line, cells in rows:
@@ -73,6 +79,21 @@ def spreadsheet_quotes(cells: Iterable[str]) -> bool:
     return bool(special) and all(map(_QUOTED.fullmatch, special))
 
 
+def _has_cell_over_lines(lines: Sequence[str]) -> bool:
+    """Whether the first lines of a column are CSV, to the last quotation mark, and a cell goes over several of them."""
+    if not any(line.count('"') % 2 for line in lines):
+        return False
+    text = "".join(f"{line}\n" for line in lines)
+    is_cut = len(lines) == _ROWS_LOOKED_AT and text.count('"') % 2 == 1
+    return _ROWS_OF_CSV.fullmatch(text + '"\n' * is_cut) is not None
+
+
+def csv_reader(lines: Iterable[str], separator: str, *, strict: bool = False) -> Any:
+    """Python's reader of CSV, for cells as long as lines may be."""
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
+    return csv.reader(lines, delimiter=separator, strict=strict)
+
+
 def _header(line: str, columns: Sequence[Sequence[str]]) -> tuple[str, list[str]]:
     """The separator of a table, and the cells of its header."""
     wanted = {name.lower() for names in columns for name in names}
@@ -87,8 +108,8 @@ def _split(line: str, separator: str) -> list[str]:
     if separator == "\t":
         return line.split(separator)
     try:
-        return next(csv.reader([line], delimiter=separator))
-    except csv.Error:  # such as a cell of 131,072 characters
+        return next(csv_reader([line], separator))
+    except csv.Error:
         return []
 
 
@@ -101,7 +122,7 @@ def _plain_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _quoted_rows(lines: Iterable[str], separator: str, *, name: str) -> Iterator[tuple[int, list[str]]]:
     """The same of rows that may go over several lines, within quotes; the number is of the first."""
-    rows = csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True)
+    rows = csv_reader((f"{line}\n" for line in lines), separator, strict=True)
     number = 1
     try:
         for cells in rows:
