@@ -23,6 +23,11 @@ def test_what_was_saved_is_loaded_with_its_sentences_from_files_that_numpy_would
     assert (tmp_path / "v.npy").read_bytes() == (tmp_path / "rows.npy").read_bytes()
     assert (tmp_path / "v.offsets.npy").read_bytes() == (tmp_path / "offsets.npy").read_bytes()
     assert (tmp_path / "v.txt").read_bytes() == "the cat\n\n밥\n".encode()
+    (tmp_path / "v.npy.tokens.txt").mkdir()  # which would be removed at the end
+    arrays = iter(ARRAYS)
+    with pytest.raises(IsADirectoryError, match=r"v.npy.tokens.txt is a folder"):
+        save_vectors(tmp_path / "v.npy", SENTENCES, arrays)
+    assert len(list(arrays)) == len(ARRAYS)  # nothing was computed
 
 
 TWO, ROW = [["a"], ["b"]], np.zeros((1, 4))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.atomic import atomic_write
+from elmokit.files.atomic import atomic_write, check_output
 from elmokit.files.locks import lock
 from elmokit.system.messages import first_token
 from elmokit.system.python import expanded
@@ -66,6 +66,7 @@ def save_vectors(
                 "a token is empty, or has white space, NUL, half of a character or, at its beginning, a byte order "
                 f"mark in it: {list(sentence)}"
             )
+    check_output(tokens_path(path))  # which is removed at the end
     with lock(path), atomic_write(path.with_suffix(".txt")) as text_path:
         text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
         write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])

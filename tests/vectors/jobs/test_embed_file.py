@@ -232,6 +232,29 @@ def test_a_text_of_the_output_s_name_is_not_taken_for_its_sentences(tmp_path: Pa
     assert not Path(f"{output}.tokens.txt").exists()
 
 
+@pytest.mark.parametrize(
+    ("output", "neighbour", "options"),
+    [
+        ("out.npy", "out.npy.tokens.txt", {"raw_text": True}),
+        ("out.npy", "out.npy.tokens.txt", {}),  # which would be removed
+        ("out.npy", "out.offsets.npy", {}),
+        ("out.parquet", "out.parquet.sentences.txt", {"split_sentences": True}),
+    ],
+)
+def test_what_is_in_the_way_of_files_next_to_the_output_is_refused_at_once(
+    text: Path, tmp_path: Path, output: str, neighbour: str, options: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(embed, "PartialVectors", None)  # nothing is computed
+    (tmp_path / neighbour).mkdir()
+    with pytest.raises(IsADirectoryError, match=f"{neighbour} is a folder"):
+        embed_file(ELMO, text, tmp_path / output, **options)
+    (tmp_path / neighbour).rmdir()
+    (tmp_path / neighbour).symlink_to("nowhere")
+    with pytest.raises(FileNotFoundError, match=f"{neighbour} is a link to .*nowhere, which does not exist"):
+        embed_file(ELMO, text, tmp_path / output, **options)
+    assert sorted(os.listdir(tmp_path)) == sorted([neighbour, "text.txt"])
+
+
 def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     output = tmp_path / "out.h5"
     killed_while_embedding(text, output, monkeypatch, sync=8)

@@ -142,11 +142,11 @@ class Job:
 def run(job: Job, *, resume: bool) -> EmbeddedFile:
     """Do a job, or continue it. Raises the errors of `embed_file`."""
     output, layout = job.output, format_to_write(job.output)
-    check_output(output)
+    for written in (*layout.files(output), *job.beside, tokens_path(output), sentences_path(output)):
+        check_output(written)
+        check_is_not_input(written, job.source.path)
     if layout.package:
         pyarrow_module(layout.package)  # or an error before anything is computed
-    for written in (tokens_path(output), sentences_path(output), *job.beside, *layout.files(output)):
-        check_is_not_input(written, job.source.path)
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
     with lock(output), _naming(output), read_once(job.source, folder=output.parent, unit=job.unit) as sentences:
