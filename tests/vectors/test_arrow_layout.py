@@ -22,6 +22,8 @@ from toy_bilm import random_bilm
 ELMO = Elmo(random_bilm())
 LINES = ["It's cold .", "", "A  café is open", "밥을 먹었다", *(f"line {number}" for number in range(5))]
 ENDINGS = (".parquet", ".arrow")
+FOLDER = os.fsdecode(b"caf\xe9") if sys.platform == "linux" else "café"
+"""Not UTF-8, which pyarrow alone takes of a string."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +40,8 @@ def text(tmp_path: Path) -> Path:
 
 
 def read_table(path: Path) -> Any:
-    return pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
+    file = pa.BufferReader(path.read_bytes())
+    return pq.read_table(file) if path.suffix == ".parquet" else pa.ipc.open_file(file).read_all()
 
 
 def write_table(path: Path, columns: dict[str, Any], *, group: int = 2) -> Path:
@@ -69,6 +72,8 @@ def test_embed_writes_what_other_programs_read(text: Path, tmp_path: Path, endin
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_tokenised_text_has_offsets_and_tasks_need_no_other_file(text: Path, tmp_path: Path, ending: str):
+    tmp_path = tmp_path / FOLDER
+    tmp_path.mkdir()
     embed_file(ELMO, text, tmp_path / f"v{ending}", layers="all", raw_text=True)
     for row in read_table(tmp_path / f"v{ending}").to_pylist():
         assert [row["text"][start:end] for start, end in row["offsets"]] == row["tokens"]

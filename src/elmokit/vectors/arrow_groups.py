@@ -5,6 +5,7 @@ pyarrow parses the files; what it returns is validated before it is used. Errors
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Groups:
 def parquet_groups(path: Path) -> Groups:
     """The row groups of a Parquet file."""
     with refused(path):
-        file = pyarrow_module("pyarrow.parquet").ParquetFile(path, memory_map=True)
+        file = parquet_file(path)
         schema, metadata = file.schema_arrow, file.metadata
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
@@ -57,9 +58,8 @@ def parquet_groups(path: Path) -> Groups:
 
 def _arrow_groups(path: Path) -> Groups:
     """The record batches of an Arrow file (IPC, also called Feather 2), which is memory-mapped."""
-    arrow = pyarrow_module("pyarrow")
     with refused(path):
-        file = pyarrow_module("pyarrow.ipc").open_file(arrow.memory_map(str(path)))
+        file = pyarrow_module("pyarrow.ipc").open_file(_mapped(path))
         sizes = [file.get_batch(group).num_rows for group in range(file.num_record_batches)]
 
         def column_of(group: int, column: str) -> Any:
@@ -97,9 +97,23 @@ def only_column(groups: Groups, names: Sequence[str]) -> str:
     raise FormatError(groups.path, f"has no column {wanted}; its columns are {there}")
 
 
-def parquet_writer(path: Path, schema: Any) -> Any:
-    """A writer of an uncompressed Parquet file, because vectors do not shrink; a context manager."""
-    return pyarrow_module("pyarrow.parquet").ParquetWriter(path, schema, compression="NONE", use_dictionary=False)
+def parquet_file(path: Path) -> Any:
+    """A Parquet file of pyarrow, memory-mapped."""
+    return pyarrow_module("pyarrow.parquet").ParquetFile(_mapped(path))
+
+
+@contextmanager
+def parquet_writer(path: Path, schema: Any) -> Generator[Any]:
+    """A writer of an uncompressed Parquet file, because vectors do not shrink."""
+    open_disk, new_file = pyarrow_module("pyarrow").OSFile, pyarrow_module("pyarrow.parquet").ParquetWriter
+    name = os.fsencode(path)  # as in `_mapped`
+    with open_disk(name, "wb") as disk, new_file(disk, schema, compression="NONE", use_dictionary=False) as file:
+        yield file
+
+
+def _mapped(path: Path) -> Any:
+    """The file as pyarrow maps it, by the bytes of its name: strings would have to be UTF-8."""
+    return pyarrow_module("pyarrow").memory_map(os.fsencode(path))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """A folder of Parquet files in pieces: the vectors of `embed_file`, and nothing is done twice."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from elmokit.vectors.jobs.embed_file import embed_file
 from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, PieceSettings, embed_piece, list_pieces
 from toy_bilm import random_bilm
 
+FOLDER = os.fsdecode(b"caf\xe9") if sys.platform == "linux" else "café"  # not UTF-8
 ELMO = Elmo(random_bilm())
 TEXTS = ["It's cold.", "A café", "", "밥을 먹었다", *(f"line {number} of many" for number in range(3))]
 
@@ -37,12 +39,13 @@ def embed_all(corpus: Path, output: Path, **settings: Any) -> list[EmbeddedPiece
 @pytest.mark.parametrize("layers", ["top", "all"])
 def test_pieces_are_what_embed_file_makes(corpus: Path, tmp_path: Path, layers: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # several blocks per piece
-    done = embed_all(corpus, tmp_path / "out", layers=layers)
+    corpus, output = corpus.rename(tmp_path / FOLDER), tmp_path / f"{FOLDER} out"
+    done = embed_all(corpus, output, layers=layers)
     names = ["a-00000.parquet", "b-00000.parquet", "b-00001.parquet"]
-    assert sorted(os.listdir(tmp_path / "out")) == names
+    assert sorted(os.listdir(output)) == names
     assert [one.num_sentences for one in done] == [2, 5, 2] and not any(one.was_there for one in done)
     embed_file(ELMO, corpus / "b.parquet", tmp_path / "b.parquet", layers=layers)
-    found = [array for name in names[1:] for array in load_vectors(tmp_path / "out" / name)]
+    found = [array for name in names[1:] for array in load_vectors(output / name)]
     for ours, theirs in zip(found, load_vectors(tmp_path / "b.parquet"), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-6)
     assert done[1].num_tokens + done[2].num_tokens == sum(array.shape[-2] for array in found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence, Set
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import FormatError, first_token, join_names
 from elmokit.system.python import warn_caller
-from elmokit.vectors.arrow_groups import parquet_groups, parquet_writer, pyarrow_module
+from elmokit.vectors.arrow_groups import parquet_file, parquet_groups, parquet_writer, pyarrow_module
 from elmokit.vectors.arrow_layout import TableVectors, record_batches, table_schema
 from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
 from elmokit.vectors.jobs.sources import ColumnSource
@@ -118,19 +119,17 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
     if piece.output.exists():
         return _there(piece, about, others, written)
     num_sentences = num_tokens = 0
-    with atomic_write(piece.output) as unfinished:
+    with atomic_write(piece.output) as unfinished, ExitStack() as stack:
         writer = None
         encode = partial(elmo.encode, layers=layers, show_progress_bar=False)
         for block, arrays in encoded(elmo, encode, sentence_blocks(source.of_group(piece.row_group))):
             vectors = replace(_flat(arrays), about=about, texts=block, raw_text=settings.raw_text)
             for batch in record_batches(vectors, table_schema(vectors)):
                 table = _joined(others.slice(num_sentences, batch.num_rows), batch)
-                writer = writer or parquet_writer(unfinished, table.schema)
+                writer = writer or stack.enter_context(parquet_writer(unfinished, table.schema))
                 writer.write_table(table)
                 num_sentences += batch.num_rows
             num_tokens += len(vectors.vectors)
-        assert writer is not None, "a piece has rows"
-        writer.close()
     return EmbeddedPiece(num_sentences, num_tokens, was_there=False)
 
 
@@ -149,7 +148,7 @@ def _flat(arrays: Sequence[Float32[np.ndarray, "*L T E"]]) -> FlatVectors:
 
 def _other_columns(path: Path, written: Set[str], *groups: int) -> Any:
     """The columns that are kept as they are, of these row groups or of all."""
-    file = pyarrow_module("pyarrow.parquet").ParquetFile(path)
+    file = parquet_file(path)
     names = [name for name in file.schema_arrow.names if name not in written]
     return file.read_row_groups(groups or range(file.num_row_groups), columns=names)
 
