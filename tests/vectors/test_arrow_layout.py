@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -88,15 +89,31 @@ def test_tokenised_text_has_offsets_and_tasks_need_no_other_file(text: Path, tmp
 @pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_column_of_text_or_of_tokens_is_embedded(tmp_path: Path, ending: str):
-    texts = ["It is cold.", "A café!", ""]
+    texts = ["It is cold.", "A café", ""]
     tokens = [["New York", "is"], [], ["big"]]
     source = write_table(tmp_path / f"in{ending}", {"id": [3, 1, 2], "text": texts, "tokens": tokens})
     embed_file(ELMO, source, tmp_path / "tokens.npz")
     np.testing.assert_allclose(load_vectors(tmp_path / "tokens.npz")[0], ELMO.encode(tokens)[0], atol=1e-6)
     embed_file(ELMO, source, tmp_path / "raw.parquet", raw_text=True)
-    assert load_vectors(tmp_path / "raw.parquet").sentences() == [["It", "is", "cold", "."], ["A", "café", "!"], []]
+    assert load_vectors(tmp_path / "raw.parquet").sentences() == [["It", "is", "cold", "."], ["A", "café"], []]
     embed_file(ELMO, source, tmp_path / "split.parquet", column="text")
-    assert load_vectors(tmp_path / "split.parquet").sentences() == [["It", "is", "cold."], ["A", "café!"], []]
+    assert load_vectors(tmp_path / "split.parquet").sentences() == [["It", "is", "cold."], ["A", "café"], []]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("raw_text", [False, True])
+def test_a_text_is_read_and_warned_of_as_in_json_lines(tmp_path: Path, ending: str, raw_text: bool):
+    texts = ["Hy\xad \r\nphens!\nare\r\nhere", "a\u2028b\x0bc\x85d \n", "", *["Hello, world!"] * 20]
+    source = write_table(tmp_path / f"in{ending}", {"text": texts})
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    for path in (source, tmp_path / "in.jsonl"):
+        with nullcontext() if raw_text else pytest.warns(UserWarning, match=f"{path.name} looks like raw text"):
+            embed_file(ELMO, path, path.with_suffix(".out.parquet"), column="text", raw_text=raw_text)
+            rows = pq.read_table(path.with_suffix(".out.parquet")).to_pylist()
+        start = ["Hyphens", "!"] if raw_text else ["Hyphens!"]
+        assert [row["tokens"] for row in rows[:3]] == [[*start, "are", "here"], [*"abcd"], []]
+    if raw_text:
+        assert all([row["text"][start:end] for start, end in row["offsets"]] == row["tokens"] for row in rows)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from elmokit.files.lines import OLD_LINE_ENDS, is_terminal, read_lines, shown_name, split_tokens, with_head
 from elmokit.system.messages import first_token, printable
@@ -14,6 +15,7 @@ from elmokit.text.corpora.kinds import Kind, kind_of
 from elmokit.text.corpora.tables import spreadsheet_quotes
 from elmokit.text.tokenizer import HYPHENATION, split_sentences, tokenize
 
+T = TypeVar("T")
 SAMPLE_TOKENS = 1000
 """Tokens at the start of a text that show whether it is tokenised."""
 MOST_ATTACHED = 0.03
@@ -109,14 +111,35 @@ def sentence_lines(
     if warn is None:
         yield from lines
         return
+    within_word = "\u00a0" if (column or "").lower() in CONLLU_COLUMNS else ""
+    yield from with_warning(
+        lines,
+        lambda line: line.replace(within_word, ""),
+        name=shown_name(path),
+        raw_text=raw_text,
+        is_shard=is_shard,
+        warn=warn,
+    )
+
+
+def with_warning(
+    sentences: Iterator[T],
+    line_of: Callable[[T], str],
+    *,
+    name: str,
+    raw_text: bool,
+    is_shard: bool = False,
+    warn: Callable[[str], object] = warn_caller,
+) -> Iterator[T]:
+    """The same sentences, with the warning of `sentence_lines` if their lines do not look like one sentence each."""
     sample: list[str] = []
     num_tokens = 0
-    while num_tokens < SAMPLE_TOKENS and (line := next(lines, None)) is not None:
-        yield line
-        sample.append(line.replace("\u00a0", "") if (column or "").lower() in CONLLU_COLUMNS else line)
-        num_tokens += len(split_tokens(line))
-    _warn_of(sample, name=shown_name(path), raw_text=raw_text, is_shard=is_shard, warn=warn)
-    yield from lines
+    while num_tokens < SAMPLE_TOKENS and (sentence := next(sentences, None)) is not None:
+        yield sentence
+        sample.append(line_of(sentence))
+        num_tokens += len(split_tokens(sample[-1]))
+    _warn_of(sample, name=name, raw_text=raw_text, is_shard=is_shard, warn=warn)
+    yield from sentences
 
 
 def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, is_shard: bool = False) -> Iterator[str]:

@@ -19,8 +19,8 @@ from elmokit.files.lines import MAX_LINE_BYTES, shown_name, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import expanded
-from elmokit.text.sentence_lines import read_sentences, sentence_lines
-from elmokit.text.tokenizer import tokenize
+from elmokit.text.sentence_lines import read_sentences, sentence_lines, with_warning
+from elmokit.text.tokenizer import HYPHENATION, tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
 
 COLUMNS = ("tokens", "text")
@@ -94,8 +94,9 @@ def open_source(
         )
     if is_table(path):
         of_column = ColumnSource.open(path, raw_text=raw_text, column=column)
-        groups = range(len(of_column.groups.sizes))
-        return SentenceSource(path, chain.from_iterable(map(of_column.of_group, groups)), of_column.column)
+        rows = chain.from_iterable(map(of_column.of_group, range(len(of_column.groups.sizes))))
+        rows = with_warning(rows, lambda row: " ".join(row[0].splitlines()), name=shown_name(path), raw_text=raw_text)
+        return SentenceSource(path, rows, of_column.column)
     if split_sentences:
         pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
         return SentenceSource(path, (pair for pair in pairs if pair[1]))
@@ -148,6 +149,9 @@ class ColumnSource:
             if len(text) > MAX_LINE_BYTES:
                 limit = readable_bytes(MAX_LINE_BYTES)
                 raise self._error(group, row, f"has more than {limit}; expected a sentence")
+            if not self.holds_tokens:
+                text = HYPHENATION.sub("", text)
+                text = value = text if self.raw_text else " ".join(text.splitlines())  # the tokenizer does that, too
             yield text, value
 
     def _error(self, group: int, row: int, reason: str) -> FormatError:
