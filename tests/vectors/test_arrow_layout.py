@@ -25,6 +25,14 @@ LINES = ["It's cold .", "", "A  café is open", "밥을 먹었다", *(f"line {nu
 ENDINGS = (".parquet", ".arrow")
 FOLDER = os.fsdecode(b"caf\xe9") if sys.platform == "linux" else "café"
 """Not UTF-8, which pyarrow alone takes of a string."""
+CATEGORIES, VIEWS = pa.dictionary(pa.int32(), pa.string()), pa.string_view()
+OF_TOKENS = [
+    pa.list_(CATEGORIES),
+    pa.list_(VIEWS),
+    pa.list_(pa.string(), 2),
+    pa.list_view(VIEWS),
+    pa.large_list_view(VIEWS),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -117,17 +125,21 @@ def test_a_text_is_read_and_warned_of_as_in_json_lines(tmp_path: Path, ending: s
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("type_", [pa.dictionary(pa.int32(), pa.string()), pa.string_view()])
-def test_a_column_of_categories_or_of_views_is_text(tmp_path: Path, ending: str, type_: pa.DataType):
-    source = write_table(tmp_path / f"in{ending}", {"text": pa.array(["It is", "cold .", "It is"], type_)})
+@pytest.mark.parametrize("type_", [CATEGORIES, VIEWS, *OF_TOKENS])
+def test_a_column_of_categories_or_of_views_is_text_or_tokens(tmp_path: Path, ending: str, type_: pa.DataType):
+    tokens = [["It", "is"], ["cold", "."], ["It", "is"]]
+    rows = tokens if type_ in OF_TOKENS else [" ".join(row) for row in tokens]
+    source = write_table(tmp_path / f"in{ending}", {"text": pa.array(rows, type_)})
     embed_file(ELMO, source, tmp_path / "out.parquet")
-    assert load_vectors(tmp_path / "out.parquet").sentences() == [["It", "is"], ["cold", "."], ["It", "is"]]
+    assert load_vectors(tmp_path / "out.parquet").sentences() == tokens
 
 
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
         ({"text": ["a", None, "b"]}, {}, r"0, row 1: column text has a missing value; drop or replace it"),
+        ({"text": ["a", "b\0"]}, {"raw_text": True}, r"0, row 1: column text has a NUL character; remove it"),
+        ({"tokens": [["a", "b\0"]]}, {}, r"0, row 0: column tokens has a NUL character; remove it"),
         ({"tokens": [["a"], ["b"], [None]]}, {}, r"(group|batch) 1, row 0: column tokens has a missing value"),
         ({"body": ["a"], "id": [1]}, {}, r"in.*: has no column tokens or text; its columns are body, id"),
         ({"text": ["a"]}, {"column": "x"}, r"has no column x; its columns are text"),

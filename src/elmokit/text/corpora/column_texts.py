@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+from elmokit.files.json_fields import Fields
 from elmokit.files.lines import read_lines, shown_name, with_head
 from elmokit.system.messages import printable
 from elmokit.text.corpora.cells import json_lines
@@ -21,7 +22,7 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
     """The texts in a column; of lists of tokens, and of CoNLL-U, with a space between the tokens.
 
     raw_text: whether the lines will be tokenised, as tokens must not.
-    Raises ValueError, naming the line, where there is no such column.
+    Raises ValueError, naming the line, where there is no such column, and for a NUL character.
     """
     name = shown_name(path)
     lines, head = with_head(read_lines(path))
@@ -34,13 +35,18 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
         plus = CONLLU_PLUS.match(head[0])
         texts = _of_conllu(lines, name, column, plus[1].lower().split() if plus else CONLLU_COLUMNS)
     elif kind is Kind.JSON:
-        texts = (
-            " ".join(row.tokens(column)) if isinstance(row.value(column), list) and not raw_text else row.text(column)
-            for row in json_lines(lines, name=name)
-        )
+        texts = (_of_row(row, column, raw_text=raw_text) for row in json_lines(lines, name=name))
     else:
         texts = (cells[0] for _, cells in table_rows(lines, name=name, columns=[[column]]))
     return (HYPHENATION.sub("", text) for text in texts)
+
+
+def _of_row(row: Fields, column: str, *, raw_text: bool) -> str:
+    has_tokens = isinstance(row.value(column), list) and not raw_text
+    text = " ".join(row.tokens(column)) if has_tokens else row.text(column)
+    if "\0" in text:
+        raise row.error(column, "has a NUL character; remove it")
+    return text
 
 
 def _of_conllu(lines: Iterable[str], name: str, column: str, columns: Sequence[str]) -> Iterator[str]:

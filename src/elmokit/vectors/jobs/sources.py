@@ -121,9 +121,11 @@ class ColumnSource:
         wanted = COLUMNS[::-1] if raw_text else COLUMNS
         name = only_column(groups, wanted if column is None else [column])
         types, of_column = pyarrow_module("pyarrow.types"), groups.schema.field(name).type
-        is_list = types.is_list(of_column) or types.is_large_list(of_column)
-        inner = of_column.value_type if is_list or types.is_dictionary(of_column) else of_column
-        if not (types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(of_column)):
+        lists = (types.is_list, types.is_large_list, types.is_list_view, types.is_large_list_view)
+        is_list = any(is_kind(of_column) for is_kind in (*lists, types.is_fixed_size_list))
+        inner = of_column.value_type if is_list else of_column
+        inner = inner.value_type if types.is_dictionary(inner) else inner
+        if not (types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner)):
             raise FormatError(path, f"is of type {of_column}; expected text, or lists of tokens", part=f"column {name}")
         if is_list and raw_text:
             raise FormatError(
@@ -149,6 +151,8 @@ class ColumnSource:
             if len(text) > MAX_LINE_BYTES:
                 limit = readable_bytes(MAX_LINE_BYTES)
                 raise self._error(group, row, f"has more than {limit}; expected a sentence")
+            if "\0" in text:
+                raise self._error(group, row, "has a NUL character; remove it")
             if not self.holds_tokens:
                 text = HYPHENATION.sub("", text)
                 text = value = text if self.raw_text else " ".join(text.splitlines())  # the tokenizer does that, too
