@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from elmokit.cli.main import main
@@ -45,6 +47,12 @@ def test_missing_words_are_counted_and_long_lines_are_batches_of_their_own(glove
     text.write_text("".join(f"{line}\n" for line in lines))
     embed_with("static", glove, text, tmp_path / "out.npy")
     assert [array.shape[1] for array in load_vectors(tmp_path / "out.npy")] == [9000, 1, 9000, 1]
+
+
+def test_a_column_of_parquet_is_read(glove: Path, tmp_path: Path):
+    pq.write_table(pa.table({"text": ["the\ncat", "the ."]}), tmp_path / "in.parquet")
+    embed_with("static", glove, tmp_path / "in.parquet", tmp_path / "out.npy", column="text")
+    assert load_vectors(tmp_path / "out.npy").sentences() == [["the", "cat"], ["the", "."]]
 
 
 def test_neither_input_nor_model_is_overwritten_by_the_tokens(glove: Path, text: Path):

@@ -173,6 +173,8 @@ def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: li
     ("text", "options", "message"),
     [
         ('{"t": "x"}\n', {"column": "text"}, "line 1: field text: is missing; there are t"),
+        ('[{"t": "x"}, {"t": "y"}]', {"column": "t"}, r"is a JSON array; expected JSON lines, which jq -c '\.\[\]'"),
+        ('\n[\n  {\n    "t": "x"\n  }\n]\n', {"column": "t"}, "is a JSON array"),
         ('{"t": ["a", "b\\u0000"]}\n', {"column": "t"}, "line 1: field t: has a NUL character; remove it"),
         ('{"t": "a"}\n{"t": "\\u0000"}\n', {"column": "t", "raw_text": True}, "line 2: field t: has a NUL character"),
         ('{"t": ["a"]}\n', {"column": "t", "raw_text": True}, "line 1: field t: is a list; expected text"),

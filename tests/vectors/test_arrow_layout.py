@@ -53,7 +53,7 @@ def read_table(path: Path) -> Any:
     return pq.read_table(file) if path.suffix == ".parquet" else pa.ipc.open_file(file).read_all()
 
 
-def write_table(path: Path, columns: dict[str, Any], *, group: int = 2) -> Path:
+def write_table(path: Path, columns: Any, *, group: int = 2) -> Path:
     table = pa.table(columns)
     if path.suffix == ".parquet":
         pq.write_table(table, path, row_group_size=group)
@@ -143,6 +143,7 @@ def test_a_column_of_categories_or_of_views_is_text_or_tokens(tmp_path: Path, en
         ({"tokens": [["a"], ["b"], [None]]}, {}, r"(group|batch) 1, row 0: column tokens has a missing value"),
         ({"body": ["a"], "id": [1]}, {}, r"in.*: has no column tokens or text; its columns are body, id"),
         ({"text": ["a"]}, {"column": "x"}, r"has no column x; its columns are text"),
+        (pa.table([["a"], ["b"]], names=["text"] * 2), {}, r"in.*: has two columns text; expected one, rename the oth"),
         ({"text": [1]}, {}, r"column text: is of type int64; expected text, or lists of tokens"),
         ({"tokens": [["a"]]}, {"raw_text": True}, r"column tokens: holds tokens, which cannot be tokenised"),
         ({"text": pa.array([], pa.string())}, {}, r"in.* has no lines"),
@@ -150,7 +151,7 @@ def test_a_column_of_categories_or_of_views_is_text_or_tokens(tmp_path: Path, en
 )
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_bad_input_is_refused_with_its_place(
-    tmp_path: Path, ending: str, columns: dict[str, Any], options: dict[str, Any], message: str
+    tmp_path: Path, ending: str, columns: Any, options: dict[str, Any], message: str
 ):
     source = write_table(tmp_path / f"in{ending}", columns)
     with pytest.raises(ValueError, match=message):

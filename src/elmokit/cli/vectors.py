@@ -53,7 +53,7 @@ def _add_embed(parser: Parser) -> None:
     parser.option(
         "--split-sentences",
         "INPUT is raw text whose lines may end anywhere, such as a book: split it into sentences, which go into "
-        "OUT.sentences.txt, and these into tokens",
+        "OUT.sentences.txt (not with --types), and these into tokens",
     )
     parser.option(
         "--types",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.atomic import check_is_not_input, check_output
-from elmokit.files.lines import shown_name, split_tokens
+from elmokit.files.lines import shown_name
 from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.integrations.fasttext import looks_like_fasttext, read_fasttext
 from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
@@ -17,10 +17,9 @@ from elmokit.system.batches import batched
 from elmokit.system.messages import find_named
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import expanded, warn_caller
-from elmokit.text.sentence_lines import sentence_lines
-from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.file_vector_source import WordVectorSource
 from elmokit.vectors.jobs.embed_file import EmbeddedFile
+from elmokit.vectors.jobs.sources import open_source
 from elmokit.vectors.npy import save_vectors
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def embed_with(
     model: the file or folder of the system's model.
     output_path: `NAME.npy`, as `save_vectors` writes it, with `NAME.offsets.npy` and the tokens in `NAME.txt`.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
-    column: of JSON lines, tables in tabs or commas, or `form` of CoNLL-U, whose texts are the lines.
+    column: as of `embed_file`.
     Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
     would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
     zeros, because the system has no vector of them.
@@ -83,8 +82,8 @@ def write_vectors(
     column: str | None = None,
 ) -> EmbeddedFile:
     """Write what the layers of a system give for every line of a text file; `model` names it in the warning."""
-    split = tokenize if raw_text else split_tokens
-    sentences = [split(line) for line in sentence_lines(input_path, raw_text=raw_text, column=column)]
+    source = open_source(input_path, raw_text=raw_text, column=column)
+    sentences = [tokens for _, tokens in source.sentences]
     if not sentences:
         raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")
     layers.add(sentences)

@@ -93,6 +93,8 @@ def only_column(groups: Groups, names: Sequence[str]) -> str:
     for name in names:
         if groups.columns.count(name) == 1:
             return name
+    if twice := [name for name in names if name in groups.columns]:
+        raise FormatError(groups.path, f"has two columns {twice[0]}; expected one, rename the other")
     wanted, there = " or ".join(names), join_names(groups.columns) or "none"
     raise FormatError(groups.path, f"has no column {wanted}; its columns are {there}")
 

@@ -76,7 +76,7 @@ def load_vectors(path: str | Path) -> StoredVectors:
     if layout is None:
         endings = [ending for ending, known in BY_ENDING.items() if known.read is not read_tsv]
         expected = f"holds no vectors; expected a file of `elmokit embed` ({', '.join(endings)})"
-        by_name = "; its datasets are not numbered, perhaps named by sentences: read them with h5py"
+        by_name = "; its datasets are not numbered from 0, perhaps named by sentences: read them with h5py"
         raise FormatError(path, expected + (by_name if _start(path).startswith(SIGNATURE) else ""))
     if BY_ENDING.get(path.suffix, layout) is not layout:
         raise FormatError(path, f"has the contents of a {layout.endings[0]} file; rename it")

@@ -35,6 +35,8 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
         plus = CONLLU_PLUS.match(head[0])
         texts = _of_conllu(lines, name, column, plus[1].lower().split() if plus else CONLLU_COLUMNS)
     elif kind is Kind.JSON:
+        if head[0].lstrip().startswith("["):
+            raise ValueError(f"{name} is a JSON array; expected JSON lines, which jq -c '.[]' FILE writes")
         texts = (_of_row(row, column, raw_text=raw_text) for row in json_lines(lines, name=name))
     else:
         texts = (cells[0] for _, cells in table_rows(lines, name=name, columns=[[column]]))
