@@ -2,10 +2,7 @@ import errno
 import fcntl
 import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +20,14 @@ from elmokit.files.atomic import (
 )
 from elmokit.files.locks import InUseError
 
-WRITER = """
-import sys, time
+KILLED = """
+import os, signal, sys
 from elmokit.files.atomic import atomic_write
 
 with atomic_write(sys.argv[1]) as unfinished:
-    unfinished.write_bytes(bytes(100_000))
-    print("half", flush=True)
-    time.sleep(60)
+    unfinished.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-@contextmanager
-def process_that_writes(path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """In the middle of its work; killed at the end."""
-    with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "half\n"
-        yield writer
-        writer.kill()
 
 
 def test_the_file_is_there_once_it_is_whole_and_a_link_is_followed(tmp_path: Path):
@@ -138,25 +124,26 @@ def test_an_error_names_the_file_that_was_given(tmp_path: Path, monkeypatch: pyt
     assert refusal.value.filename == "other.txt"
 
 
-def test_what_a_killed_process_left_goes_but_not_what_is_being_written(tmp_path: Path):
-    path = tmp_path / "result.txt"
-    with process_that_writes(path):
-        (folder,) = tmp_path.iterdir()
+def test_what_a_killed_process_left_goes_but_not_what_is_being_written(tmp_path: Path, forks: Any):
+    path, best = tmp_path / "result.txt", tmp_path / "best"
+    with atomic_write(path) as being_written:
         check_output(path)
         remove_leftovers(tmp_path)
         with atomic_write(path) as unfinished, temporary_folder(path):
             unfinished.write_text("whole")
-        assert sorted(tmp_path.iterdir()) == [folder, path]
-        assert (folder / path.name).stat().st_size == 100_000
+        assert sorted(tmp_path.iterdir()) == [being_written.parent, path]
+        being_written.write_text("half")
+    assert forks.wait(forks.start("-c", path, script=KILLED)) == -signal.SIGKILL
+    folder = next(tmp_path.glob(".*"))
     check_output(tmp_path / "other.txt")
     assert sorted(tmp_path.iterdir()) == [folder, path]
     check_output(path)  # when the same file is written again
     assert list(tmp_path.iterdir()) == [path]
-    (tmp_path / "best").mkdir()
-    with process_that_writes(tmp_path / "best" / "other.txt"):
-        pass
+    best.mkdir()
+    assert forks.wait(forks.start("-c", best / "other.txt", script=KILLED)) == -signal.SIGKILL
+    assert len(os.listdir(best)) == 1
     remove_leftovers(tmp_path)
-    assert os.listdir(tmp_path / "best") == []
+    assert os.listdir(best) == []
 
 
 def test_nothing_else_is_taken_for_a_leftover(tmp_path: Path):

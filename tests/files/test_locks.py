@@ -1,12 +1,12 @@
 import errno
 import fcntl
 import os
-import subprocess
-import sys
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -15,13 +15,12 @@ from elmokit.files.locks import InUseError, lock
 
 NOBODY = 65534
 
-HOLD = """
-import sys, time
+KILLED = """
+import os, signal, sys
 from elmokit.files.locks import lock
 
 with lock(sys.argv[1]):
-    print("held", flush=True)
-    time.sleep(60)
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 COUNT = """
@@ -41,22 +40,13 @@ while left:
 """
 
 
-def holder(target: Path) -> subprocess.Popen[str]:
-    """A process that holds the lock now."""
-    process = subprocess.Popen([sys.executable, "-c", HOLD, target], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "held\n"
-    return process
-
-
 def assert_refused(target: Path) -> None:
     with pytest.raises(InUseError, match=f"{target.name} is in use by another process; wait until"), lock(target):
         pytest.fail("both hold it")
 
 
-def test_a_second_process_thread_or_call_is_refused_and_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path):
-    with holder(tmp_path / "run") as first:
-        assert_refused(tmp_path / "run")
-        first.kill()
+def test_a_second_thread_or_call_is_refused_and_the_lock_of_a_killed_process_taken_over(tmp_path: Path, forks: Any):
+    assert forks.wait(forks.start("-c", tmp_path / "run", script=KILLED)) == -signal.SIGKILL
     assert os.listdir(tmp_path) == [".run.lock"]
     with lock(tmp_path / "run"), ThreadPoolExecutor(1) as thread:
         assert_refused(tmp_path / "run")
@@ -85,12 +75,12 @@ def test_names_that_lead_to_one_place_have_one_lock(tmp_path: Path, monkeypatch:
             pytest.fail("both hold it")
 
 
-def test_no_lock_is_lost_while_others_are_released(tmp_path: Path):
+def test_no_lock_is_lost_while_others_are_released(tmp_path: Path, forks: Any):
     """Each process counts to 60; two holders at once, one of them with a removed file, would lose some."""
     counter = tmp_path / "counter"
     counter.write_text("0")
-    processes = [subprocess.Popen([sys.executable, "-c", COUNT, counter]) for _ in range(3)]
-    assert [process.wait() for process in processes] == [0, 0, 0]
+    processes = [forks.start("-c", counter, script=COUNT) for _ in range(3)]
+    assert [forks.wait(process) for process in processes] == [0, 0, 0]
     assert counter.read_text() == "180"
     assert os.listdir(tmp_path) == ["counter"]
 

@@ -3,24 +3,19 @@
 import json
 import shutil
 import socket
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-import torch.distributed as dist
 from safetensors.torch import load_file
 
 from elmokit.cli.main import main
 from elmokit.files.locks import lock
-from elmokit.pretraining import before_training, train
 from elmokit.pretraining.ranks import Ranks, join_ranks
-from elmokit.pretraining.run_folder import read_record
-from elmokit.pretraining.train import Run, resume_pretraining
-from toy_run import toy_config, write_text
+from elmokit.pretraining.train import resume_pretraining
+from toy_run import write_text
 
 WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
 SETTINGS = (
@@ -28,6 +23,16 @@ SETTINGS = (
     *("batch_size=4", "bptt_steps=5", "num_steps=8", "checkpoint_every=4", "log_every=1", "evaluate_every=4"),
     *("lstm_dim=12", "projection_dim=8", "filters=[[1,4],[2,4]]", "optimizer=muon", "accumulate=2"),
 )
+
+PROCESS = """
+import os, sys
+from elmokit.cli.main import main
+from elmokit.pretraining import before_training
+
+if os.environ["RANK"] == "1":
+    before_training._digest = None  # only the first process reads the whole corpus
+sys.exit(main(sys.argv))
+"""
 
 
 def loopback_is_up() -> bool:
@@ -44,7 +49,8 @@ def run_together(folder: Path, forks: Any, *arguments: object) -> tuple[list[int
     with socket.create_server(("127.0.0.1", 0)) as free:
         group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
     said = [folder / f"stderr-{rank}" for rank in range(2)]
-    processes = [forks.start("pretrain", *arguments, stderr=path, RANK=path.name[-1], **group) for path in said]
+    start = partial(forks.start, "pretrain", *arguments, script=PROCESS, **group)
+    processes = [start(stderr=path, RANK=path.name[-1]) for path in said]
     return [forks.wait(process) for process in processes], said[1].read_text()
 
 
@@ -90,39 +96,6 @@ def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path
     with lock(together):
         codes, said = run_together(tmp_path, forks, "--resume", together, "--device", "cpu")
     assert codes == [2, 2] and f"elmokit: error: {together} is in use by another process" in said
-
-
-def test_only_the_first_process_reads_the_whole_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seen by the second of two, which is told by the first that all went well."""
-    shard, vocabulary = write_text(tmp_path)
-    config = toy_config("num_steps=1", "batch_size=2")
-    given: dict[str, Any] = {"vocabulary_path": vocabulary, "config": config}
-    run_dir = train.pretrain([shard], run_dir=tmp_path / "run", **given)
-    digests: list[Path] = []
-    monkeypatch.setattr(before_training, "_digest", digests.append)
-
-    @contextmanager
-    def second_of_two(device: torch.device) -> Generator[Ranks]:
-        yield Ranks(device, rank=1, world_size=2)
-
-    monkeypatch.setattr(train, "join_ranks", second_of_two)
-    others = (None, None, None)  # no checkpoint, the same text; the new folder is free
-    told = iter([None, replace(config, num_steps=2), *others, read_record(run_dir)])  # also that the run is there
-
-    def broadcast(box: list[object], **_: object) -> None:
-        box[:] = [next(told), None]
-
-    monkeypatch.setattr(dist, "broadcast_object_list", broadcast)
-    monkeypatch.setattr(Run, "train", lambda *_: None)
-    train.resume_pretraining(run_dir, ["num_steps=2"])
-
-    def stop(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Run, "__init__", stop)  # which comes after the corpus was read
-    with pytest.raises(KeyboardInterrupt):
-        train.pretrain([shard], run_dir=tmp_path / "other", **given)
-    assert digests == []
 
 
 def test_streams_are_shared_out_evenly_or_not_at_all() -> None:
