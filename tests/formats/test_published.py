@@ -13,12 +13,11 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -59,22 +58,12 @@ licence = ""
 """
 
 
-@dataclass
-class Server:
-    """Files by path; what is wrong with it, by path; the `requests` so far, each with its range."""
-
-    url: str = ""
-    files: dict[str, bytes] = field(default_factory=dict)
-    faults: dict[str, int | str] = field(default_factory=dict)
-    """A status, `html`, `stall` for an answer that never comes, or the address of a redirect."""
-    cuts: list[int] = field(default_factory=list)
-    """Number of bytes after which each of the next answers with weights is cut."""
-    requests: list[tuple[str, str | None]] = field(default_factory=list)
-
-
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    state = Server()
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """Files by path; what is wrong with it, by path (a status, `html`, `stall` for an answer that never comes, or the
+    address of a redirect); after how many bytes each of the next answers with weights is cut; requests and ranges.
+    """
+    state = SimpleNamespace(files={}, faults={}, cuts=[], requests=[])
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -102,9 +91,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             else:
                 self.answer(416, headers={"Content-Range": f"bytes */{len(content)}"})
 
-        def answer(self, status: int, body: bytes = b"", headers: Mapping[str, str] = MappingProxyType({})) -> None:
+        def answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
             self.send_response(status)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
                 self.send_header(name, value)
             self.end_headers()
             sent = state.cuts.pop(0) if body and self.path.endswith("hdf5") and state.cuts else len(body)
@@ -139,7 +128,7 @@ def left(tmp_path: Path) -> list[str]:
     return sorted(path.name for path in (tmp_path / "cache" / "models").iterdir())
 
 
-def test_a_name_is_downloaded_once_and_gives_the_vectors_of_its_files(server: Server, tmp_path: Path):
+def test_a_name_is_downloaded_once_and_gives_the_vectors_of_its_files(server: Any, tmp_path: Path):
     expected = vectors(PAIR / "options.json", PAIR / "lm_weights.hdf5")
     np.testing.assert_array_equal(vectors("toy"), expected)
     assert [path for path, _ in server.requests] == ["/one/tiny_options.json", "/one/tiny_weights.hdf5"]
@@ -152,7 +141,7 @@ def test_a_name_is_downloaded_once_and_gives_the_vectors_of_its_files(server: Se
     assert sorted(path.name for path in folder.iterdir()) == ["options.json", "weights.hdf5"]
 
 
-def test_a_cut_transfer_is_continued_by_range_as_long_as_it_advances(server: Server, tmp_path: Path):
+def test_a_cut_transfer_is_continued_by_range_as_long_as_it_advances(server: Any, tmp_path: Path):
     size = len(server.files["/one/tiny_weights.hdf5"])
     server.cuts = [1000] * 5  # more than there are waits
     path = tmp_path / "weights.hdf5"
@@ -164,7 +153,7 @@ def test_a_cut_transfer_is_continued_by_range_as_long_as_it_advances(server: Ser
     assert path.read_bytes() == server.files["/one/tiny_weights.hdf5"] and list(tmp_path.glob("weights.*")) == [path]
 
 
-def test_another_process_continues_what_was_begun_unless_the_file_has_changed(server: Server, tmp_path: Path):
+def test_another_process_continues_what_was_begun_unless_the_file_has_changed(server: Any, tmp_path: Path):
     server.faults["/two/tiny_weights.hdf5"] = "/two/tiny_weights.hdf5"  # for ever
     content = server.files["/one/tiny_weights.hdf5"]
     server.cuts, server.files["/one/tiny_weights.hdf5"] = [1000, 0, 0, 0, 0, 0], content[:900] + content[901:] + b"x"
@@ -179,7 +168,7 @@ def test_another_process_continues_what_was_begun_unless_the_file_has_changed(se
 
 
 @pytest.mark.parametrize("step", ["file_digest", "_keep_sums", "write_text"])
-def test_a_download_that_is_interrupted_at_its_end_is_continued(server: Server, tmp_path: Path, step: str):
+def test_a_download_that_is_interrupted_at_its_end_is_continued(server: Any, tmp_path: Path, step: str):
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
@@ -204,7 +193,7 @@ def test_an_address_that_cannot_be_reached_is_not_waited_for(monkeypatch: pytest
         downloads.download(addresses, Path("weights.hdf5"), check=lambda path: None)
 
 
-def test_a_proxy_that_is_set_later_is_used(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_proxy_that_is_set_later_is_used(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("http_proxy", server.url)
     monkeypatch.setenv("no_proxy", "")
     server.files[address := "http://elmokit.invalid/a"] = b"1"
@@ -212,7 +201,7 @@ def test_a_proxy_that_is_set_later_is_used(server: Server, tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("fault", [404, 403, 500, "html", "short", "stall", "ftp://elsewhere/weights.hdf5"])
-def test_the_next_mirror_is_tried(server: Server, monkeypatch: pytest.MonkeyPatch, fault: int | str):
+def test_the_next_mirror_is_tried(server: Any, monkeypatch: pytest.MonkeyPatch, fault: int | str):
     monkeypatch.setattr(downloads, "TIMEOUT", 0.3 if fault == "stall" else downloads.TIMEOUT)
     if fault == "short":
         server.files["/one/tiny_weights.hdf5"] = server.files["/one/tiny_weights.hdf5"][:100_000]
@@ -224,7 +213,7 @@ def test_the_next_mirror_is_tried(server: Server, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("variable", downloads.OFFLINE)
 def test_without_network_the_error_says_how_to_get_it_by_hand(
-    server: Server, tmp_path: Path, monkeypatch: Any, capsys: Any, variable: str
+    server: Any, tmp_path: Path, monkeypatch: Any, capsys: Any, variable: str
 ):
     monkeypatch.setenv(variable, "1")
     (tmp_path / "t.txt").write_text("the cat\n")
@@ -241,7 +230,7 @@ def test_without_network_the_error_says_how_to_get_it_by_hand(
     assert server.requests == []
 
 
-def test_what_is_added_is_checked(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_is_added_is_checked(server: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "weights.hdf5").write_text("<html>")
     (tmp_path / "short.hdf5").write_bytes((PAIR / "lm_weights.hdf5").read_bytes()[:100_000])
     for files, message in [
@@ -256,7 +245,7 @@ def test_what_is_added_is_checked(server: Server, tmp_path: Path, capsys: pytest
     assert not (tmp_path / "cache").exists()
 
 
-def test_sums_are_kept_and_compared(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_sums_are_kept_and_compared(server: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["models", "get", "tiny"]) == 0
     folder = tmp_path / "cache" / "models" / "tiny"
     kept = json.loads((folder.parent / "tiny.json").read_text())["files"]
@@ -277,7 +266,7 @@ def test_sums_are_kept_and_compared(server: Server, tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("kept", [None, "{}", '{"files": 5}', '{"files": {}}', '{"files": {"options.json": {}}}'])
-def test_a_model_without_sums_is_not_called_whole(server: Server, tmp_path: Path, capsys: Any, kept: str | None):
+def test_a_model_without_sums_is_not_called_whole(server: Any, tmp_path: Path, capsys: Any, kept: str | None):
     folder = tmp_path / "cache" / "models" / "tiny"
     folder.mkdir(parents=True)
     if kept is not None:
@@ -291,7 +280,7 @@ def test_a_model_without_sums_is_not_called_whole(server: Server, tmp_path: Path
         vectors("tiny")
 
 
-def test_an_archive_is_unpacked_once(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_archive_is_unpacked_once(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     full_disk = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device", "config.json"))
     with zipfile.ZipFile(tmp_path / "161.zip", "w") as archive:
         for path in MANY.rglob("*"):
@@ -316,14 +305,14 @@ def test_an_archive_is_unpacked_once(server: Server, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.filterwarnings("ignore:waits for another process that downloads tiny:UserWarning")
-def test_callers_that_start_together_download_it_once(server: Server):
+def test_callers_that_start_together_download_it_once(server: Any):
     model = published_models()["tiny"]
     with ThreadPoolExecutor(3) as threads:
         assert set(threads.map(published_folder, [model] * 3)) == {model.folder}
     assert len(server.requests) == 2
 
 
-def test_a_path_of_that_name_comes_first_and_a_name_has_its_weights(server: Server, tmp_path: Path, monkeypatch: Any):
+def test_a_path_of_that_name_comes_first_and_a_name_has_its_weights(server: Any, tmp_path: Path, monkeypatch: Any):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(PAIR, "tiny")
     assert names.resolve_model("tiny") == Path("tiny")
@@ -333,7 +322,7 @@ def test_a_path_of_that_name_comes_first_and_a_name_has_its_weights(server: Serv
     assert server.requests == []
 
 
-def test_both_addresses_of_allennlp_s_scripts_are_the_model(server: Server):
+def test_both_addresses_of_allennlp_s_scripts_are_the_model(server: Any):
     pair = f"{server.url}/two/tiny_options.json", f"{server.url}/one/tiny_weights.hdf5"
     expected = vectors("tiny")
     np.testing.assert_array_equal(vectors(*pair), expected)
@@ -394,7 +383,7 @@ def test_a_package_made_as_the_page_says_brings_a_model(tmp_path: Path, monkeypa
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("of_the_note", [False, True])
-def test_a_full_disk_is_said_with_the_file(server: Server, tmp_path: Path, monkeypatch: Any, of_the_note: bool):
+def test_a_full_disk_is_said_with_the_file(server: Any, tmp_path: Path, monkeypatch: Any, of_the_note: bool):
     if of_the_note:
         monkeypatch.setattr(downloads._Partial, "begin", failing(errno.ENOSPC))
     else:
@@ -403,7 +392,7 @@ def test_a_full_disk_is_said_with_the_file(server: Server, tmp_path: Path, monke
         downloads.download([f"{server.url}/one/tiny_weights.hdf5"], tmp_path / "weights.hdf5", check=lambda path: None)
 
 
-def test_the_lock_of_another_user_is_not_waited_for(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_lock_of_another_user_is_not_waited_for(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def acquire(self: FileLock, **options: object) -> None:
         Path(self.lock_file).touch()
         raise PermissionError(13, "Permission denied")

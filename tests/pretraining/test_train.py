@@ -29,7 +29,6 @@ from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.logging import RunLog
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
-from elmokit.runs import folder
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.scoring.perplexity import perplexity
 from run_contents import content_of
@@ -393,8 +392,10 @@ def test_the_log_is_tensorboards_too_and_its_file_is_closed_in_any_end(shard: Pa
         (b"bad", SENTENCES.encode() + b"caf\xe9\n", "bad, line 5: byte 0xe9 at byte 4 is not UTF-8"),
         (b"caf\xe9.txt", SENTENCES.encode(), r"\.txt: its name is not UTF-8; rename"),
         (b"pipe", None, "the shard .*pipe is a pipe or standard input; expected a file"),
+        (b"shard.txt", b"\n\n", "there is no sentence in "),
     ],
 )
+@pytest.mark.filterwarnings("ignore:the shard is named more than once")
 def test_nothing_is_written_for_a_corpus_that_cannot_be_read(shard: Path, name: bytes, content: Any, message: str):
     shard.write_text(SENTENCES * 300)  # more than what is compared with the vocabulary
     bad, vocabulary, run = (shard.with_name(each) for each in (os.fsdecode(name), "vocabulary.txt", "run"))
@@ -405,20 +406,6 @@ def test_nothing_is_written_for_a_corpus_that_cannot_be_read(shard: Path, name: 
     with pytest.raises(ValueError, match=message):
         pretrain([shard, bad], vocabulary_path=vocabulary, run_dir=run, config=toy_config())
     assert not run.exists()
-
-
-@pytest.mark.filterwarnings("ignore:the shard is named more than once")
-def test_no_run_begins_with_too_many_shards_or_no_sentence(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    given: dict[str, Any] = {"vocabulary_path": shard.with_name("vocabulary.txt"), "config": toy_config()}
-    with monkeypatch.context() as patch:
-        patch.setattr(folder, "MAX_BYTES", 20_000)
-        with pytest.raises(ValueError, match=r"run/config\.json: would have .*, of which at most 19"):
-            pretrain([shard] * 1000, run_dir=tmp_path / "run", **given)
-    assert pretrain([shard], run_dir=tmp_path / "run", **given) == tmp_path / "run"
-    shard.write_text("\n\n")
-    with pytest.raises(ValueError, match="there is no sentence in "):
-        pretrain([shard], run_dir=tmp_path / "empty", **given)
-    assert not (tmp_path / "empty").exists()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.runs.folder import checked_config, existing_run, new_run, read_config, start_writing, write_config
+from elmokit.runs.folder import checked_config, existing_run, new_run, read_config, write_config
 
 
 def read(folder: Path) -> dict[str, object]:
@@ -45,16 +45,6 @@ def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
         (run / "config.json").write_text(json.dumps({"format": format}))
         with pytest.raises(ValueError, match=f"holds a run; resume it with elmokit {verb} --resume '.*/a run', or"):
             new_run(run).__enter__()
-
-
-def test_files_of_the_user_s_are_not_replaced_but_those_of_a_start_cut_short_are(tmp_path: Path):
-    start_writing(tmp_path)
-    (tmp_path / "README.md").touch()
-    with new_run(tmp_path, files=["README.md"]):
-        write_config(tmp_path, {}, format="toy", version=3)
-    (tmp_path / "config.json").unlink()
-    with pytest.raises(ValueError, match=r"already has README\.md, which the run would replace; choose another folder"):
-        new_run(tmp_path, files=["README.md"]).__enter__()
 
 
 def test_a_run_is_not_continued_through_links_that_lead_elsewhere(tmp_path: Path):

@@ -45,7 +45,6 @@ class ToyHub:
         self.objects: dict[str, bytes] = {}
         self.requests: list[str] = []
         self.token = "hf_toy"
-        self.refuses_everything = False
         self.url = ""
 
 
@@ -88,8 +87,6 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         self.hub.requests.append(f"{self.command} {path}")
         try:
-            if self.hub.refuses_everything:
-                raise _RefusalError(500, "Busy")
             answer(path, body)
         except _RefusalError as refusal:
             status, code = refusal.args
