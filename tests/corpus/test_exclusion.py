@@ -9,7 +9,7 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.corpus.exclusion import Exclusion
-from elmokit.corpus.prepare import Preparation, SentenceTokenizer, keep_spelling, prepare
+from elmokit.corpus.prepare import SentenceTokenizer, keep_spelling
 from elmokit.files.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -116,16 +116,14 @@ def test_what_was_dropped_is_counted_by_file(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "numbers").write_text("one two three four")
     (tmp_path / "colours").write_text("red green blue grey")
     files = [str(tmp_path / name) for name in ("numbers", "colours")]
-    how = Preparation(held_out=0.0, exclude=tuple(files), exclude_words=4)
-    manifest = prepare([tmp_path / "raw"], tmp_path / "corpus", how)
-    assert [(text.path, text.dropped.sentences) for text in manifest.excluded] == [(files[0], 2), (files[1], 1)]
-    assert manifest.dropped["in excluded texts"].sentences == 3
-    assert list(read_lines(tmp_path / "corpus" / "train-00000.txt.xz")) == ["Nothing of this is in it ."]
-    command = ["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "again"), "--held-out", "0"]
+    command = ["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "corpus"), "--held-out", "0"]
     assert main([*command, "--exclude", *files, "--exclude-words", "4"]) == 0
     assert "in excluded texts" in capsys.readouterr().out
-    record = json.loads((tmp_path / "again" / "manifest.json").read_text())
-    assert record["excluded"][1]["dropped"] == {"sentences": 1, "tokens": 7}
+    manifest = json.loads((tmp_path / "corpus" / "manifest.json").read_text())
+    dropped = [(text["path"], text["dropped"]["sentences"]) for text in manifest["excluded"]]
+    assert dropped == [(files[0], 2), (files[1], 1)]
+    assert manifest["dropped"]["in excluded texts"]["sentences"] == 3
+    assert list(read_lines(tmp_path / "corpus" / "train-00000.txt.xz")) == ["Nothing of this is in it ."]
 
 
 MARKUP = ["<doc id=1>", "</p>", "&quot;", "&#8211;", "{| class=wikitable", "[[a.png]]", "grÃ¶n"]
