@@ -25,6 +25,7 @@ from elmokit.files.lines import read_lines
 from elmokit.text.corpora.column_texts import column_texts
 from elmokit.text.sentence_lines import read_raw_documents, read_sentences
 from elmokit.text.tokenizer import tokenize
+from run_contents import contents_of_run
 
 EVERYTHING = Preparation(min_tokens=1, held_out=0.0)
 NOT_UTF8 = os.fsdecode(b"caf\xe9")
@@ -44,10 +45,6 @@ def train(folder: Path) -> list[str]:
 
 def held_out(folder: Path) -> list[str]:
     return list(read_lines(folder / "heldout.txt.xz"))
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def write(path: Path, text: str) -> Path:
@@ -109,7 +106,7 @@ def test_the_seed_makes_the_order_and_memory_does_not(tmp_path: Path, raw: Path,
     monkeypatch.setattr(external_sort, "RUNS_AT_ONCE", 4)
     prepare([raw], tmp_path / "one")
     prepare([raw], tmp_path / "two", memory_bytes=300)
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert contents_of_run(tmp_path / "one") == contents_of_run(tmp_path / "two")
     prepare([raw], tmp_path / "other", Preparation(seed=1))
     assert train(tmp_path / "other") != train(tmp_path / "one")
     assert held_out(tmp_path / "other") != held_out(tmp_path / "one")

@@ -12,7 +12,6 @@ from attacks.limited_disk import failing
 from elmokit.files.atomic import (
     as_paths,
     atomic_write,
-    check_names,
     check_output,
     new_folder,
     remove_leftovers,
@@ -174,15 +173,12 @@ def test_nothing_is_written_unlocked_when_locking_fails(number: int, tmp_path: P
     assert refusal.value.errno == number and os.listdir(tmp_path) == []
 
 
-def test_files_are_a_list_of_names_in_utf8_or_paths(tmp_path: Path):
+def test_files_are_a_list_of_names_or_paths(tmp_path: Path):
     assert as_paths(["a.txt", tmp_path]) == as_paths(iter([Path("a.txt"), str(tmp_path)])) == [Path("a.txt"), tmp_path]
     assert as_paths(["~no-such-user/a.txt"]) == [Path("~no-such-user/a.txt")]
     for alone in ("a.txt", Path("a.txt")):
         with pytest.raises(ValueError, match=re.escape("a.txt is given alone; expected a list of files: ['a.txt']")):
             as_paths(alone)  # pyright: ignore[reportArgumentType] - a Path, as users may give it
-    check_names(tmp_path / "밥.txt", "there/is/no.file")
-    with pytest.raises(ValueError, match="caf.*/a: its name is not UTF-8; rename the file or folder"):
-        check_names(tmp_path, os.fsdecode(b"caf\xe9/a"))
 
 
 def test_a_folder_is_made_once(tmp_path: Path):

@@ -101,34 +101,30 @@ def _bomb_in_a_chunk(num_bytes: int) -> Change:
 ONES = np.ones(SHAPE, "f4")
 WIDE = {"data": ONES, "chunks": (1, 2, 4, 1 << 20), "maxshape": (1, 2, 4, None)}
 NARROW = {"shape": (12, 36), "data": np.zeros((12, 36), "f4")}
-OF_A_CONVOLUTION = [
-    ("external storage", _external_storage, "external storage"),
-    ("virtual dataset", _virtual, "virtual"),
-    ("strings", replaced(dtype=h5py.string_dtype()), "holds other values"),
-    ("floats of an unusual layout", _unusual_float, "holds other values"),
-    ("a null dataset", replaced(shape=None, data=h5py.Empty("f4")), "null dataset"),
-    ("NaN", lambda file, _: file[CONVOLUTION].__setitem__((0, 1, 2, 3), np.nan), "NaN or infinity"),
-    ("numbers too large for 32 bits", replaced(dtype="f8", data=np.full(SHAPE, 1e300)), "NaN or infinity"),
-    ("nothing stored", replaced(), "declares 160 bytes but stores 0 bytes"),
-    ("some chunks stored", _loose_chunks, "stores 1 of its 2 chunks"),
-    ("a filter that is not read", replaced(data=ONES, compression="lzf"), "filters that are not read: lzf"),
-    ("a chunk larger than the dataset", replaced(**WIDE), "has chunks .* that are larger"),
-    ("a chunk that unpacks without end", _bomb_in_a_chunk(20_000_000), "larger than unpacked"),
-    ("a small chunk that unpacks to much", _bomb_in_a_chunk(1_000_000), "unpacks to 161 bytes or more"),
-]
-OF_OTHERS = [
-    ("a soft link to the group", _soft_link, "CNN", "is a soft link"),
-    ("an external link", _external_link, CONVOLUTION, "or an external link"),
-    ("a wrong shape", replaced(f"{CELL}/W_0", **NARROW), f"{CELL}/W_0", r"has shape \(12, 36\); .* \(12, 40\)"),
-    ("a missing dataset", put(f"{CELL}/W_P_0"), f"{CELL}/W_P_0", r"is missing; options.json calls for shape \(10, 6\)"),
-    ("a missing group", put("CNN_high_0"), "CNN_high_0/W_transform", "is missing"),
-    ("a group for a dataset", put("char_embed", lambda f: f.create_group("char_embed")), "char_embed", "is a group"),
-    ("a named type in place of a dataset", put("char_embed", np.dtype("f4")), "char_embed", "is a named type"),
-    ("a group under two names", put("RNN_1", lambda file: file["RNN_0"]), "RNN_[01]", "second name of a group"),
-    ("a layer too many", lambda file, _: file.copy(CELL, CELL.replace("1", "2")), ".*Cell2/LSTMCell/B", "not called"),
-]
-ATTACKS = {name: (change, CONVOLUTION, reason) for name, change, reason in OF_A_CONVOLUTION}
-ATTACKS |= {name: (change, dataset, reason) for name, change, dataset, reason in OF_OTHERS}
+ATTACKS: dict[str, tuple[Change, str, str]] = {
+    "external storage": (_external_storage, CONVOLUTION, "external storage"),
+    "virtual dataset": (_virtual, CONVOLUTION, "virtual"),
+    "strings": (replaced(dtype=h5py.string_dtype()), CONVOLUTION, "holds other values"),
+    "floats of an unusual layout": (_unusual_float, CONVOLUTION, "holds other values"),
+    "a null dataset": (replaced(shape=None, data=h5py.Empty("f4")), CONVOLUTION, "null dataset"),
+    "NaN": (lambda file, _: file[CONVOLUTION].__setitem__((0, 1, 2, 3), np.nan), CONVOLUTION, "NaN or infinity"),
+    "numbers too large for 32 bits": (replaced(dtype="f8", data=np.full(SHAPE, 1e300)), CONVOLUTION, "NaN or infinity"),
+    "nothing stored": (replaced(), CONVOLUTION, "declares 160 bytes but stores 0 bytes"),
+    "some chunks stored": (_loose_chunks, CONVOLUTION, "stores 1 of its 2 chunks"),
+    "a filter that is not read": (replaced(data=ONES, compression="lzf"), CONVOLUTION, "that are not read: lzf"),
+    "a chunk larger than the dataset": (replaced(**WIDE), CONVOLUTION, "has chunks .* that are larger"),
+    "a chunk that unpacks without end": (_bomb_in_a_chunk(20_000_000), CONVOLUTION, "larger than unpacked"),
+    "a small chunk that unpacks to much": (_bomb_in_a_chunk(1_000_000), CONVOLUTION, "unpacks to 161 bytes or more"),
+    "a soft link to the group": (_soft_link, "CNN", "is a soft link"),
+    "an external link": (_external_link, CONVOLUTION, "or an external link"),
+    "a wrong shape": (replaced(f"{CELL}/W_0", **NARROW), f"{CELL}/W_0", r"has shape \(12, 36\); .* \(12, 40\)"),
+    "a missing dataset": (put(f"{CELL}/W_P_0"), f"{CELL}/W_P_0", r"is missing; options.json calls for shape \(10, 6\)"),
+    "a missing group": (put("CNN_high_0"), "CNN_high_0/W_transform", "is missing"),
+    "a group for a dataset": (put("char_embed", lambda f: f.create_group("char_embed")), "char_embed", "is a group"),
+    "a named type in place of a dataset": (put("char_embed", np.dtype("f4")), "char_embed", "is a named type"),
+    "a group under two names": (put("RNN_1", lambda file: file["RNN_0"]), "RNN_[01]", "second name of a group"),
+    "a layer too many": (lambda file, _: file.copy(CELL, CELL.replace("1", "2")), ".*Cell2/LSTMCell/B", "not called"),
+}
 
 
 @pytest.mark.parametrize(("change", "dataset", "reason"), ATTACKS.values(), ids=ATTACKS)

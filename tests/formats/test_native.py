@@ -113,10 +113,8 @@ def test_refuses_to_write_what_could_not_be_read(tmp_path: Path):
         (changed(name, bias * np.float32(np.nan)), {}, f"{name}: holds NaN"),
         (changed(name, bias + np.float32(1e5)), {"dtype": "float16"}, "too large for float16"),
         (changed("other", bias), {}, "other: is not a weight"),
-        (changed("softmax.bias", bias), {}, "softmax.weight: has shape"),
         (changed(EMBEDDING, np.ones((262, 4), np.float32)), {}, "row 0 is for padding tokens"),
         (changed(vocabulary=few), {}, "softmax has 5 rows, but the vocabulary has 3"),
-        (changed(pretraining={"loss": float("nan")}), {}, r"config\.json: cannot be written as JSON"),
         (changed(pretraining={"notes": "x" * (5 << 20)}), {}, "would have 5.0 MiB; at most 4.0 MiB"),
         (changed(), {"max_file_bytes": 5000}, "max_file_bytes is 5000"),
     ]

@@ -5,18 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from elmokit.model.bilm import BiLM
-from elmokit.model.config import BiLMConfig
 from elmokit.text.characters import batch_character_ids
-from toy_bilm import TINY
+from toy_bilm import TINY, random_bilm
 
 CONFIG = replace(TINY, num_highway_layers=1)
 SENTENCES = [["a"], ["the", "river", "bank"], ["밥", "눈"], [], ["x" * 60, "y"] * 4]
-
-
-def made(config: BiLMConfig = CONFIG) -> BiLM:
-    torch.manual_seed(0)
-    return BiLM(config).eval()
 
 
 def ids(sentences: list[list[str]]) -> torch.Tensor:
@@ -24,18 +17,18 @@ def ids(sentences: list[list[str]]) -> torch.Tensor:
 
 
 def test_shapes_mask_zeros_at_padding_and_layer_zero_is_the_token_representation_twice() -> None:
-    output = made()(ids(SENTENCES))
+    output = random_bilm(CONFIG)(ids(SENTENCES))
     assert output.layers.shape == (3, 5, 10, 12)
     assert output.mask.sum(dim=1).tolist() == [3, 5, 4, 2, 10]
     assert (output.layers[:, ~output.mask] == 0).all()
     assert (output.layers[:, output.mask] != 0).any(dim=-1).all()
-    bilm, batch = made(), ids([["the", "river"]])
+    bilm, batch = random_bilm(CONFIG), ids([["the", "river"]])
     tokens = bilm.encode_tokens(batch[0])
     torch.testing.assert_close(bilm(batch).layers[0, 0], torch.cat([tokens, tokens], dim=1))
 
 
 def test_forward_sees_the_past_alone_and_backward_the_future_alone() -> None:
-    bilm = made()
+    bilm = random_bilm(CONFIG)
     with torch.no_grad():
         one = bilm(ids([["a", "b", "c", "d"]])).layers[1:, 0]
         other = bilm(ids([["a", "b", "X", "d"]])).layers[1:, 0]
@@ -45,7 +38,7 @@ def test_forward_sees_the_past_alone_and_backward_the_future_alone() -> None:
 
 
 def test_gradients_reach_every_weight() -> None:
-    bilm = made().train()
+    bilm = random_bilm(CONFIG).train()
     bilm(ids(SENTENCES)).layers.square().sum().backward()
     for name, parameter in bilm.named_parameters():
         assert parameter.grad is not None and (parameter.grad != 0).any(), name
@@ -53,7 +46,7 @@ def test_gradients_reach_every_weight() -> None:
 
 
 def test_padding_inside_a_sentence_a_wrong_shape_and_a_state_of_other_rows_are_refused() -> None:
-    bilm, batch = made(), ids([["a", "b"]])
+    bilm, batch = random_bilm(CONFIG), ids([["a", "b"]])
     batch[0, 1] = 0
     with pytest.raises(ValueError, match="padding goes after a sentence's end"):
         bilm(batch)

@@ -74,7 +74,6 @@ def test_settings_that_are_damaged_are_refused_with_the_name_of_their_file(run: 
     for name, value, message in (
         ("changes", [change | {"before": {}}], r"pretraining.changes\[0\]: before has other settings"),
         ("shard_bytes", [], "field pretraining.shard_bytes: has 0 entries; expected 1, one for"),
-        ("shard_sha256", ["a", "b"], "field pretraining.shard_sha256: has 2 entries; expected 1, one"),
     ):
         damaged = whole | {"pretraining": whole["pretraining"] | {name: value}}
         (run / "config.json").write_text(json.dumps(damaged))
