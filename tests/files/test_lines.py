@@ -3,10 +3,8 @@ import errno
 import gzip
 import io
 import lzma
-import os
 import sys
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +13,7 @@ import pytest
 from attacks.limited_child import Call, run_limited
 from attacks.limited_disk import failing
 from attacks.outcome import Outcome
-from elmokit.files.lines import check_inputs, largest_unpacked, lines_and_first, read_chunks, read_lines, whole
+from elmokit.files.lines import check_inputs, lines_and_first, read_chunks, read_lines
 from toy_stored import without_allocation
 
 COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
@@ -52,15 +50,6 @@ def test_zeros_may_be_between_streams_of_xz_and_damage_in_the_second_is_an_error
         damaged[place] ^= 255
         message = r"shard\.txt: the compressed file is truncated or damaged after line"
         assert_refused(path, streams[0] + damaged, message)
-
-
-def test_a_pipe_is_read_once_and_whole(tmp_path: Path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with ThreadPoolExecutor() as threads:
-        threads.submit(pipe.write_bytes, b"line\n" * 9000)
-        check_inputs(pipe)
-        assert list(read_lines(pipe)) == ["line"] * 9000
 
 
 def test_the_first_line_that_is_not_blank_is_known_before_all_are_read(path: Path):
@@ -110,18 +99,6 @@ def test_a_small_file_with_an_endless_line_is_refused_in_little_memory(path: Pat
     message = rf"^{path}, line 1: has more than 16\.0 MiB; expected text"
     with without_allocation(60 << 20), pytest.raises(ValueError, match=message):
         next(read_lines(path))
-
-
-@COMPRESSIONS
-def test_what_is_read_as_a_whole_is_as_large_as_its_file_can_hold(path: Path, compress):
-    text = ["four", *["x" * 1000] * 2000]
-    path.write_bytes(compress("\n".join(text).encode()))
-    assert largest_unpacked(path, 100) == 100
-    if compress is bytes:
-        assert whole(read_lines(path), path) == text
-        return
-    with pytest.raises(ValueError, match=r"shard\.txt: has more than 1\.\d MiB, which is too much for a"):
-        whole(read_lines(path), path)
 
 
 @COMPRESSIONS

@@ -15,9 +15,8 @@ from elmokit.cli.main import main
 from elmokit.files.locks import lock
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.train import resume_pretraining
-from toy_run import write_text
+from toy_run import SENTENCES, write_text
 
-WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
 SETTINGS = (
     *("precision=float64", "softmax=sampled", "num_negatives=6", "reset_state=false", "dropout_rate=0"),
     *("batch_size=4", "bptt_steps=5", "num_steps=8", "checkpoint_every=4", "log_every=1", "evaluate_every=4"),
@@ -68,10 +67,7 @@ def assert_same_losses(run: Path, other: Path) -> None:
 
 @pytest.mark.skipif(not loopback_is_up(), reason="torch.distributed needs the loopback interface, which is down")
 def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path, forks: Any) -> None:
-    generator = torch.Generator().manual_seed(3)
-    lengths = torch.randint(2, 12, (30,), generator=generator).tolist()
-    picks = [torch.randint(len(WORDS), (length,), generator=generator).tolist() for length in lengths]
-    shard, vocabulary = write_text(tmp_path, "".join(" ".join(WORDS[word] for word in line) + "\n" for line in picks))
+    shard, vocabulary = write_text(tmp_path, SENTENCES * 8)
     begin = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--device", "cpu"]
     begin += ["--set", *SETTINGS]
     alone, together = tmp_path / "alone", tmp_path / "together"
