@@ -25,18 +25,16 @@ with lock(sys.argv[1]):
 
 COUNT = """
 import sys
+from contextlib import suppress
 from pathlib import Path
 from elmokit.files.locks import InUseError, lock
 
 counter = Path(sys.argv[1])
 left = 60
 while left:
-    try:
-        with lock(counter):
-            counter.write_text(str(int(counter.read_text()) + 1))
-            left -= 1
-    except InUseError:
-        pass
+    with suppress(InUseError), lock(counter):
+        counter.write_text(str(int(counter.read_text()) + 1))
+        left -= 1
 """
 
 

@@ -37,15 +37,13 @@ def replaced(name: str = CONVOLUTION, **dataset: Any) -> Change:
     return lambda file, _: _replace(file, name, **dataset)
 
 
-def put(name: str, value: Any = None) -> Change:
+def put(name: str, make: Callable[[Any], Any] | None = None) -> Change:
     """Something else, or nothing, in the place of an object."""
 
     def change(file: Any, _: Path) -> None:
-        if name in file:
-            del file[name]
-        made = value(file) if callable(value) else value
-        if made is not None and name not in file:
-            file[name] = made
+        del file[name]
+        if make is not None:
+            file[name] = make(file)
 
     return change
 
@@ -120,8 +118,8 @@ ATTACKS: dict[str, tuple[Change, str, str]] = {
     "a wrong shape": (replaced(f"{CELL}/W_0", **NARROW), f"{CELL}/W_0", r"has shape \(12, 36\); .* \(12, 40\)"),
     "a missing dataset": (put(f"{CELL}/W_P_0"), f"{CELL}/W_P_0", r"is missing; options.json calls for shape \(10, 6\)"),
     "a missing group": (put("CNN_high_0"), "CNN_high_0/W_transform", "is missing"),
-    "a group for a dataset": (put("char_embed", lambda f: f.create_group("char_embed")), "char_embed", "is a group"),
-    "a named type in place of a dataset": (put("char_embed", np.dtype("f4")), "char_embed", "is a named type"),
+    "a group for a dataset": (put("char_embed", lambda file: file.create_group(None)), "char_embed", "is a group"),
+    "a named type for a dataset": (put("char_embed", lambda _: np.dtype("f4")), "char_embed", "is a named type"),
     "a group under two names": (put("RNN_1", lambda file: file["RNN_0"]), "RNN_[01]", "second name of a group"),
     "a layer too many": (lambda file, _: file.copy(CELL, CELL.replace("1", "2")), ".*Cell2/LSTMCell/B", "not called"),
 }

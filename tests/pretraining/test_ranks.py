@@ -34,15 +34,6 @@ sys.exit(main(sys.argv))
 """
 
 
-def loopback_is_up() -> bool:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        try:
-            socket.create_connection(server.getsockname(), timeout=1.0).close()
-        except OSError:
-            return False
-    return True
-
-
 def run_together(folder: Path, forks: Any, *arguments: object) -> tuple[list[int], str]:
     """`pretrain` in two forks, as torchrun starts processes; their exit codes, and what the second says on stderr."""
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -65,7 +56,6 @@ def assert_same_losses(run: Path, other: Path) -> None:
         assert one == pytest.approx(two, abs=1e-9)
 
 
-@pytest.mark.skipif(not loopback_is_up(), reason="torch.distributed needs the loopback interface, which is down")
 def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path, forks: Any) -> None:
     shard, vocabulary = write_text(tmp_path, SENTENCES * 8)
     begin = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--device", "cpu"]
