@@ -152,7 +152,7 @@ def test_keeping_the_spelling_changes_the_spelling_alone(text: str):
     assert letters == [c for c in text if unicodedata.category(c) in ("Lu", "Ll", "Lo", "Mn")]
 
 
-def test_morphemes_are_those_of_kiwi_whose_extra_is_named_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_morphemes_are_those_of_kiwi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def analyse(_: object, text: str) -> list[SimpleNamespace]:
         forms = text.replace("먹었다", "먹 었 다").replace("밥을", "밥 을").replace(".", " .").split()
         return [SimpleNamespace(form=form) for form in forms]
@@ -163,10 +163,6 @@ def test_morphemes_are_those_of_kiwi_whose_extra_is_named_without_it(tmp_path: P
     path = write(tmp_path / "raw", unicodedata.normalize("NFD", "나는\n밥을 먹었다.\n"))
     prepare([path], tmp_path / "corpus", Preparation(language="ko", unit="morphemes", held_out=0))
     assert train(tmp_path / "corpus") == ["나는 밥 을 먹 었 다 ."]
-    monkeypatch.setitem(sys.modules, "kiwipiepy", None)
-    with pytest.raises(ValueError, match=r"pip install 'elmokit\[ko\]'"):
-        prepare([path], tmp_path / "other", Preparation(language="ko", unit="morphemes"))
-    assert sorted(os.listdir(tmp_path)) == ["corpus", "raw"]
 
 
 def test_shards_have_a_bounded_size_and_the_manifest_names_every_file_with_its_hash(tmp_path: Path, raw: Path):

@@ -1,6 +1,5 @@
 """Models on the Hub, with a stand-in for it on this machine: uploaded, downloaded, pinned, read from the cache."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,9 +148,3 @@ def test_the_example_runs_with_the_hub_and_the_cache_of_the_environment(toy_hub:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"uploaded: hf://ann/mini@{toy_hub.repositories['ann/mini'].names['main']}\n")
     assert "largest difference of a vector: 0.0e+00" in done.stdout  # the bundled model is in float16 itself
-
-
-def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ValueError, match=r"\(hf://\.\.\.\) needs huggingface_hub: pip install 'elmokit\[hub\]'"):
-        Elmo.from_pretrained(ADDRESS)
