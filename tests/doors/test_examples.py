@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from behind_doors import integration_of, is_behind_doors
-from page_code import run_page
+from page_code import ROOT, is_behind_doors, run_page
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted(path for path in ROOT.glob("examples/integrations/*.py") if is_behind_doors(integration_of(path)))
-PAGES = sorted(page for page in ROOT.glob("docs/integrations/*.md") if is_behind_doors(page.stem))
+EXAMPLES = sorted(filter(is_behind_doors, ROOT.glob("examples/integrations/*.py")))
+PAGES = sorted(filter(is_behind_doors, ROOT.glob("docs/integrations/*.md")))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -81,8 +81,9 @@ def test_copies_and_what_is_saved_have_the_same_vectors():
 
 def test_a_damaged_model_and_a_layer_that_is_not_there_are_refused():
     saved = ElmoEmbeddings(ELMO).save_embeddings()
-    saved["files"]["model.safetensors"] = saved["files"]["model.safetensors"][:-5]
-    with pytest.raises(FormatError, match=r"model\.safetensors"):
-        load_embeddings(saved)
+    weights = saved["files"]["model.safetensors"]
+    for damage, message in (({"model.safetensors": weights[:-5]}, r"model\.saf"), ({"../config.json": b"{"}, "config")):
+        with pytest.raises(FormatError, match=message):
+            load_embeddings(saved | {"files": saved["files"] | damage})
     with pytest.raises(ValueError, match=r"layers is 3; this model has layers 0 .* to 2"):
         ElmoEmbeddings(ELMO, layers=3)

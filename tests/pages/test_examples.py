@@ -7,18 +7,12 @@ from typing import Any
 
 import pytest
 
-from behind_doors import integration_of, is_behind_doors
-from page_code import run_page
+from page_code import ROOT, is_behind_doors, run_page
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples"
 NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/formats/test_hub.py has one
-EXAMPLES = sorted(
-    path
-    for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB}
-    if path.parent == FOLDER or not is_behind_doors(integration_of(path))
-)
-PAGES = [page.stem for page in sorted(ROOT.glob("docs/integrations/*.md")) if not is_behind_doors(page.stem)]
+EXAMPLES = sorted(path for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB} if not is_behind_doors(path))
+PAGES = [page.stem for page in sorted(ROOT.glob("docs/integrations/*.md")) if not is_behind_doors(page)]
 PAGES.remove("hub")  # as its example
 
 

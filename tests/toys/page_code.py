@@ -7,6 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+def is_behind_doors(path: Path) -> bool:
+    """Whether a page or script is of an integration with large packages: `make test-doors` tests spacy, ray_data."""
+    return (ROOT / "tests" / "doors" / f"test_{path.stem.removeprefix('with_')}.py").exists()
+
+
 def read_page(name: str) -> str:
     """The text of a page by its path from the root: `docs/vectors.md`."""
     return (ROOT / name).read_text(encoding="utf-8")

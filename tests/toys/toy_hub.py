@@ -70,19 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
-    def do_GET(self) -> None:
-        self._handle(self._get)
-
-    def do_HEAD(self) -> None:
-        self._handle(self._get)
-
-    def do_POST(self) -> None:
-        self._handle(self._post)
-
-    def do_PUT(self) -> None:
-        self._handle(self._put)
-
-    def _handle(self, answer: Any) -> None:
+    def _handle(self) -> None:
+        answer = {"POST": self._post, "PUT": self._put}.get(self.command, self._get)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = unquote(urlsplit(self.path).path)
         self.hub.requests.append(f"{self.command} {path}")
@@ -91,6 +80,8 @@ class _Handler(BaseHTTPRequestHandler):
         except _RefusalError as refusal:
             status, code = refusal.args
             self._send(b"", status, {"X-Error-Code": code})
+
+    do_GET = do_HEAD = do_POST = do_PUT = _handle  # noqa: N815 - names of http.server
 
     def _send(self, body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -107,14 +98,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_known(self) -> bool:
         return self.headers.get("Authorization") == f"Bearer {self.hub.token}"
 
-    def _repository(self, name: str) -> Repository:
-        found = self.hub.repositories.get(name)
-        if found is None or (found.private and not self._is_known):
-            raise _RefusalError(404, "RepoNotFound")
-        return found
-
     def _commit(self, name: str, revision: str) -> str:
-        repository = self._repository(name)
+        repository = self.hub.repositories.get(name)
+        if repository is None or (repository.private and not self._is_known):
+            raise _RefusalError(404, "RepoNotFound")
         commit = repository.names.get(revision, revision)
         if commit not in repository.commits:
             raise _RefusalError(404, "RevisionNotFound")
@@ -190,8 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_json({"success": True, "commitOid": commit, "commitUrl": f"{self.hub.url}/x/y/commit/{commit}"})
 
     def _put(self, path: str, body: bytes) -> None:
-        assert hashlib.sha256(body).hexdigest() == path.rpartition("/")[2]
-        self.hub.objects[path.rpartition("/")[2]] = body
+        self.hub.objects[hashlib.sha256(body).hexdigest()] = body
         self._send(b"")
 
 

@@ -1,7 +1,7 @@
 """Fixtures that several rooms share: a toy task of two lines, its data, and two tiny biLMs."""
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,11 +14,13 @@ from torch import Tensor, nn
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.model.bilm import BiLM
-from elmokit.model.config import BiLMConfig
 from elmokit.tasks.config import InputConfig, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
+from elmokit.tasks.sentiment.reader import LabelledText
+from elmokit.tasks.sentiment.task import symbols
 from elmokit.tasks.task import Prediction, Reading, Task, find_splits, own_tokens
 from elmokit.tasks.task_model import TaskModel
+from toy_bilm import TINY
 
 Write = Callable[[str], Path]
 
@@ -80,12 +82,6 @@ class ToyConfig:
 
 
 @dataclass(frozen=True)
-class ToyExample:
-    tokens: list[str]
-    label: str | None
-
-
-@dataclass(frozen=True)
 class ToyResult(Prediction):
     tokens: list[str]
     label: str
@@ -99,54 +95,50 @@ class ToyModel(TaskModel):
         self.encode = nn.Linear(inputs.input_dim, config.hidden_dim)
         self.score = nn.Linear(config.hidden_dim + inputs.output_dim, len(labels))
 
-    def logits(self, examples: Sequence[ToyExample]) -> Tensor:
+    def logits(self, examples: Sequence[LabelledText]) -> Tensor:
         tokens = self.inputs([example.tokens for example in examples])
         hidden = torch.cat([torch.tanh(self.encode(self.dropout(tokens.inputs))), tokens.outputs], dim=2)
         return self.score(hidden[:, 0])
 
-    def forward(self, examples: Sequence[ToyExample]) -> Tensor:
+    def forward(self, examples: Sequence[LabelledText]) -> Tensor:
         gold = torch.tensor([self.labels.index(example.label or "") for example in examples])
         return nn.functional.cross_entropy(self.logits(examples), gold)
 
-    def predict(self, examples: Sequence[ToyExample]) -> list[str]:
+    def predict(self, examples: Sequence[LabelledText]) -> list[str]:
         return [self.labels[index] for index in self.logits(examples).argmax(dim=1).tolist()]
 
 
-def _read(path: Path, config: ToyConfig, training: bool) -> Reading[ToyExample]:
-    reading = Reading[ToyExample]([])
+def _read(path: Path, config: ToyConfig, training: bool) -> Reading[LabelledText]:
+    reading = Reading[LabelledText]([])
     for line in path.read_text().splitlines():
         label, text = line.split("\t")
         if label == "?":
             reading.skipped["without a label"] += 1
         else:
-            reading.examples.append(ToyExample(text.split(), label))
+            reading.examples.append(LabelledText(text.split(), label))
     return reading
 
 
-def _score(examples: Sequence[ToyExample], predictions: Sequence[str]) -> Mapping[str, float]:
+def _score(examples: Sequence[LabelledText], predictions: Sequence[str]) -> Mapping[str, float]:
     right = sum(example.label == made for example, made in zip(examples, predictions, strict=True))
     return {"accuracy": 100 * right / len(examples)}
 
 
-def _symbols(examples: Iterable[ToyExample]) -> list[str]:
-    return sorted({example.label or "" for example in examples})
+def _from_text(line: str) -> LabelledText:
+    return LabelledText(line.split(), None)
 
 
-def _from_text(line: str) -> ToyExample:
-    return ToyExample(line.split(), None)
-
-
-def _from_json(fields: Mapping[str, Any]) -> ToyExample:
+def _from_json(fields: Mapping[str, Any]) -> LabelledText:
     if "tokens" not in fields:
         raise ValueError("expected tokens")
-    return ToyExample(list(fields["tokens"]), None)
+    return LabelledText(list(fields["tokens"]), None)
 
 
-def _to_text(example: ToyExample, made: str) -> str:
+def _to_text(example: LabelledText, made: str) -> str:
     return f"{made}\t{' '.join(example.tokens)}"
 
 
-def _result(example: ToyExample, made: str) -> ToyResult:
+def _result(example: LabelledText, made: str) -> ToyResult:
     return ToyResult(example.tokens, made)
 
 
@@ -158,13 +150,13 @@ def _tiny() -> TaskConfig:
     )
 
 
-TOY = Task[ToyExample, str](
+TOY = Task[LabelledText, str](
     name="toy",
     metric="accuracy",
     find=partial(find_splits, names=[("train.tsv", "dev.tsv", "test.tsv")], task_name="toys"),
     read=_read,
     sentences=own_tokens,
-    symbols=_symbols,
+    symbols=symbols,
     build=ToyModel,
     score=_score,
     recipes={"cpu": _tiny},
@@ -177,7 +169,7 @@ TOY = Task[ToyExample, str](
 
 
 @pytest.fixture(scope="session")
-def toy() -> Task[ToyExample, str]:
+def toy() -> Task[LabelledText, str]:
     """A task of two lines, to test the frame with: a sentence's label is told by its first word."""
     return TOY
 
@@ -202,10 +194,8 @@ def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_bilms(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Two untrained models of the same sizes (D=6, L=3) and of other weights."""
-    folders: list[Path] = []
-    for seed in (1, 2):
+    folders = (tmp_path_factory.mktemp("bilm") / "model", tmp_path_factory.mktemp("bilm") / "model")
+    for seed, folder in enumerate(folders, start=1):
         torch.manual_seed(seed)
-        config = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
-        folders.append(tmp_path_factory.mktemp("bilm") / "model")
-        write_native(folders[-1], to_stored(BiLM(config)))
-    return folders[0], folders[1]
+        write_native(folder, to_stored(BiLM(TINY)))
+    return folders
