@@ -10,7 +10,6 @@ from elmokit.files.json_fields import Fields
 from elmokit.tasks.all_tasks import TASKS, task_recipe
 from elmokit.tasks.config import (
     ElmoInput,
-    Splits,
     TaskConfig,
     TrainingConfig,
     config_from_json,
@@ -65,12 +64,6 @@ def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
     assert with_settings(config, ["model.seed=1"]).model.seed == 1
     with pytest.raises(ValueError, match="unknown recipe 'gpu' of toy; expected one of cpu"):
         recipe_config(toy, "gpu")
-
-
-def test_splits_are_tuples_of_paths_whatever_they_are_made_of():
-    file: Any = Path("train.tsv")
-    for given in ("train.tsv", file, ("train.tsv",), [file]):
-        assert Splits(train=given, dev=given) == Splits((file,), (file,))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Documents with coreference: read, written, scored and resolved."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -22,13 +21,9 @@ def text_of(*sentences: list[str], name: str = "x") -> str:
     return "\n".join([*lines, "#end document", ""])
 
 
-def read(path: Path) -> list[CoreferenceDocument]:
-    return list(read_coreference_documents(path))
-
-
 def test_reads_documents(write):
     path = write(text_of(["(7", "7)|(3)", "-"], ["(3)"], name="bc/a") + text_of(["(3)", "(3)"], name="b"))
-    assert read(path) == [
+    assert list(read_coreference_documents(path)) == [
         CoreferenceDocument("bc/a", 1, [["w0", "w1", "w2"], ["w0"]], ["Ann"] * 4, [[(0, 1)], [(1, 1), (3, 3)]]),
         CoreferenceDocument("b", 1, [["w0", "w1"]], ["Ann"] * 2, [[(0, 0), (1, 1)]]),
     ]
@@ -45,13 +40,13 @@ def test_reads_documents(write):
     ],
 )
 def test_clusters_of_cells(write, sentences: list[list[str]], clusters: list[list[tuple[int, int]]]):
-    assert read(write(text_of(*sentences)))[0].clusters == clusters
+    assert [each.clusters for each in read_coreference_documents(write(text_of(*sentences)))] == [clusters]
 
 
 def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):
     lines = text_of(["(1)", "-", "(1)"]).split("\n")
     text = "\n".join(line.replace(" ", "\t").removesuffix("-") if line.startswith("x") else line for line in lines)
-    assert read(write(text))[0].clusters == [[(0, 0), (2, 2)]]
+    assert [each.clusters for each in read_coreference_documents(write(text))] == [[[(0, 0), (2, 2)]]]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +61,7 @@ def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):
 )
 def test_refuses(write, text: str, message: str):
     with pytest.raises(ValueError, match=message):
-        read(write(text))
+        list(read_coreference_documents(write(text)))
 
 
 SENTENCES = [["Ann", "saw", "the", "cat", "."], ["It", "saw", "her", "."]]

@@ -3,7 +3,6 @@
 import csv
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,10 +17,6 @@ from task_examples import ENTAILMENT
 
 def pair(**fields: object) -> str:
     return json.dumps({"gold_label": "neutral", "sentence1": "A dog.", "sentence2": "It's a cat."} | fields)
-
-
-def read(path: Path) -> list[SentencePair]:
-    return list(read_sentence_pairs(path))
 
 
 KLUE = {"guid": "klue-nli", "premise": "비가 온다.", "hypothesis": "맑다.", "gold_label": "contradiction"}
@@ -49,7 +44,7 @@ IT_RAINS = SentencePair(["비가", "온다", "."], ["맑다", "."], "contradicti
     ids=["KLUE, lines", "KLUE, a list", "SICK", "SICK, the other column", "a table"],
 )
 def test_reads_other_data_sets(write, text: str, pairs: list[SentencePair]):
-    assert read(write(text)) == pairs
+    assert list(read_sentence_pairs(write(text))) == pairs
 
 
 @pytest.mark.parametrize(
@@ -69,7 +64,7 @@ def test_reads_other_data_sets(write, text: str, pairs: list[SentencePair]):
 )
 def test_refuses(write, text: str, message: str):
     with pytest.raises(ValueError, match=message):
-        read(write(text))
+        list(read_sentence_pairs(write(text)))
 
 
 CAT = ["It", "'s", "a", "cat", "."]
@@ -89,7 +84,6 @@ def test_takes_raw_text_and_json_and_writes_a_table_and_json():
     assert TASK.from_json({"premise": "A dog.", "hypothesis": CAT}) == expected
     assert TASK.from_json(json.loads(pair())) == expected
     made = LabelPrediction("neutral", {"neutral": 1.0})
-    assert TASK.to_text(expected, made) == "neutral\tA dog .\tIt 's a cat ."
     quoted = TASK.to_text(SentencePair(['"', "A"], CAT, None), made)
     assert list(csv.reader([quoted] * 2, delimiter="\t")) == [["neutral", '" A', "It 's a cat ."]] * 2
     shown = {"premise": ["A", "dog", "."], "hypothesis": CAT, "label": "neutral", "probabilities": {"neutral": 1.0}}

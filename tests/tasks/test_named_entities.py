@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 from torch import Tensor
@@ -22,12 +21,8 @@ Seoul NNP I-NP I-LOC
 """
 
 
-def read(path: Path) -> list[TaggedSentence]:
-    return list(read_tagged_sentences(path))
-
-
 def test_reads_conll2003_and_its_iob1(write):
-    assert read(write(CONLL2003)) == [
+    assert list(read_tagged_sentences(write(CONLL2003))) == [
         TaggedSentence(
             ["Ann", "Lee", "Bo", "sings"], ["B-PER", "L-PER", "U-PER", "O"], ["I-PER", "I-PER", "B-PER", "O"]
         ),
@@ -51,7 +46,7 @@ def test_reads_conll2003_and_its_iob1(write):
     ],
 )
 def test_reads_other_data_sets(write, text: str, sentences: list[tuple[list[str], list[str]]]):
-    assert [(sentence.tokens, sentence.tags) for sentence in read(write(text))] == sentences
+    assert [(sentence.tokens, sentence.tags) for sentence in list(read_tagged_sentences(write(text)))] == sentences
 
 
 def klue_ner(annotated: str) -> str:
@@ -69,7 +64,7 @@ def test_the_characters_of_klue_ner_become_tokens_and_a_name_keeps_its_particle(
         + klue_ner("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ")
         + klue_ner("<눈:PS>이")
     )
-    first, second = read(path)
+    first, second = list(read_tagged_sentences(path))
     assert first.tokens == ["지난", "3월", ",", "김하늘은", "서울", "역에", "갔다ㅋㅋㅋ"]
     assert first.tags == ["B-DT", "L-DT", "O", "U-PS", "B-LC", "L-LC", "O"]
     assert first.written == ["B-DT", "I-DT", "O", "B-PS", "B-LC", "I-LC", "O"]
@@ -78,7 +73,9 @@ def test_the_characters_of_klue_ner_become_tokens_and_a_name_keeps_its_particle(
 
 
 def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
-    (sentence,) = read(write(klue_ner("<서울:LC><시청:OG>에 <한:LC><일 월드컵:OG>과 <미:LC><국:LC>")))
+    (sentence,) = list(
+        read_tagged_sentences(write(klue_ner("<서울:LC><시청:OG>에 <한:LC><일 월드컵:OG>과 <미:LC><국:LC>")))
+    )
     assert list(zip(sentence.tokens, sentence.written, strict=True)) == [
         ("서울시청에", "B-LC"),
         ("한일", "B-LC"),
@@ -105,13 +102,13 @@ def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
 )
 def test_refuses(write, text: str, message: str):
     with pytest.raises(ValueError, match=message):
-        read(write(text))
+        list(read_tagged_sentences(write(text)))
 
 
 def test_a_file_without_blank_lines_is_warned_of(write):
     with pytest.warns(UserWarning, match="is one sentence of 1,002 tokens; a blank line ends a sentence"):
-        read(write("EU B-ORG\nrejects O\n" * 501))
-    read(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n"))
+        list(read_tagged_sentences(write("EU B-ORG\nrejects O\n" * 501)))
+    list(read_tagged_sentences(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n")))
 
 
 JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])

@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from elmokit.tasks.all_tasks import task_recipe
+from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
 from elmokit.tasks.question_answering.reader import Answer, Question, read_questions
 from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.task import TASK
+from elmokit.tasks.reading import read_data
 from elmokit.tasks.text_spans import Passage
 from task_examples import LONG, QUESTION_ANSWERING, QUESTIONS, question
 
@@ -101,7 +104,7 @@ def article(number: int) -> dict[str, object]:
     context = f"Ann ate {number} apples in Seoul."
     first = entry(f"{number} apples", 8, id=f"{number}a", question="How many?")
     second = entry("Seoul", context.index("Seoul"), id=f"{number}b", question="Where?")
-    return {"title": "x", "paragraphs": [{"context": context, "qas": [first, second]}]}
+    return {"title": f"article {number}", "paragraphs": [{"context": context, "qas": [first, second]}]}
 
 
 @pytest.fixture
@@ -134,6 +137,16 @@ def test_a_split_by_the_user_comes_first_and_a_training_file_may_be_alone(file: 
         (file.parent / name).write_text("{}")
         test = TASK.find(file.parent).test
         assert test == ((file.with_name("dev-v1.1.json"),) if name != "dev.json" else ())
+
+
+def test_questions_are_set_apart_with_their_article(file: Path):
+    # as `find` gives SQuAD's files: the later articles of the file to train on, the first ones for development
+    splits = Splits(file.with_name("train-v1.1.json#2:"), file.with_name("train-v1.1.json#:2"))
+    data = read_data(TASK, splits, task_recipe("qa", "cpu", ["dev_share=0.34"]))
+    assert [question.article for question in data.dev] == ["article 4"] * 2 + ["article 1"] * 2
+    assert len(data.train) == 8
+    dev = read_data(TASK, splits, task_recipe("qa", "cpu")).dev
+    assert [question.article for question in dev] == ["article 0"] * 2 + ["article 1"] * 2
 
 
 def test_cuts_passages_to_train_on(file: Path):

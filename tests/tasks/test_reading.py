@@ -55,13 +55,6 @@ def test_no_error_quotes_more_than_a_token(name: str, kind: str, content: str, t
                 assert len(str(error)) < 700, f"{word}: {str(error)[:700]}"
 
 
-def squad(number: int) -> dict[str, Any]:
-    """An article with two questions."""
-    answer = [{"text": "Ann", "answer_start": 0}]
-    questions = [{"id": f"{number}-{n}", "question": f"Who {n}?", "answers": answer} for n in range(2)]
-    return {"title": f"article {number}", "paragraphs": [{"context": f"Ann sang {number} .", "qas": questions}]}
-
-
 def test_a_share_is_set_apart_evenly_and_sentences_that_occur_twice_are_on_one_side(toy: Toy, tmp_path: Path):
     path = tmp_path / "all.tsv"
     path.write_text("".join(f"a\tword{number}\n" for number in range(20)))
@@ -75,19 +68,6 @@ def test_a_share_is_set_apart_evenly_and_sentences_that_occur_twice_are_on_one_s
     path.write_text("".join(f"a\tword{number % 10}\n" for number in range(20)))
     train, dev = read(toy, [path], "dev_share=0.2")
     assert [example.tokens for example in dev] == [["word4"], ["word9"]] * 2 and len(train) == 16
-
-
-def test_questions_are_set_apart_with_their_article(tmp_path: Path):
-    path = tmp_path / "train.json"
-    path.write_text(json.dumps({"data": [squad(number) for number in range(6)]}))
-    # as `find` gives SQuAD's files: the later articles of the file to train on, the first ones for development
-    splits = Splits((tmp_path / "train.json#2:",), (tmp_path / "train.json#:2",))
-    task = find_task("question-answering")
-    data = read_data(task, splits, with_settings(recipe_config(task, "cpu"), ["dev_share=0.34"]))
-    assert [question.article for question in data.dev] == ["article 4"] * 2 + ["article 1"] * 2
-    assert len(data.train) == 8
-    dev = read_data(task, splits, recipe_config(task, "cpu")).dev
-    assert [question.article for question in dev] == ["article 0"] * 2 + ["article 1"] * 2
 
 
 def test_equal_sentences_of_trees_are_on_one_side_whatever_their_lines_and_files(tmp_path: Path):
@@ -147,7 +127,8 @@ def test_the_sentences_of_files_are_those_of_their_folder(tmp_path: Path, capsys
         rows = "".join(f"{number} in {name}\tgood\n" for number in range(12))
         (tmp_path / f"{name}.tsv").write_text(f"text\tlabel\n{rows}")
     config = recipe_config(find_task("sentiment"), "cpu")
-    both = Splits((tmp_path / "train.tsv",), (tmp_path / "dev.tsv",))
+    both: Any = Splits(str(tmp_path / "train.tsv"), [tmp_path / "dev.tsv"])  # a path, a string, or several of them
+    assert both == Splits((tmp_path / "train.tsv",), tmp_path / "dev.tsv")
     assert task_sentences("sst", both, config) == task_sentences("sst", tmp_path, config)
     alone = task_sentences("sst", Splits(both.train), config)
     assert sorted(alone) == sorted((str(number), "in", "train") for number in range(12))

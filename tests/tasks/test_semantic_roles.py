@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -42,13 +41,9 @@ def conll2012(*rows: str) -> str:
     return "\n".join(["#begin document (x); part 000", *lines, "", "#end document", ""])
 
 
-def read(path: Path) -> list[PredicateInSentence]:
-    return list(read_predicates(path))
-
-
 def test_reads_conll2012(write):
     words = ["Ann", "tried", "(", "sang"]
-    assert read(write(GOLD)) == [
+    assert list(read_predicates(write(GOLD))) == [
         PredicateInSentence(words, 1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"], Lemma(1, "try"), sentence=0),
         PredicateInSentence(words, 3, ["B-ARG0", "O", "O", "B-V"], Lemma(3, "sing"), sentence=0),
         PredicateInSentence(["!"], None, [], sentence=1),
@@ -59,9 +54,9 @@ def test_reads_conll2012(write):
 def test_reads_conll2005_with_its_columns_pasted_together(write):
     tags, lemma = ["B-A0", "I-A0", "B-V", "B-AM-DIR"], Lemma(2, "sit")
     sat = PredicateInSentence(["The", "cat", "sat", "down"], 2, tags, lemma, sentence=0)
-    assert read(write(CONLL2005)) == [sat, PredicateInSentence(['"'], None, [], sentence=1)]
-    assert read(write("The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n")) == [sat]
-    assert read(write("* - (A0*)\n*** sing (V*)\n"))[0].tokens == ["*", "***"]  # words of asterisks
+    assert list(read_predicates(write(CONLL2005))) == [sat, PredicateInSentence(['"'], None, [], sentence=1)]
+    assert list(read_predicates(write("The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n"))) == [sat]
+    assert [each.tokens for each in read_predicates(write("* - (A0*)\n*** sing (V*)\n"))] == [["*", "***"]]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +72,7 @@ def test_reads_conll2005_with_its_columns_pasted_together(write):
 )
 def test_refuses(write, text: str, message: str):
     with pytest.raises(ValueError, match=message):
-        read(write(text))
+        list(read_predicates(write(text)))
 
 
 COLUMNS = conll2012("Ann (ARG0*) (ARG0*) (ARG0*) -", "tried (V*) * * -", "to (ARG1* * * -", "sing *) (V*) * -")
@@ -130,7 +125,7 @@ def test_a_predicate_is_marked_with_asterisks(line: str, tokens: list[str], pred
 def test_writes_columns_that_its_reader_reads(write):
     columns = [TASK.to_text(example, example.tags) for example in (TRIED, SING)]
     assert columns[1] == "Ann\t-\t(ARG0*)\ntried\t-\t*\nto\t-\t*\nsing\tsing\t(V*)\n"
-    read_again = read(write("\n".join([*columns, TASK.to_text(WITHOUT_V, ["O"] * 4)])))
+    read_again = list(read_predicates(write("\n".join([*columns, TASK.to_text(WITHOUT_V, ["O"] * 4)]))))
     assert [example.tokens for example in read_again] == [TOKENS] * 3
     assert [example.tags for example in read_again] == [TRIED.tags, SING.tags, []]
     (example,) = TASK.read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples

@@ -124,7 +124,6 @@ def test_takes_raw_text_and_json_and_writes_a_table_and_json():
     assert TASK.from_json({"text": "so so"}) == TASK.from_json({"tokens": ["so", "so"]}) == text
     sentiment = LabelPrediction("0", probabilities)
     shown = {"tokens": ["so", "so"], "label": "0", "probabilities": probabilities}
-    assert TASK.to_text(text, sentiment) == "0\tso so"
     quoted = LabelledText(['"', "so"], None)
     assert list(csv.reader([TASK.to_text(quoted, sentiment)] * 2, delimiter="\t")) == [["0", '" so']] * 2
     assert TASK.result(text, sentiment).to_dict() == shown

@@ -48,8 +48,9 @@ def two_threads() -> Iterator[None]:
 class StandInInputs(nn.Module):
     """Called as `TokenInputs` is: a learned vector for each word, and another one for the output."""
 
-    def __init__(self, words: Sequence[str], *, input_dim: int, output_dim: int) -> None:
+    def __init__(self, words: Sequence[str], *, input_dim: int = 16, output_dim: int = 0) -> None:
         super().__init__()
+        torch.manual_seed(0)
         self.input_dim, self.output_dim = input_dim, output_dim
         self.rows = {word: row for row, word in enumerate(dict.fromkeys(words), start=1)}
         self.vectors = nn.Embedding(len(self.rows) + 1, input_dim + output_dim, padding_idx=0)
@@ -65,14 +66,9 @@ class StandInInputs(nn.Module):
 
 
 @pytest.fixture(scope="session")
-def stand_in_inputs() -> Callable[..., StandInInputs]:
+def stand_in_inputs() -> type[StandInInputs]:
     """`stand_in_inputs(words, input_dim=16, output_dim=0)`: inputs of a model in a test, with seeded vectors."""
-
-    def make(words: Sequence[str], *, input_dim: int = 16, output_dim: int = 0) -> StandInInputs:
-        torch.manual_seed(0)
-        return StandInInputs(words, input_dim=input_dim, output_dim=output_dim)
-
-    return make
+    return StandInInputs
 
 
 @dataclass(frozen=True)
