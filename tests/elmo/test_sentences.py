@@ -8,7 +8,7 @@ import pytest
 from elmokit.elmo.sentences import tokens_of_each
 
 
-class DataFrame(dict[str, Any]):
+class DataFrame(list[str]):
     """Iterates over the names of its columns, as that of pandas does."""
 
     columns = ("text", "label")
@@ -40,7 +40,7 @@ def test_strings_are_tokenised_lists_are_used_unchanged_and_what_is_quoted_is_sh
         ({"a": "b"}, "the sentences are of type dict; expected a list of sentences"),
         ({"a", "b"}, "the sentences are of type set; expected a list of sentences"),
         (b"a", "the sentences are b'a' (bytes); expected a list of sentences"),
-        (DataFrame(text="a"), "the sentences are of type DataFrame; expected a list of sentences"),
+        (DataFrame(["text", "label"]), "the sentences are of type DataFrame; expected a list of sentences"),
     ],
 )
 def test_anything_else_is_named_with_its_place_and_type(given: Any, message: str):

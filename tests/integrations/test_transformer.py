@@ -12,7 +12,6 @@ from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
 from unpadded import unpadded
 
 transformers: Any = pytest.importorskip("transformers")
-tokenizers: Any = pytest.importorskip("tokenizers")
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "un", "##believ", "##able", "sat"]
 SENTENCE = ["the", "unbelievable", "cat"]
@@ -22,20 +21,16 @@ SENTENCE = ["the", "unbelievable", "cat"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bert")
     ids = {piece: number for number, piece in enumerate(PIECES)}
-    pieces = tokenizers.Tokenizer(tokenizers.models.WordPiece(ids, unk_token="[UNK]"))
-    pieces.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)  # which drops control characters
-    pieces.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    pieces.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=pieces, model_max_length=9, **names)
-    fast.save_pretrained(folder)
+    transformers.BertTokenizer(vocab=ids, model_max_length=9).save_pretrained(folder)  # drops control characters
+    save_encoder(folder, "Bert", max_position_embeddings=9)
+    return folder
+
+
+def save_encoder(folder: Path, name: str, **settings: int) -> None:
     torch.manual_seed(0)
     sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
-    config = transformers.BertConfig(vocab_size=len(PIECES), max_position_embeddings=9, **sizes)
-    transformers.BertModel(config).save_pretrained(folder)
-    return folder
+    config = getattr(transformers, f"{name}Config")(vocab_size=len(PIECES), **sizes, **settings)
+    getattr(transformers, f"{name}Model")(config).save_pretrained(folder)
 
 
 def states(folder: Path, pieces: list[str]) -> torch.Tensor:
@@ -105,11 +100,7 @@ def test_padding_on_any_side_changes_nothing(folder: Path, tmp_path: Path, setti
 
 @pytest.mark.parametrize("name", ["Roberta", "Camembert", "MPNet"])
 def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Path, tmp_path: Path, name: str):
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
-    sizes |= {"vocab_size": len(PIECES), "max_position_embeddings": 10, "pad_token_id": 1}
-    config = getattr(transformers, f"{name}Config")(**sizes)
-    getattr(transformers, f"{name}Model")(config).save_pretrained(tmp_path)
+    save_encoder(tmp_path, name, max_position_embeddings=10, pad_token_id=1)
     transformers.AutoTokenizer.from_pretrained(folder, model_max_length=100).save_pretrained(tmp_path)
     layers = HF_FIRST.open(str(tmp_path))
     words = ["cat"] * 7  # with the special pieces 9, but the model has positions for 8
