@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -121,21 +118,18 @@ np.save(sys.argv[1], model.encode(sys.argv[2:]))
 
 
 @pytest.mark.slow
-def test_it_is_loaded_from_the_hub(tmp_path: Path):
+def test_it_is_loaded_from_the_hub(forks: Any, tmp_path: Path):
     model = transformer()
     model.save(str(tmp_path / "model"))
-    files = {
-        path.relative_to(tmp_path / "model").as_posix(): path.read_bytes()
-        for path in (tmp_path / "model").rglob("*")
-        if path.is_file()
-    }
+    saved = [path for path in (tmp_path / "model").rglob("*") if path.is_file()]
+    files = {path.relative_to(tmp_path / "model").as_posix(): path.read_bytes() for path in saved}
     with serving_hub() as hub:
         hub.repositories["ann/sentences"] = Repository()
         hub.repositories["ann/sentences"].commit(files)
         environment = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
-        output = tmp_path / "vectors.npy"
-        subprocess.run([sys.executable, "-c", LOADED, output, *SENTENCES], env=os.environ | environment, check=True)
-    np.testing.assert_array_equal(np.load(output), model.encode(SENTENCES))
+        done = forks.run_script(LOADED, tmp_path / "vectors.npy", *SENTENCES, **environment)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), model.encode(SENTENCES))
 
 
 def test_gradients_reach_the_mix_and_the_bilm_only_if_asked_for():
