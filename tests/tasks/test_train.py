@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -93,43 +94,35 @@ def test_the_test_set_is_scored_only_when_that_is_asked_for(
 
 
 def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
-    run: Run, toy: Toy, toy_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "new").mkdir()
     for name in ("other.tsv", "new/test.tsv"):
         (tmp_path / name).write_text("?\tnothing\na\tApple\nx\tcow\n")
-    train_and_dev = ((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
-    first = Splits(*train_and_dev, test=(toy_data / "test.tsv",))
-    run_dir = run("run", data=first, test=True)
+    run_dir = run("run", test=True)
     assert lines(run_dir)[-1]["test"]["test.tsv"]["accuracy"] not in (0, 50)
+
+    def scores(*test: Path) -> dict[str, Any]:
+        data = replace(read_record(run_dir, toy).splits, test=test) if test else None
+        resume_task(run_dir, task=toy, data=data, test=True, device="cpu")
+        return lines(run_dir)[-1]["test"]
+
     for name in ("new/test.tsv", "other.tsv"):
-        splits = Splits(*train_and_dev, test=(tmp_path / name,))
-        resume_task(run_dir, task=toy, data=splits, test=True, device="cpu")
-        scores = lines(run_dir)[-1]["test"]
-        assert list(scores) == [Path(name).name] and scores[Path(name).name]["accuracy"] in (0, 50)
+        assert scores(tmp_path / name)[Path(name).name]["accuracy"] in (0, 50)
     (tmp_path / "other.tsv").write_text("a\tcow\nb\tcow\nc\tcow\n")
-    resume_task(run_dir, task=toy, test=True, device="cpu")
-    assert lines(run_dir)[-1]["test"]["other.tsv"]["accuracy"] == 100 / 3
+    assert scores() == {"other.tsv": {"accuracy": 100 / 3}}
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / "test.tsv").symlink_to(tmp_path / "other.tsv")
     monkeypatch.chdir(tmp_path)
-    splits = Splits(*train_and_dev, test=(Path("new/test.tsv"), Path("link/test.tsv")))
-    resume_task(run_dir, task=toy, data=splits, test=True, device="cpu")
+    scores(Path("new/test.tsv"), Path("link/test.tsv"))
     monkeypatch.chdir("/")
-    resume_task(run_dir, task=toy, test=True, device="cpu")
-    assert list(lines(run_dir)[-1]["test"]) == ["new/test.tsv", "link/test.tsv"]
+    assert list(scores()) == ["new/test.tsv", "link/test.tsv"]
     assert read_record(run_dir, toy).splits.test == tuple(tmp_path / name for name in ("new/test.tsv", "link/test.tsv"))
 
 
 def test_test_scores_stay_as_long_as_the_weights_do(run: Run, toy: Toy, tmp_path: Path):
-    made = 0
-
-    def one_score_after_the_other(examples: Any, predictions: Any) -> dict[str, float]:
-        nonlocal made
-        made += 1
-        return {"accuracy": {1: 50.0, 4: 40.0, 6: 60.0}.get(made, 30.0)}
-
-    task = replace(toy, score=one_score_after_the_other)
+    rest = chain((50.0, 30.0, 30.0, 40.0, 30.0, 60.0), repeat(30.0))
+    task = replace(toy, score=lambda examples, predictions: {"accuracy": next(rest)})
     run_dir = run("run", task=task, test=True)  # dev of epoch 1, then the result's dev and test
     before = lines(run_dir)[-1]["test"]
     assert before
@@ -233,20 +226,20 @@ def test_a_held_out_set_that_was_learnt_is_said_to_be_known(
 def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_configs_are_refused_and_leave_nothing(
     run: Run, toy: Toy, toy_data: Path, tmp_path: Path
 ):
-    without_test = Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("-")):
-        with pytest.raises(ValueError, match="can be read only once, and a resumed run reads it again; give a file"):
-            run("run", data=Splits((toy_data / "train.tsv",), (path,)))
+    train_file, dev_file, pipe = toy_data / "train.tsv", toy_data / "dev.tsv", tmp_path / "pipe"
+    os.mkfifo(pipe)
     unnamed = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.tsv"))
-    with pytest.raises(ValueError, match="its name is not UTF-8; rename the file or folder"):
-        run("run", data=Splits((toy_data / "train.tsv",), test=(unnamed,)))
     (tmp_path / "empty.tsv").write_text("?\tnothing\n")
-    with pytest.raises(ValueError, match=r"no examples in .*empty.tsv"):
-        run("run", data=Splits((tmp_path / "empty.tsv",), (toy_data / "dev.tsv",)))
     (tmp_path / "same.tsv").write_text("a\tcow ant\na\tbear\n")
-    with pytest.raises(ValueError, match="all training examples have the label 'a'; expected at least two"):
-        run("run", data=Splits((tmp_path / "same.tsv",), (toy_data / "dev.tsv",)))
+    for data, message in (
+        *((Splits(train_file, once), "can be read only once, and a resumed run") for once in (pipe, Path("-"))),
+        (Splits(train_file, test=unnamed), "its name is not UTF-8; rename the file or folder"),
+        (Splits(tmp_path / "empty.tsv", dev_file), r"no examples in .*empty.tsv"),
+        (Splits(tmp_path / "same.tsv", dev_file), "all training examples have the label 'a'; expected at least two"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run("run", data=data)
+    without_test = Splits(train_file, dev_file)
     with pytest.raises(ValueError, match="settings change the recipe of a task; with a config, change the config"):
         train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), settings=["seed=1"])
     with pytest.raises(ValueError, match="is not of toy: its model is a SentimentConfig; expected a ToyConfig"):
