@@ -12,60 +12,53 @@ from elmokit.integrations.embed_with import embed_with
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
 
-
-@pytest.fixture
-def glove(tmp_path: Path) -> Path:
-    path = tmp_path / "glove.txt"
-    path.write_text("the 1 2\ncat 3 4\n. 0 1\n")
-    return path
+GLOVE, TEXT, OUT = Path("glove.txt"), Path("text.txt"), Path("out.npy")
 
 
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "text.txt"
-    path.write_text("the cat\n\nthe dog .\n")
-    return path
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    GLOVE.write_text("the 1 2\ncat 3 4\n. 0 1\n")
+    TEXT.write_text("the cat\n\nthe dog .\n")
 
 
-@pytest.mark.usefixtures("glove", "text")
 def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     done = embed_with("static", "~/glove.txt", "~/text.txt", "~/out.npy")
     assert (done.num_lines, done.num_tokens) == (3, 5)
-    vectors = load_vectors(tmp_path / "out.npy")
+    vectors = load_vectors(OUT)
     assert vectors.sentences() == [["the", "cat"], [], ["the", "dog", "."]]
     np.testing.assert_array_equal(vectors[0], [[[1, 2], [3, 4]]])
-    assert FileVectorSource(tmp_path / "out.npy")([["the", "cat"]]).shape == (1, 1, 2, 2)
+    assert FileVectorSource(OUT)([["the", "cat"]]).shape == (1, 1, 2, 2)
 
 
-def test_missing_words_are_counted_and_long_lines_are_batches_of_their_own(glove: Path, text: Path, tmp_path: Path):
-    text.write_text("the\ncat e\u0301te\u0301 eaux\neaux\n")
-    with pytest.warns(UserWarning, match=r"3 of 5 tokens have no vector in .*glove\.txt, and got zeros; is it of"):
-        embed_with("static", glove, text, tmp_path / "out.npy")
-    assert not load_vectors(tmp_path / "out.npy")[2].any()
+def test_missing_words_are_counted_and_long_lines_are_batches_of_their_own():
+    TEXT.write_text("the\ncat e\u0301te\u0301 eaux\neaux\n")
+    with pytest.warns(UserWarning, match=r"3 of 5 tokens have no vector in glove\.txt, and got zeros; is it of"):
+        embed_with("static", GLOVE, TEXT, OUT)
+    assert not load_vectors(OUT)[2].any()
     lines = ["the " * 9000, "cat"] * 2
-    text.write_text("".join(f"{line}\n" for line in lines))
-    embed_with("static", glove, text, tmp_path / "out.npy")
-    assert [array.shape[1] for array in load_vectors(tmp_path / "out.npy")] == [9000, 1, 9000, 1]
+    TEXT.write_text("".join(f"{line}\n" for line in lines))
+    embed_with("static", GLOVE, TEXT, OUT)
+    assert [array.shape[1] for array in load_vectors(OUT)] == [9000, 1, 9000, 1]
 
 
-def test_a_column_of_parquet_is_read(glove: Path, tmp_path: Path):
+def test_a_column_of_parquet_is_read(tmp_path: Path):
     pq.write_table(pa.table({"text": ["the\ncat", "the ."]}), tmp_path / "in.parquet")
-    embed_with("static", glove, tmp_path / "in.parquet", tmp_path / "out.npy", column="text")
-    assert load_vectors(tmp_path / "out.npy").sentences() == [["the", "cat"], ["the", "."]]
+    embed_with("static", GLOVE, tmp_path / "in.parquet", OUT, column="text")
+    assert load_vectors(OUT).sentences() == [["the", "cat"], ["the", "."]]
 
 
-def test_neither_input_nor_model_is_overwritten_by_the_tokens(glove: Path, text: Path):
-    for path in (text, glove):
+def test_neither_input_nor_model_is_overwritten_by_the_tokens():
+    for path in (TEXT, GLOVE):
         before = path.read_text()
         with pytest.raises(ValueError, match=rf"{path.name} would be replaced by the output"):
-            embed_with("static", glove, text, path.with_suffix(".npy"), raw_text=path is text)
+            embed_with("static", GLOVE, TEXT, path.with_suffix(".npy"), raw_text=path is TEXT)
         assert path.read_text() == before
 
 
-def test_the_command_is_the_function(glove: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    out = tmp_path / "out.npy"
-    text.write_text("The cat.\n")
-    assert main(["embed", str(text), "-o", str(out), "--with", f"static:{glove}", "--tokenize"]) == 0
+def test_the_command_is_the_function(capsys: pytest.CaptureFixture[str]):
+    TEXT.write_text("The cat.\n")
+    assert main(["embed", "text.txt", "-o", "out.npy", "--with", "static:glove.txt", "--tokenize"]) == 0
     assert "1 line, 3 tokens" in capsys.readouterr().out
-    np.testing.assert_array_equal(load_vectors(out)[0], [[[1, 2], [3, 4], [0, 1]]])
+    np.testing.assert_array_equal(load_vectors(OUT)[0], [[[1, 2], [3, 4], [0, 1]]])

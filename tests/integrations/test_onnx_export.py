@@ -70,11 +70,6 @@ def session_of(path: Path) -> Any:
     return onnxruntime.InferenceSession(path, options)
 
 
-def run(session: Any, batch: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-    layers, mask = session.run(["layers", "mask"], {"character_ids": batch.numpy()})
-    return layers, mask
-
-
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """By the command: both directions, with the weights in a file of their own."""
@@ -113,7 +108,8 @@ def test_every_configuration_computes_what_the_bilm_computes(change: dict[str, A
 def test_batch_and_time_are_free(exported: Path) -> None:
     session, bilm = session_of(exported), made(BOTH)
     for lengths in ([1], [2], [4, 4, 4], [11, 3, 0, 7], [1, 40, 39, 2, 40]):
-        assert_same(*run(session, ids(lengths)), bilm, ids(lengths))
+        batch = ids(lengths)
+        assert_same(*session.run(["layers", "mask"], {"character_ids": batch.numpy()}), bilm, batch)
 
 
 def test_the_two_files_go_anywhere_together_and_say_what_they_are(exported: Path, tmp_path: Path) -> None:

@@ -81,15 +81,21 @@ def test_equal_sentences_of_trees_are_on_one_side_whatever_their_lines_and_files
     assert len(train) == 8 * 3 * 5 + 1
 
 
-def test_premises_and_documents_stay_together(tmp_path: Path):
+def test_premises_and_documents_stay_together_where_there_are_several(tmp_path: Path):
+    path = tmp_path / "data"
     pairs = [{"sentence1": f"It rains {n // 3}.", "sentence2": f"Ann {n}.", "gold_label": "neutral"} for n in range(12)]
-    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    _, dev = read(find_task("entailment"), [tmp_path / "pairs.jsonl"], "dev_share=0.25")
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    _, dev = read(find_task("entailment"), [path], "dev_share=0.25")
     assert [pair.premise[-2] for pair in dev] == ["3"] * 3
     part = "#begin document (bc/{0}); part 00{1}\nbc/{0} {1} 0 Ann NN * - - - - * (1)\n\n#end document\n"
-    (tmp_path / "documents").write_text("".join(part.format(name, number) for name in "abc" for number in "01"))
-    _, dev = read(find_task("coreference"), [tmp_path / "documents"], "dev_share=0.34")
+    path.write_text("".join(part.format(name, number) for name in "abc" for number in "01"))
+    _, dev = read(find_task("coreference"), [path], "dev_share=0.34")
     assert [(document.name, document.part) for document in dev] == [("bc/c", 0), ("bc/c", 1)]
+    document = "-DOCSTART- O\n\n" + "".join(f"d{{0}}s{number} B-PER\n\n" for number in range(3))
+    for documents, share, found in ((range(4), 0.25, ["d3s0", "d3s1", "d3s2"]), (range(1), 0.34, ["d0s2"])):
+        path.write_text("".join(map(document.format, documents)))
+        _, dev = read(find_task("named-entities"), [path], f"dev_share={share}")
+        assert [sentence.tokens for sentence in dev] == [[token] for token in found]
 
 
 def test_too_few_documents_and_those_without_which_nothing_is_left_are_refused(toy: Toy, tmp_path: Path):
@@ -109,17 +115,6 @@ def test_the_examples_scored_while_training_are_the_first_or_spread_evenly():
     assert dev_in_use(range(9), replace(config, spread_dev=True)) == [0, 3, 6]
     assert dev_in_use(range(2), config) == range(2)
     assert dev_in_use(range(9), TrainingConfig()) == range(9)
-
-
-def test_sentences_are_set_apart_with_their_document_where_there_are_several(tmp_path: Path):
-    path = tmp_path / "train.conll"
-    document = "-DOCSTART- O\n\n" + "".join(f"d{{0}}s{number} B-PER\n\n" for number in range(3))
-    path.write_text("".join(document.format(number) for number in range(4)))
-    _, dev = read(find_task("named-entities"), [path], "dev_share=0.25")
-    assert [sentence.tokens for sentence in dev] == [["d3s0"], ["d3s1"], ["d3s2"]]
-    path.write_text(document.format(0))
-    _, dev = read(find_task("named-entities"), [path], "dev_share=0.34")
-    assert [sentence.tokens for sentence in dev] == [["d0s2"]]
 
 
 def test_the_sentences_of_files_are_those_of_their_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
