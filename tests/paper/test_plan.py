@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from elmokit.layers.devices import on_meta_device
-from elmokit.tasks.all_tasks import TASKS, find_task
+from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.word_table import new_word_table
 from paper import table2, table3
 from paper.__main__ import main
-from paper.data_folders import data_folder, unpacked
-from paper.plan import DATASETS, ELMO, SCALES, SIX_TASKS, distinct_runs
+from paper.plan import ELMO, SCALES, distinct_runs
 from paper.reproduction import REPRODUCTIONS, find_reproduction
 from task_examples import EXAMPLES
 from toy_bilm import random_bilm
@@ -56,15 +55,6 @@ def test_tables_share_the_runs_that_both_need_and_the_first_seeds_come_first():
     twice = [ONE_SEED.runs("sentiment", ELMO, tests=tests)[0] for tests in (False, True, False)]
     (run,) = distinct_runs(twice)
     assert run.scores_tests  # as one of the tables wants them
-
-
-def test_every_task_has_data(tmp_path: Path):
-    assert set(SIX_TASKS) == set(TASKS) == {dataset.task for dataset in DATASETS.values()}
-    (tmp_path / "sst" / "sst").mkdir(parents=True)
-    assert unpacked(tmp_path / "sst") == tmp_path / "sst" / "sst" == unpacked(tmp_path / "sst" / "sst")
-    (tmp_path / "wic" / "HW2" / "WiC_dataset").mkdir(parents=True)
-    assert data_folder(tmp_path, "wic", "HW2", "WiC_dataset") == tmp_path / "wic" / "HW2" / "WiC_dataset"
-    assert data_folder(tmp_path, "sst", "HW2", "WiC_dataset") == tmp_path / "sst" / "sst"
 
 
 @pytest.mark.parametrize(

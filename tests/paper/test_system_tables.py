@@ -75,7 +75,8 @@ def data(tmp_path: Path) -> Path:
         files[f"external/wic/HW2/WiC_dataset/{part}/{part}.gold.txt"] = "T\nF\n"
         korean = ["SENTENCE1\tSENTENCE2\tANSWER", "[눈] 온다\t[눈] 온다\tTrue", "[눈] 온다\t[눈] 아프다\tFalse"]
         files[f"external/kobest/v1.0/WiC/{part}.tsv"] = "\n".join(korean)
-    eyes = [{"word": "눈", "sense": each[0], "index": 0, "tokens": ["눈을", each]} for each in ("뜨다", "쓸다") * 2]
+    uses = [["또", "눈을", each] for each in ("뜨다", "쓸다") * 2]
+    eyes = [{"word": "눈", "sense": tokens[2][0], "index": 1, "tokens": tokens} for tokens in uses]
     for half in ("train", "test"):
         files[f"ko/tasks/homonym_ko/{half}.jsonl"] = "\n".join(map(json.dumps, eyes))
     praise = [f"잘한다\t{sense}\t0\t잘한다 {sense}" for sense in ("praise", "sarcasm") * 2]
@@ -106,7 +107,8 @@ def test_table_4_has_the_nearest_context_and_shares_of_neighbours(data: Path):
     assert "play" in str(rows[1].cells[0]) and "[" in str(rows[1].cells[1])
     assert shares.columns == ("same part of speech", "same sense", "list of polysemes")
     assert [str(cell) for cell in shares.rows["cues (cues), layer 2"][:2]] == ["100.00", "100.00"]
-    assert shares.rows["cues (cues), chance"][2] is None
+    assert [str(cell) for cell in shares.rows["cues (cues), chance"]] == ["57.14", "40.00", "None"]  # 4 in 7, 2 in 5
+    assert str(shares.rows["cues (cues), layer 0"][1]) == "40.00"  # a static vector is chance
     before, after = (float(str(shares.rows[f"cues (cues), layer {number}"][1])) for number in (1, 2))
     assert str(gains.rows["cues (cues): layer 2 over layer 1"][0]).startswith(f"{after - before:+.2f} [")
 

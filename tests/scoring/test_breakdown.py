@@ -132,23 +132,36 @@ def test_with_carried_state_every_file_is_a_stream_of_its_own(folder: Path, monk
 
 
 def test_a_forward_model_has_one_direction_everywhere(folder: Path, capsys: pytest.CaptureFixture[str]):
-    files = [folder / "news.txt", folder / "speech.txt"]
-    assert run(folder / "forward", *files, "--bands", "--top", 2, "--json", folder / "out.json") == 0
+    assert run(folder / "forward", folder / "news.txt", "--top", 2, "--json", folder / "out.json") == 0
     shown = capsys.readouterr().out
-    assert "forward, by rank" in shown and "forward, costliest words" in shown and "backward" not in shown
+    assert "forward, costliest words" in shown and "backward" not in shown and "mean\n" not in shown
+    assert "by rank" not in shown and shown.splitlines()[2].startswith("3 sentences, ")  # after the only row
     written = json.loads((folder / "out.json").read_text())
     for one in (*written["files"], written["whole"]):
         assert one["backward"] is one["perplexity"]["backward"] is None
         assert len(one["forward"]["worst_words"]) == 2
 
 
-def test_json_holds_what_python_has(folder: Path, capsys: pytest.CaptureFixture[str]):
-    options = ("--top", 2, "--top-min-count", 2, "--json", folder / "out.json")
+def test_json_holds_and_the_terminal_shows_what_python_has(folder: Path, capsys: pytest.CaptureFixture[str]):
+    options = ("--bands", "--top", 2, "--top-min-count", 2, "--json", folder / "out.json")
     assert run(folder / "model", folder / "news.txt", folder / "speech.txt", *options) == 0
     written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     assert written.pop("format") == "elmokit perplexity" and written.pop("version") == 1
-    assert written == json.loads(json.dumps(asdict(measure(folder, num_words=2, min_count=2))))
-    assert "by rank" not in capsys.readouterr().out
+    table = measure(folder, num_words=2, min_count=2)
+    assert written == json.loads(json.dumps(asdict(table)))
+    shown, found = capsys.readouterr().out.splitlines(), table.whole.perplexity
+    numbers = [*astuple(found.forward), *astuple(found.backward), found.mean]
+    assert " ".join(shown[0].split()) == "predictions UNK forward without UNK backward without UNK mean"
+    assert [row.split()[0] for row in shown[1:3]] == ["news.txt", "speech.txt"]
+    assert shown[3].split() == ["all", "20", "10.00%", *(f"{number:.2f}" for number in numbers)]
+    counts = "5 sentences, 20 predictions per direction, 2 of UNK (10.00%), vocabulary 8, each sentence by itself"
+    assert shown[4] == counts and shown[-2].startswith("Losses are in nats;")
+    band = shown[shown.index("forward, by rank in the vocabulary") + 4]
+    assert band.split() == ["above", "4", "0", "0.0%", "-", "-", "0.0%"]
+    word = sides(table.whole)[0].worst_words[0]
+    costs = [f"{word.mean_loss:.3f}", f"{word.total_loss:.1f}", f"{word.loss_share:.2%}"]
+    row = shown[shown.index("forward, costliest words") + 2]
+    assert row.split() == ["1", str(word.num_predictions), *costs, word.name]
 
 
 def test_numbers_that_are_not_finite_are_null(folder: Path, monkeypatch: pytest.MonkeyPatch):

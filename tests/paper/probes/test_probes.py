@@ -12,14 +12,7 @@ from elmokit.tasks.named_entities.reader import TaggedSentence
 from paper.probes import neighbours, targets
 from paper.probes.disambiguation import disambiguate, first_senses, nearest_sense
 from paper.probes.neighbours import nearest_contexts, nearest_words, neighbour_shares
-from paper.probes.sense_corpora import (
-    Instance,
-    SenseCorpus,
-    Senses,
-    read_inventory,
-    read_sense_corpus,
-    word_of,
-)
+from paper.probes.sense_corpora import Instance, SenseCorpus, Senses, read_inventory, read_sense_corpus, word_of
 from paper.probes.tag_probe import FORM, UPOS, XPOS, probe_tags, read_tagged
 from paper.probes.targets import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, Target, mixes, sentence_vectors, target_vectors
 from paper.table5 import read_semcor
@@ -40,7 +33,7 @@ def inventory(tmp_path: Path) -> Senses:
     return read_inventory(tmp_path / "index.sense")
 
 
-def test_multiwords_become_tokens_and_quotes_plain(tmp_path: Path):
+def test_multiwords_become_tokens_and_quotes_plain_and_only_xml_is_read(tmp_path: Path):
     sentences = [words("the ``") + instance("s1", "river bank", lemma="River_Bank"), instance("s2", "Q&amp;A")]
     corpus = read(tmp_path, sense_xml(sentences), f"s1 {RIVER} {MONEY}\ns2 {MONEY}\n")
     assert corpus.sentences == [["the", '"', "river", "bank"], ["Q&A"]]
@@ -49,9 +42,6 @@ def test_multiwords_become_tokens_and_quotes_plain(tmp_path: Path):
     assert first == Instance("s1", "river_bank", "NOUN", Target(0, 2, 4), (RIVER, MONEY))
     (found,) = corpus.with_words({second.word})
     assert (found.tokens, found.tags, found.words) == (["Q&A"], ["NOUN"], [second])
-
-
-def test_what_is_not_xml_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="is not XML: no element found"):
         read(tmp_path, "", "")
 
@@ -155,15 +145,6 @@ def test_a_static_vector_has_nearest_words(tmp_path: Path):
     assert nearest_words(tmp_path / "glove.txt", "plays", among=2) == ["play", "zoo"]
     with pytest.raises(ValueError, match="no vector of 'bank'"):
         nearest_words(tmp_path / "glove.txt", "bank")
-
-
-def test_context_finds_the_same_sense_and_a_static_vector_is_chance(tmp_path: Path):
-    shares = neighbour_shares(CueLayers(), read_semcor(write_sense_data(tmp_path)))
-    same_pos, same_sense = ({row: both[place].tolist() for row, both in shares.items()} for place in (0, 1))
-    assert same_pos["layer 2"] == [1.0] * 8
-    assert same_sense["layer 2"] == [1.0] * 6  # the verb has one sense, and is not judged
-    assert same_sense["layer 0"] == same_sense["chance"] == [pytest.approx(2 / 5)] * 6
-    assert same_pos["chance"] == [pytest.approx(5 / 7)] * 6 + [pytest.approx(1 / 7)] * 2
 
 
 def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
