@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.text.word_vectors import read_word_vectors
 from elmokit.vectors.files import format_to_write, load_vectors
 from elmokit.vectors.reader import FlatVectors
-from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
+from elmokit.vectors.text_tables import check_word2vec, write_type_table
 
 TOKENS = [["a", '"'], [], ["\u2028", "\xa0", "밥"]]
 OFFSETS = np.array([0, 2, 2, 5])
@@ -47,16 +46,6 @@ def test_a_table_has_a_row_for_each_token_and_layer(num_layers: int | None, tmp_
     assert numbers.tobytes() == vectors.tobytes()  # negative zeros, too
     with pytest.raises(ValueError, match=r"v\.tsv: is a table for other programs"):
         load_vectors(path)
-
-
-def test_word2vec_s_format_is_read_again_to_the_bit(tmp_path: Path) -> None:
-    words, vectors = ["the", '"', "밥", "\xa0"], any_floats(4, 3)
-    with (tmp_path / "w.vec").open("w", encoding="utf-8", newline="") as file:
-        write_word2vec(file, zip(words, [4, 3, 2, 1], vectors, strict=True), num_words=4, dim=3)
-    assert (tmp_path / "w.vec").read_text(encoding="utf-8").startswith("4 3\nthe 3.40282347e+38 ")
-    found = read_word_vectors(tmp_path / "w.vec", [], first=4)
-    assert found.words == words
-    np.testing.assert_array_equal(found.matrix, vectors)
 
 
 def test_a_table_of_words_has_their_counts_and_one_without_texts_no_tokens(tmp_path: Path) -> None:

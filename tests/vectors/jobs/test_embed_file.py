@@ -91,18 +91,6 @@ def killed_while_embedding(text: Path, output: Path, monkeypatch: pytest.MonkeyP
         embed_file(ELMO, text, output, layers="all")
 
 
-def killed_while_removing(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Embed, and die when the first file of the partial output is gone, as the folder is listed."""
-
-    def die(path: Path) -> None:
-        (path / "vectors").unlink()
-        raise Killed
-
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(partial, "shutil", SimpleNamespace(rmtree=die))
-        embed_file(ELMO, text, output)
-
-
 @pytest.mark.parametrize(
     ("ending", "sync"), [(".h5", 2), (".npz", 14), (".h5", 16), *((ending, 5) for ending in (*ENDINGS, ".parquet"))]
 )
@@ -173,17 +161,24 @@ def test_a_job_killed_while_it_removes_its_finished_lines_can_be_run_again(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was_killed_at_its_start: bool
 ):
     output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
+
+    def die(folder: Path) -> None:
+        (folder / "vectors").unlink()
+        raise Killed
+
     embed_file(ELMO, text, whole)
     if was_killed_at_its_start:
         killed_while_embedding(text, output, monkeypatch, sync=2)
-    killed_while_removing(text, output, monkeypatch)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(partial, "shutil", SimpleNamespace(rmtree=die))
+        embed_file(ELMO, text, output)
     embed_file(ELMO, text, output, resume=not was_killed_at_its_start)
     assert output.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
 
 
 @pytest.mark.parametrize("ending", [".h5", ".npy"])
-def test_tokens_are_next_to_their_vectors_unless_a_text_of_their_name_has_them(tmp_path: Path, ending: str):
+def test_tokens_are_next_to_vectors_unless_a_text_of_their_name_is_what_was_embedded(tmp_path: Path, ending: str):
     (tmp_path / "raw.txt").write_text("It isn't here.\n\n(Yes.)\n" * 2)
     output = tmp_path / f"raw{ending}"
     embed_file(ELMO, tmp_path / "raw.txt", output, raw_text=True)
@@ -192,7 +187,12 @@ def test_tokens_are_next_to_their_vectors_unless_a_text_of_their_name_has_them(t
     assert vectors.sentences() == [["It", "is", "n't", "here", "."], [], ["(", "Yes", ".", ")"]] * 2
     embed_file(ELMO, f"{output}.tokens.txt", tmp_path / f"other{ending}")
     assert load_vectors(tmp_path / f"other{ending}").sentences() is None
+    (tmp_path / "other.txt").write_text("x y .\n")
+    embed_file(ELMO, tmp_path / "other.txt", output)
+    assert load_vectors(output).sentences() == [["x", "y", "."]]
+    (tmp_path / "raw.txt").write_text("a b .\n\ufeffc\n\ufeff\n")  # files with byte order marks, one after the other
     embed_file(ELMO, tmp_path / "raw.txt", output)
+    assert load_vectors(output).sentences() == [["a", "b", "."], ["c"], []]
     assert not Path(f"{output}.tokens.txt").exists()
 
 
@@ -218,18 +218,6 @@ def test_a_book_becomes_its_sentences_in_their_order(tmp_path: Path, ending: str
         embed_file(ELMO, f"{output}.sentences.txt", output, raw_text=True)
     embed_file(ELMO, book, output, raw_text=True)
     assert not Path(f"{output}.sentences.txt").exists()
-
-
-@pytest.mark.parametrize("ending", [".h5", ".npy"])
-def test_a_text_of_the_output_s_name_is_not_taken_for_its_sentences(tmp_path: Path, ending: str):
-    (tmp_path / "dev.txt").write_text("a b .\n\ufeffc\n\ufeff\n")  # files with byte order marks, one after the other
-    (tmp_path / "other.txt").write_text("x y .\n")
-    output = tmp_path / f"dev{ending}"
-    embed_file(ELMO, tmp_path / "other.txt", output)
-    assert load_vectors(output).sentences() == [["x", "y", "."]]
-    embed_file(ELMO, tmp_path / "dev.txt", output)
-    assert load_vectors(output).sentences() == [["a", "b", "."], ["c"], []]
-    assert not Path(f"{output}.tokens.txt").exists()
 
 
 @pytest.mark.parametrize(
