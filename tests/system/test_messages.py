@@ -26,8 +26,6 @@ def test_an_error_quotes_no_more_than_the_first_token_of_a_file():
 
 
 def test_sizes_are_in_the_largest_unit_that_fits_and_numbers_agree_with_their_nouns():
-    assert readable_bytes(512) == "512 bytes"
-    assert readable_bytes(1536) == "1.5 KiB"
-    assert readable_bytes(40 << 30) == "40.0 GiB"
-    assert readable_bytes(3 << 40) == "3.0 TiB"
+    sizes = [readable_bytes(size) for size in (512, 1536, 40 << 30, 3 << 40)]
+    assert sizes == ["512 bytes", "1.5 KiB", "40.0 GiB", "3.0 TiB"]
     assert [plural(number, "file") for number in (0, 1, 2_000)] == ["0 files", "1 file", "2,000 files"]

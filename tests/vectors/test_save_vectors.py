@@ -18,10 +18,9 @@ def test_what_was_saved_is_loaded_with_its_sentences_from_files_that_numpy_would
         assert ours.dtype == np.float16
         np.testing.assert_array_equal(ours, theirs.astype(np.float16))
     rows = np.concatenate([array.swapaxes(0, 1) for array in ARRAYS]).astype(np.float16)
-    np.save(tmp_path / "rows.npy", np.ascontiguousarray(rows))
-    np.save(tmp_path / "offsets.npy", np.array([0, 2, 2, 3], np.int64))
-    assert (tmp_path / "v.npy").read_bytes() == (tmp_path / "rows.npy").read_bytes()
-    assert (tmp_path / "v.offsets.npy").read_bytes() == (tmp_path / "offsets.npy").read_bytes()
+    for name, array in (("v.npy", np.ascontiguousarray(rows)), ("v.offsets.npy", np.array([0, 2, 2, 3], np.int64))):
+        np.save(tmp_path / "array.npy", array)
+        assert (tmp_path / name).read_bytes() == (tmp_path / "array.npy").read_bytes()
     assert (tmp_path / "v.txt").read_bytes() == "the cat\n\n밥\n".encode()
     (tmp_path / "v.npy.tokens.txt").mkdir()  # which would be removed at the end
     arrays = iter(ARRAYS)

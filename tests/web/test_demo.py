@@ -4,6 +4,7 @@ import re
 import shlex
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -130,14 +131,11 @@ def test_korean_columns_are_aligned_within_the_width(korean: Path):
 
 
 def test_colours_only_on_a_terminal_that_wants_them(study: SenseStudy, monkeypatch: pytest.MonkeyPatch):
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     for term, no_color, shows in (("xterm-256color", "", True), ("dumb", "", False), ("xterm-256color", "1", False)):
         monkeypatch.setenv("TERM", term)
         monkeypatch.setenv("NO_COLOR", no_color)
-        assert bool(terminal.shows_colours(Terminal())) == shows and not terminal.shows_colours(io.StringIO())
+        assert bool(terminal.shows_colours(SimpleNamespace(isatty=lambda: True))) == shows  # pyright: ignore
+        assert not terminal.shows_colours(io.StringIO())
     coloured = list(terminal.summarise(study, colours=True))
     plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
     assert plain == list(terminal.summarise(study, colours=False))

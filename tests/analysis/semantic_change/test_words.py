@@ -45,8 +45,7 @@ def test_forms_are_spelled_as_the_tokens_of_raw_text():
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["attack\t1900", "attack 0.31", "attack -1.5e-3", "1. attack", "1\tattack", "# targets", "bank # a noun"],
+    "line", ["attack\t1900", "attack 0.31", "attack -1.5e-3", "1. attack", "1\tattack", "# targets", "bank # a noun"]
 )
 def test_what_lists_have_next_to_their_words_is_not_a_form(line: str):
     with pytest.raises(ValueError, match="line 1 of the words is .*; expected a word .* without a comment, a count or"):

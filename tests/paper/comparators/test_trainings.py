@@ -18,10 +18,7 @@ from paper.comparators.cove import Translator, new_encoder, train_cove
 
 SOURCE = "a cat sleeps\na dog runs fast\nthe cat runs\nthe dog sleeps here now\n"
 TARGET = "eine Katze schläft heute\nein Hund läuft sehr schnell\ndie Katze läuft gern\nder Hund schläft jetzt hier\n"
-WIDTHS = {
-    "cove": ["hidden_dim=16", "target_dim=16"],
-    "context2vec": ["word_dim=4", "lstm_dim=4", "dim=4"],
-}
+WIDTHS = {"cove": ["hidden_dim=16", "target_dim=16"], "context2vec": ["word_dim=4", "lstm_dim=4", "dim=4"]}
 WEIGHTS = {"cove": "encoder.safetensors", "context2vec": "model.safetensors"}
 
 

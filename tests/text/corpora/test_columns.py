@@ -46,8 +46,7 @@ def test_ragged_columns_and_empty_cells_are_refused_unless_an_empty_last_one_has
 
 
 @pytest.mark.parametrize(
-    "comments",
-    [["# sent_id = 1", "# text = EU is"], ["# id 5239\tdomain=en"], ["# id 5239"], ["# a comment of words"]],
+    "comments", [["# sent_id = 1", "# text = EU is"], ["# id 5239\tdomain=en"], ["# id 5239"], ["# a comment of words"]]
 )
 def test_comments_above_a_sentence_are_left_out(comments: list[str]):
     first, second = read(*comments, "a O", "", *comments, "b O")
