@@ -20,32 +20,21 @@ from toy_bilm import random_bilm
 from toy_planned_runs import evidence_of
 from toy_senses import cue_system, write_sense_data
 
-SENTENCE = ["the", "bank"]
 
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model, word vectors, and a file of vectors."""
+def test_a_system_is_opened_by_its_name_or_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     write_native(tmp_path / "tiny", to_stored(random_bilm()))
     (tmp_path / "glove.txt").write_text("the 1 0\nbank 0 2\n")
-    save_vectors(tmp_path / "cove.npy", [SENTENCE], [np.ones((2, 2, 4), np.float16)])
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("given", "name", "is_bilm", "num_layers"),
-    [
+    save_vectors(tmp_path / "cove.npy", [["the", "bank"]], [np.ones((2, 2, 4), np.float16)])
+    for given, name, is_bilm, num_layers in (
         ("{}/tiny", "tiny", True, 3),
         ("random:{}/tiny", "tiny, random weights", False, 3),
         ("static:{}/glove.txt", "static, glove", False, 1),
         ("{}/cove.npy", "cove", False, 2),
-    ],
-)
-def test_a_system_is_opened_by_its_name_or_ending(given: str, name: str, is_bilm: bool, num_layers: int, folder: Path):
-    system = open_system(given.format(folder), word_vectors=folder / "glove.txt")  # which these do not read
-    assert (system.name, system.is_bilm, system.layers.num_layers) == (name, is_bilm, num_layers)
-    assert system.layers([SENTENCE]).shape[:3] == (num_layers, 1, 2)
+    ):
+        system = open_system(given.format(tmp_path), word_vectors=tmp_path / "glove.txt")  # which these do not read
+        assert (system.name, system.is_bilm, system.layers.num_layers) == (name, is_bilm, num_layers)
+        assert system.layers([["the", "bank"]]).shape[:3] == (num_layers, 1, 2)
 
 
 TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]

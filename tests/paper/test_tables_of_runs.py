@@ -10,7 +10,6 @@ import elmokit
 from elmokit.runs.logged_runs import read_runs, write_runs
 from paper import table1, table2
 from paper.plan import ELMO, NO_ELMO, Arm
-from paper.reproduction import OurTable
 from paper.results import append_result, read_results
 from paper.runs import gain_text, measured_on, read_evidence
 from toy_planned_runs import SETUP, evidence_in, write_arm
@@ -76,10 +75,6 @@ def test_results_are_found_by_their_reproduction_in_folders_and_files_each_once(
         read_results([tmp_path / "a"], "table7")
 
 
-def cells(table: OurTable) -> list[list[str | None]]:
-    return [[None if cell is None else str(cell) for cell in row] for row in table.rows.values()]
-
-
 def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):
     write_arm(tmp_path, NER, NO_ELMO, (80, 90), test=(80, 90))
     (first, _) = write_arm(tmp_path, NER, ELMO, (85, 95), test=(85, 95))
@@ -91,5 +86,6 @@ def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):
     for estimate, shown in ((4.0, None), (5.0, "+5.00 [4.00, 6.00]")):  # of runs that were trained again, and of these
         record = {"test_set": one.test_set, "baseline": [one.none.runs[0].name], "elmo": [one.elmo.runs[0].name]}
         append_result(tmp_path, "table1", {**record, "interval": {**gain, "estimate": estimate}, "ensembles": {}})
-        assert [row[0] for row in cells(table1.details(evidence_in(tmp_path))[1])] == [shown]
+        (cells,) = table1.details(evidence_in(tmp_path))[1].rows.values()
+        assert cells[0] == shown
     assert [str(cell) for cell in row.cells if cell is not None] == ["90.00", "95.00", "5.00", "50.00"]

@@ -15,13 +15,6 @@ from elmokit.text.characters import batch_character_ids
 from toy_language_model import VOCABULARY, toy_parts, write_toy
 
 
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "text.txt"
-    path.write_text("a b c a\nz\nc c\n")
-    return path
-
-
 def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CARRIED_ROWS", 1)
     bilm, softmax = toy_parts()
@@ -47,7 +40,9 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("on_cpu")
-def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, tmp_path: Path) -> None:
+def test_a_stored_model_is_measured_and_one_without_softmax_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a b c a\nz\nc c\n")
     bilm, softmax = toy_parts()
     stored = to_stored(bilm, softmax, VOCABULARY)
     write_native(tmp_path / "model", stored)

@@ -16,8 +16,6 @@ from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.vocabulary import Vocabulary
 from toy_language_model import toy_elmo, write_toy
 
-Row = dict[str, str]
-
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
@@ -36,7 +34,7 @@ def read_rows(table: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(table, newline=""), delimiter="\t"))
 
 
-def table(model: Path, text: Path, *options: str) -> list[Row]:
+def table(model: Path, text: Path, *options: str) -> list[dict[str, str]]:
     output = text.with_suffix(".tsv")
     assert main(["surprisal", str(model), str(text), "-o", str(output), *options]) == 0
     names, *rows = read_rows(output.read_text())

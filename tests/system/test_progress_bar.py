@@ -16,17 +16,12 @@ class Terminal(io.StringIO):
         return True
 
 
-class Unsized(Terminal):
-    """A terminal of 0 columns, as some CI and `docker run -t` have it."""
-
-    def fileno(self) -> int:
-        return 2
-
-
-@pytest.mark.parametrize("stream", [io.StringIO, Unsized])
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_a_file_and_a_terminal_without_columns_get_a_line_each_minute(
     monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO]
 ):
+    """Some CI and `docker run -t` have a terminal of 0 columns."""
+    monkeypatch.setattr(Terminal, "fileno", lambda _: 2)
     monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((0, 0)))
     monkeypatch.setattr(sys, "stderr", log := stream())
     with progress_bar(unit=" tokens", total=4, label="reading") as bar:

@@ -29,24 +29,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-@pytest.fixture
-def untrained() -> Context2vec:
+def test_layers_are_the_target_vectors_and_the_contexts_without_the_word():
     torch.manual_seed(0)
     vocabulary = Vocabulary(["<UNK>", "<S>", "</S>", *sorted(set(" ".join(SENTENCES).split()))])
     encoder = ContextEncoder(vocabulary, word_dim=4, lstm_dim=6, dim=5)
     torch.nn.init.normal_(encoder.targets.weight)
-    return Context2vec(encoder, vocabulary)
-
-
-def test_layers_are_the_target_vectors_and_the_contexts_without_the_word(untrained: Context2vec):
+    untrained = Context2vec(encoder, vocabulary)
     (_, with_cat), (_, with_dog) = untrained.layers([["the", "cat", "drinks"], ["the", "dog", "drinks"]])
     np.testing.assert_array_equal(with_cat[1], with_dog[1])
     assert not np.allclose(with_cat[0], with_dog[0])  # there it is a word of the context
     assert not np.allclose(with_cat[2], with_dog[2])
     sentence = ["The", "cat", "unseen"]
     layers = untrained.layers([sentence])[0]
-    weight = untrained.encoder.targets.weight.detach().numpy()
-    np.testing.assert_array_equal(layers[0], weight[untrained.vocabulary.ids(["the", "cat", "<UNK>"])])
+    weight = encoder.targets.weight.detach().numpy()
+    np.testing.assert_array_equal(layers[0], weight[vocabulary.ids(["the", "cat", "<UNK>"])])
     among = untrained.layers([["a"], SENTENCES[1].split(), [], sentence])  # the same in any batch
     np.testing.assert_allclose(among[3], layers, atol=1e-6)
     assert among[2].shape == (2, 0, 5)

@@ -52,20 +52,13 @@ def test_wordnet_has_the_senses_of_a_word_in_order(inventory: Senses):
     assert word_of(MONEY) == ("bank", "NOUN") and word_of("able%5:00:00:capable:00") == ("able", "ADJ")
 
 
-def corpus(*sentences: str, lemma: str = "bank") -> SenseCorpus:
-    tokens = [sentence.split() for sentence in sentences]
-    places = [Target(number, each.index("bank"), each.index("bank") + 1) for number, each in enumerate(tokens)]
-    return SenseCorpus(tokens, [Instance(f"s{at.sentence}", lemma, "NOUN", at, (MONEY,)) for at in places], [])
+def corpus(sentence: str, *, lemma: str = "bank") -> SenseCorpus:
+    start = (tokens := sentence.split()).index("bank")
+    return SenseCorpus([tokens], [Instance("s0", lemma, "NOUN", Target(0, start, start + 1), (MONEY,))], [])
 
 
-def test_the_next_word_decides_and_the_first_sense_fills_the_gaps(inventory: Senses, tmp_path: Path):
+def test_the_first_sense_fills_the_gaps_and_one_that_wordnet_lacks_is_found(inventory: Senses, tmp_path: Path):
     known = read_semcor(write_sense_data(tmp_path))
-    answers = disambiguate(
-        CueLayers(), known=known, asked=corpus("one bank loans", "one bank flooded"), inventory=inventory
-    )
-    assert answers["layer 1"] == answers["layer 2"] == {"s0": MONEY, "s1": RIVER}
-    assert answers["layer 0"] == {"s0": RIVER, "s1": RIVER}  # a tie: the first sense in WordNet
-    assert len(answers) == 6
     asked = corpus("one bank loans")  # MONEY, which this WordNet lacks, is found, and comes last in a tie
     answers = disambiguate(CueLayers(), known=known, asked=asked, inventory={("bank", "NOUN"): (RIVER,)})
     assert (answers["layer 2"], answers["layer 0"]) == ({"s0": MONEY}, {"s0": RIVER})
@@ -167,11 +160,10 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_array_equal(left, right)
 
 
-def test_a_linear_probe_learns_tags_from_layers_that_know_the_next_word():
+def test_a_tag_that_a_linear_probe_has_never_seen_is_an_error():
     banks = [TaggedSentence(["bank", cue], [tag, "X"]) for cue, tag in (("loans", "MONEY"), ("flooded", "RIVER"))] * 40
     new = [TaggedSentence(["bank", "loans"], ["NEW", "X"])]
     parts = (banks, banks[:4], [*banks[:4], *new])
     scores = probe_tags(CueLayers(), parts)
-    assert scores["layer 2"].dev == 100 and scores["layer 0"].dev == 75  # `bank` is always the same there
-    assert scores["layer 2"].hits == (*(True,) * 8, False, True)  # a tag that was never seen is an error
+    assert scores["layer 2"].hits == (*(True,) * 8, False, True)
     assert probe_tags(CueLayers(), parts) == scores
