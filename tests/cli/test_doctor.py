@@ -1,7 +1,7 @@
 import importlib.metadata
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -28,30 +28,17 @@ def test_the_command_prints_its_findings(capsys: pytest.CaptureFixture[str], mon
     assert code == ("FAIL" in shown)
 
 
-@pytest.fixture
-def found(capsys: pytest.CaptureFixture[str]) -> Callable[[str], list[str]]:
+def found(topic: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """The lines of a topic."""
-
-    def lines(topic: str) -> list[str]:
-        main(["doctor"])
-        return [line for line in capsys.readouterr().out.splitlines() if line[6:].startswith(f"{topic} ")]
-
-    return lines
+    main(["doctor"])
+    return [line for line in capsys.readouterr().out.splitlines() if line[6:].startswith(f"{topic} ")]
 
 
-def test_a_missing_package_is_named_with_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch, found: Callable[[str], list[str]]
-):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch, capsys: Any):
     version = importlib.metadata.version
-
-    def without_h5py(name: str) -> str:
-        if name == "h5py":
-            raise importlib.metadata.PackageNotFoundError(name)
-        return version(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", without_h5py)
-    assert found("h5py") == ["FAIL  h5py         is not installed: pip install h5py"]
-    assert found("GPU") == []  # what follows would import it
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: version("gone" if name == "h5py" else name))
+    assert found("h5py", capsys) == ["FAIL  h5py         is not installed: pip install h5py"]
+    assert found("GPU", capsys) == []  # what follows would import it
     assert main(["doctor"]) == 1
 
 
@@ -61,17 +48,17 @@ def test_all_packages_that_elmokit_depends_on_are_looked_at():
     assert list(CORE) == [dependency.partition(">=")[0] for dependency in dependencies]
 
 
-def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPatch, found: Callable[[str], list[str]]):
+def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPatch, capsys: Any):
     monkeypatch.setattr(torch, "__version__", "2.9.1+cpu")
     old = "FAIL  torch        is older than 2.10, which reading weights safely needs: upgrade it"
-    assert found("torch")[1:] == [old]
+    assert found("torch", capsys)[1:] == [old]
 
 
-def test_threads_that_spin_are_a_note(monkeypatch: pytest.MonkeyPatch, found: Callable[[str], list[str]]):
+def test_threads_that_spin_are_a_note(monkeypatch: pytest.MonkeyPatch, capsys: Any):
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
-    assert all(line.startswith("ok ") for line in found("threads"))
+    assert all(line.startswith("ok ") for line in found("threads", capsys))
     monkeypatch.delenv("OMP_WAIT_POLICY")
-    assert found("threads")[1].startswith("note  threads      OMP_WAIT_POLICY is not set; on a shared machine")
+    assert found("threads", capsys)[1].startswith("note  threads      OMP_WAIT_POLICY is not set; on a shared machine")
 
 
 def test_a_damaged_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

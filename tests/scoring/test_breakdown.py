@@ -38,16 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def losses_by_target(direction: int) -> dict[str, list[float]]:
-    """Every prediction of both texts, sentence after sentence: 0 is forward, 1 backward."""
-    losses: dict[str, list[float]] = {token: [] for token in VOCABULARY.tokens}
-    sentences = [sentence.split() for sentence in NEWS + SPEECH]
-    for predictions in losses_by_definition(sentences, backward=bool(direction), vocabulary=VOCABULARY):
-        for token, loss in predictions:
-            losses[token].append(loss)
-    return losses
-
-
 def sides(measured: MeasuredText) -> list[Breakdown]:
     return [side for _, side in measured.breakdowns()]
 
@@ -63,9 +53,13 @@ def measure(folder: Path, **options: Any) -> PerplexityTable:
 
 def test_perplexities_bands_and_words_follow_from_each_prediction_and_the_costliest_words_come_first(folder: Path):
     whole = measure(folder, num_words=99).whole
+    sentences = [sentence.split() for sentence in NEWS + SPEECH]
     bands = {"1 to 1": "a", "2 to 4": "b c d", "above 4": "never", "<S> </S>": "<S> </S>", "<UNK>": "<UNK>"}
     for direction, side in enumerate(sides(whole)):
-        losses = losses_by_target(direction)
+        losses: dict[str, list[float]] = {token: [] for token in VOCABULARY.tokens}
+        for predictions in losses_by_definition(sentences, backward=bool(direction), vocabulary=VOCABULARY):
+            for token, loss in predictions:
+                losses[token].append(loss)
         everything = [loss for own in losses.values() for loss in own]
         known = [loss for token, own in losses.items() for loss in own if token != "<UNK>"]
         found = astuple((whole.perplexity.forward, whole.perplexity.backward)[direction])

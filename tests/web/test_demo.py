@@ -5,6 +5,7 @@ import shlex
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -40,20 +41,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-@pytest.fixture
-def short_list(monkeypatch: pytest.MonkeyPatch):
-    """The first two words, 32 sentences, where the whole list would show no more."""
-    monkeypatch.setattr(demo, "read_polysemes", lambda path: read_polysemes(path)[:32])
-
-
 def tags(page: str) -> list[ElementTree.Element]:
     """Of a page, which is XML except for its first line and its <meta> tags, which stay open."""
     text = re.sub(r"(<meta [^>]*)>", r"\1/>", page.removeprefix("<!doctype html>\n"))
     return list(ElementTree.fromstring(text).iter())
 
 
-@pytest.mark.usefixtures("short_list")
-def test_writes_a_page_and_ends_with_python_to_copy(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_writes_a_page_and_ends_with_python_to_copy(model: str, tmp_path: Path, capsys: Any, monkeypatch: Any):
+    monkeypatch.setattr(demo, "read_polysemes", lambda path: read_polysemes(path)[:32])  # all would show no more
     (tmp_path / "demo.html").write_text("<!doctype html><title>Mine</title>")
     for expected in (2, 0, 0):  # a page of another's, none, and its own
         assert main(["demo", "--model", model, "--html", str(tmp_path / "demo.html")]) == expected

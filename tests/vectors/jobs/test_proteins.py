@@ -13,7 +13,6 @@ from elmokit.vectors.jobs.proteins import embed_fasta, read_fasta
 from toy_jobs import interrupted
 
 MODEL = Path(__file__).parents[2] / "fixtures" / "formats" / "checkpoints" / "char"
-TEXT = ">sp|P1|ONE some words\nMKV\nlaa*\n\n>second protein\nM K\n"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +26,7 @@ def elmo() -> Elmo:
 @pytest.fixture
 def fasta(tmp_path: Path) -> Path:
     path = tmp_path / "proteins.fasta"
-    path.write_text(TEXT)
+    path.write_text(">sp|P1|ONE some words\nMKV\nlaa*\n\n>second protein\nM K\n")
     return path
 
 
