@@ -162,7 +162,7 @@ def test_names_warnings_and_descriptions_are_escaped(
     assert len(error) < 2100
 
 
-def test_what_a_device_or_memory_lacks_is_one_line_and_any_other_mistake_a_traceback(
+def test_what_a_device_or_memory_lacks_is_one_line_and_mistakes_of_ours_or_with_debug_a_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     command = "embed text.txt -o out.h5 --model model"
@@ -180,15 +180,12 @@ def test_what_a_device_or_memory_lacks_is_one_line_and_any_other_mistake_a_trace
     error = RuntimeError("a mistake of ours")
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         run(command)
+    for of_users in ("--debug inspect no", "inspect no --debug"):
+        with pytest.raises(FileNotFoundError):
+            run(of_users)
     error = KeyboardInterrupt()
     assert run(command) == 130
     assert "the same command with --resume" in capsys.readouterr().err
-
-
-def test_debug_shows_the_traceback():
-    for command in ("--debug inspect no", "inspect no --debug"):
-        with pytest.raises(FileNotFoundError):
-            run(command)
 
 
 def test_a_reader_that_goes_away_is_no_error():

@@ -32,10 +32,7 @@ def test_intervals_and_means_computed_by_hand():
     first = [[(1.0, 2.0, 2.0), (0.0, 0.0, 2.0)], [(1.0, 2.0, 2.0), (1.0, 2.0, 2.0)]]  # 2/6 and 4/8
     second = [[(2.0, 2.0, 2.0), (2.0, 2.0, 2.0)]]
     assert paired_bootstrap(first, second, score=f1).estimate == pytest.approx(100 - (100 / 3 + 50) / 2)
-
-
-def test_runs_of_other_items_are_refused():
-    with pytest.raises(ValueError, match="is longer"):
+    with pytest.raises(ValueError, match="is longer"):  # runs of other items
         paired_bootstrap([items(1)], [items(1, 0)], score=accuracy)
 
 

@@ -141,7 +141,7 @@ def test_words_have_the_sum_of_their_tokens_and_their_place_in_the_line(model: P
     assert [row["known"] for row in words] == ["0", "0", "NA", "0"]
 
 
-def test_sentences_have_their_log_probability(model: Path, text: Path) -> None:
+def test_sentences_have_their_log_probability_and_a_blank_line_ends_a_story(model: Path, text: Path) -> None:
     rows = table(model, text, "--sentences")
     assert [(row["sentence_id"], row["num_tokens"], row["num_unknown"]) for row in rows] == [
         *(("1", "3", "1"), ("3", "2", "0"))
@@ -150,9 +150,6 @@ def test_sentences_have_their_log_probability(model: Path, text: Path) -> None:
     for direction, column in (("forward", "log2_probability"), ("backward", "backward_log2_probability")):
         expected = [result.log2_probability(direction) for result in found]
         assert [float(row[column]) for row in rows] == pytest.approx(expected, abs=1e-5)
-
-
-def test_a_blank_line_ends_a_story_and_has_no_row(model: Path, text: Path) -> None:
     text.write_text("a b\na b\n\na b\n")
     first, second, third = table(model, text, "--carry-state", "--sentences")
     assert [row["sentence_id"] for row in (first, second, third)] == ["1", "2", "4"]

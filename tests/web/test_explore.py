@@ -50,13 +50,20 @@ def site(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def test_a_site_is_files_alone(site: Path, model: Path):
+def test_a_site_is_files_alone_and_its_page_loads_nothing_from_elsewhere(site: Path, model: Path):
     files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
     assert {"index.html", "style.css", "corpus.json", "corpus.bin", "softmax.json", "model/model.safetensors"} < files
     assert {"scripts/page.js", "scripts/worker.js", "scripts/bilm.js"} < files
     assert sum((site / name).stat().st_size for name in files if not name.startswith(("model/", "corpus"))) < 400_000
     assert Elmo(site / "model").fingerprint() == Elmo(model).fingerprint()  # float32, since float16 would round it
     assert json.loads((site / "softmax.json").read_text()) == ["softmax-00001-of-00001.safetensors"]
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert 'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;' in page
+    for path in (*site.glob("*.html"), *site.glob("*.css"), *site.glob("scripts/*.js")):
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "").replace("https?://", "")
+        text = text.replace('<a href="https://arxiv.org/', "")  # a link, which loads nothing
+        assert "http://" not in text and "https://" not in text, path
+        assert "innerHTML" not in text and "eval(" not in text, path
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").is_file(), reason="the tests are not next to a source tree")
@@ -67,16 +74,6 @@ def test_the_wheel_has_every_file_of_the_pages():
     needed = [path for path in web.rglob("*.*") if path.is_file() and "__pycache__" not in path.parts]
     assert {path.relative_to(ROOT / "src").as_posix() for path in needed} <= packed
     assert {path.suffix for path in needed} == {".py", ".js", ".html", ".css", ".svg", ".json"}
-
-
-def test_the_page_loads_nothing_from_elsewhere(site: Path):
-    page = (site / "index.html").read_text(encoding="utf-8")
-    assert 'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;' in page
-    for path in (*site.glob("*.html"), *site.glob("*.css"), *site.glob("scripts/*.js")):
-        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "").replace("https?://", "")
-        text = text.replace('<a href="https://arxiv.org/', "")  # a link, which loads nothing
-        assert "http://" not in text and "https://" not in text, path
-        assert "innerHTML" not in text and "eval(" not in text, path
 
 
 def test_the_corpus_is_the_list_with_its_senses_and_then_the_files(site: Path, model: Path):
