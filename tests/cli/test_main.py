@@ -3,7 +3,6 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -240,21 +239,16 @@ def test_what_would_be_ignored_is_refused(command: str, message: str, capsys: py
     assert not list(Path().glob("out*"))
 
 
-@pytest.mark.parametrize(
-    ("read", "content", "message"),
-    [
+def test_errors_call_standard_input_by_its_name(monkeypatch: pytest.MonkeyPatch):
+    Path("vectors.txt").write_text("the 0.1 0.2\n")
+    for read, content, message in (
         (lambda: list(read_pairs("-")), b"a b\n", "^standard input, line 1: expected two sentences"),
         (lambda: list(read_pairs("-")), b"", "^standard input: has no pair"),
         (lambda: embed_with("static", "vectors.txt", "-", "out.npy"), b"", "^standard input has no lines"),
-    ],
-)
-def test_errors_call_standard_input_by_its_name(
-    read: Callable[[], object], content: bytes, message: str, monkeypatch: pytest.MonkeyPatch
-):
-    Path("vectors.txt").write_text("the 0.1 0.2\n")
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
-    with pytest.raises(ValueError, match=message):
-        read()
+    ):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
+        with pytest.raises(ValueError, match=message):
+            read()
 
 
 @pytest.mark.parametrize(

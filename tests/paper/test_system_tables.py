@@ -15,7 +15,7 @@ from paper.__main__ import main
 from paper.data_folders import glove_file
 from paper.reproduction import OurRow, OurTable, Request, find_reproduction
 from paper.results import append_result
-from paper.systems import NO_SYSTEM, Measured, measure_systems, open_system, read_system_results
+from paper.systems import Measured, measure_systems, open_system, read_system_results
 from toy_bilm import random_bilm
 from toy_planned_runs import evidence_of
 from toy_senses import cue_system, write_sense_data
@@ -204,19 +204,11 @@ def test_a_number_that_was_not_measured_is_left_open_and_other_hits_are_refused(
 
 
 def test_a_system_is_measured_once_for_the_same_data_and_its_record_says_its_cost(tmp_path: Path):
-    counts: list[str] = []
-
-    def count(_: object) -> Measured:
-        counts.append("measured")
-        rows = {"layer 0": {"F1": 50.00049}, "layer 1": {"F1": 100.0, "dev": 1.0}}
-        return Measured(rows, {"layer 0": "1100", "layer 1": "1111"}, {"play": "a [play] ended"})
-
-    request, chance = Request(tmp_path, tmp_path), Measured({"chance": {"F1": 25.0}})
+    request, measured = Request(tmp_path, tmp_path), Measured({"layer 0": {"F1": 50.00049}})
     for data in ("toy: 4", "toy: 4", "toy: 5"):
-        measure_systems("toy", request, count, default=["cues"], data=data, without_vectors=lambda: chance)
+        measure_systems("toy", request, lambda _: measured, default=["cues"], data=data)
     found = read_system_results([tmp_path], "toy")
-    assert counts == ["measured"] * 2 and [each.system for each in found] == [NO_SYSTEM, "cues", NO_SYSTEM, "cues"]
-    assert found[1].measured.rows["layer 0"] == {"F1": 50.0} and found[1].fingerprint == "cues"
-    assert found[1].measured.texts == {"play": "a [play] ended"} and found[1].data == "toy: 4"
+    assert [(each.data, each.measured.rows["layer 0"]["F1"]) for each in found] == [("toy: 4", 50), ("toy: 5", 50)]
+    record, _ = (tmp_path / "results.jsonl").read_text().splitlines()
     for name in ("version", "commit", "machine", "seconds", "processor_seconds", "threads"):
-        assert f'"{name}": ' in (tmp_path / "results.jsonl").read_text(), name
+        assert f'"{name}": ' in record, name

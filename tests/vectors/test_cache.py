@@ -30,7 +30,7 @@ def piece_of(cache: Path) -> tuple[Path, Path]:
     return keys, keys.with_name(keys.name.replace(".keys", ""))
 
 
-def test_a_batch_is_what_elmo_encodes_rounded_to_float16_and_zero_at_padding(elmo: Elmo):
+def test_a_batch_is_what_elmo_encodes_rounded_to_float16_zero_at_padding_and_kept_if_added(elmo: Elmo, tmp_path: Path):
     activations = CachedActivations(elmo, folder=None)
     activations.add(SENTENCES)
     layers = activations(SENTENCES)
@@ -40,6 +40,8 @@ def test_a_batch_is_what_elmo_encodes_rounded_to_float16_and_zero_at_padding(elm
         np.testing.assert_allclose(layers[:, number, :length], expected, atol=1e-3, rtol=1e-3)
         assert torch.equal(layers[:, number, :length], layers[:, number, :length].half().float())
         assert not layers[:, number, length:].any()
+    nothing_added = CachedActivations(elmo, folder=tmp_path)
+    assert torch.equal(nothing_added(SENTENCES), layers) and list(tmp_path.iterdir()) == []
 
 
 def test_the_cache_changes_nothing_and_encodes_once(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -57,13 +59,6 @@ def test_the_cache_changes_nothing_and_encodes_once(elmo: Elmo, tmp_path: Path, 
         assert torch.equal(second(batch), without(batch))
     assert encoded == SENTENCES[3:]
     assert len(list(tmp_path.rglob("*.keys.npy"))) == 2
-
-
-def test_what_was_not_added_is_not_kept(elmo: Elmo, tmp_path: Path):
-    activations, known = CachedActivations(elmo, folder=tmp_path), CachedActivations(elmo, folder=None)
-    known.add(SENTENCES)
-    assert torch.equal(activations(SENTENCES), known(SENTENCES))
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")

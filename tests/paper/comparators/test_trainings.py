@@ -1,6 +1,5 @@
 """Trainings of CoVe and context2vec: what is learnt, the same bits for the same command, refused alike."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from paper.comparators import context2vec
 from paper.comparators.all_comparators import TRAININGS
 from paper.comparators.context2vec import Context2vecConfig, ContextEncoder, negative_sampling_loss
 from paper.comparators.cove import Translator, new_encoder, train_cove
+from run_contents import contents_of_run
 
 SOURCE = "a cat sleeps\na dog runs fast\nthe cat runs\nthe dog sleeps here now\n"
 TARGET = "eine Katze schläft heute\nein Hund läuft sehr schnell\ndie Katze läuft gern\nder Hund schläft jetzt hier\n"
@@ -43,11 +43,6 @@ class Toy:
     def weights(self, name: str) -> bytes:
         return (self.folder / name / WEIGHTS[self.system]).read_bytes()
 
-    def log(self, name: str) -> list[dict[str, Any]]:
-        """The lines of the log, without the times."""
-        lines = map(json.loads, (self.folder / name / "metrics.jsonl").read_text().splitlines())
-        return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
-
 
 @pytest.fixture(params=["cove", "context2vec"])
 def toy(request: pytest.FixtureRequest, tmp_path: Path) -> Toy:
@@ -57,7 +52,7 @@ def toy(request: pytest.FixtureRequest, tmp_path: Path) -> Toy:
 def test_the_same_command_gives_the_same_bits_and_a_folder_holds_one_run(toy: Toy):
     for name in ("run", "again"):
         toy.train(name, "epochs=4")
-    assert toy.weights("again") == toy.weights("run") and toy.log("again") == toy.log("run")
+    assert contents_of_run(toy.folder / "again") == contents_of_run(toy.folder / "run")
     with pytest.raises(ValueError, match="run already holds a run; choose another folder"):
         toy.train("run", "epochs=4")
 
