@@ -23,9 +23,9 @@ FUNCTIONS, CLASSES = (
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that docs/api.md describes."""
+@pytest.mark.slow
+def test_the_examples_of_the_public_names_run_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """In the folder that docs/api.md describes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     words = TEXT.split()
@@ -41,11 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = "text\tlabel\nA good film .\t1\nA bad film .\t0\n"
     for name in ("train.tsv", "dev.tsv"):
         (tmp_path / "sentiment" / name).write_text(rows, encoding="utf-8")
-    return tmp_path
 
-
-@pytest.mark.slow
-def test_the_examples_of_the_public_names_run_from_top_to_bottom(folder: Path):
     names: dict[str, Any] = {"elmokit": elmokit, "torch": torch, "Path": Path}
     with pytest.warns(UserWarning, match="small-en is a model of words"):
         for block in blocks(API):

@@ -44,12 +44,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(data: Path) -> Path:
+def setup(data: Path) -> Setup:
     text, vocabulary = data / "text.txt", data / "vocabulary.txt"
     text.write_text("the film was very good\nthe film was dull\n" * 4)
     Vocabulary(["<S>", "</S>", "<UNK>", *OTHERS, *WORDS["0"], *WORDS["1"]]).write(vocabulary)
     config = with_settings(recipe("tiny"), ["precision=float32", "num_steps=3", "lstm_dim=16", "projection_dim=8"])
-    return pretrain([text], vocabulary_path=vocabulary, run_dir=data / "model", config=config)
+    model = pretrain([text], vocabulary_path=vocabulary, run_dir=data / "model", config=config)
+    fingerprint = Elmo.from_pretrained(model).fingerprint()[:8]
+    return Setup(Scale("cpu", 1, {"sentiment": "vectors.txt"}), data, str(model), fingerprint, (0,))
 
 
 SMALL = ("max_epochs=2", "projection_dim=4", "encoder_dim=4", "integrator_dim=4", "maxout_dims=[4, 4]")
@@ -61,12 +63,6 @@ TABLE = Ablation(
     arms=(NONE, SMALL_ELMO, *(Arm(kind, SMALL, vectors=kind) for kind in (FINETUNED, RANDOM, "MiniLM-L6"))),
     tests=True,
 )
-
-
-@pytest.fixture
-def setup(data: Path, model: Path) -> Setup:
-    fingerprint = Elmo.from_pretrained(model).fingerprint()[:8]
-    return Setup(Scale("cpu", 1, {"sentiment": "vectors.txt"}), data, str(model), fingerprint, (0,))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """context2vec: contexts without their word, the words that fit a gap, and the folder of a trained model."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -84,14 +85,11 @@ def test_the_folder_is_opened_as_two_layers_and_another_or_a_damaged_one_refused
     assert (layers.num_layers, layers.dim, len(layers.fingerprint())) == (2, 10, 64)
     batch = layers([["the", "cat"], ["a"]])
     assert batch.shape == (2, 2, 2, 10) and not batch[:, 1, 1].any()
-    for name in ("vocabulary.txt", "model.safetensors", "config.json"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
-    config = json.loads((tmp_path / "config.json").read_text())
-    config["settings"]["dim"] = 11
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="model.safetensors: tensor output.bias: is torch.float32 of shape"):
-        read_context2vec(tmp_path)
-    config["system"] = "cove"
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="config.json: is of 'cove'; expected context2vec"):
-        read_context2vec(tmp_path)
+    config = json.loads((shutil.copytree(folder, tmp_path / "other") / "config.json").read_text())
+    for changed, message in (
+        ({"settings": {**config["settings"], "dim": 11}}, "model.safetensors: tensor output.bias: is torch.float32 of"),
+        ({"system": "cove"}, "config.json: is of 'cove'; expected context2vec"),
+    ):
+        (tmp_path / "other" / "config.json").write_text(json.dumps({**config, **changed}))
+        with pytest.raises(ValueError, match=message):
+            read_context2vec(tmp_path / "other")

@@ -144,14 +144,10 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     annotated = read_semcor(write_sense_data(tmp_path))
 
     def compute() -> list[np.ndarray]:
-        wanted = [Target(number, 0, 1) for number in (2, 0, 1)]
+        vectors = target_vectors(CueLayers(), SENTENCES, [Target(number, 0, 1) for number in (2, 0, 1)])
         found = nearest_contexts(CueLayers(), [QUERY, QUERY], CORPUS)["average"]
-        shares = neighbour_shares(CueLayers(), annotated).values()
-        return [
-            *(target_vectors(CueLayers(), SENTENCES, wanted), *sentence_vectors(CueLayers(), SENTENCES)),
-            np.array(found),
-            *(array for both in shares for array in both),
-        ]
+        shares = [array for both in neighbour_shares(CueLayers(), annotated).values() for array in both]
+        return [vectors, *sentence_vectors(CueLayers(), SENTENCES), np.array(found), *shares]
 
     before = compute()
     monkeypatch.setattr(targets, "SENTENCES_PER_BATCH", 1)
