@@ -90,10 +90,8 @@ def test_bands_follow_the_rank_whatever_place_the_specials_have():
     vocabulary = Vocabulary(["</S>", *words[:50], "<UNK>", *words[50:], "<S>"])
     bands = frequency_bands(vocabulary)
     tokens = {name: [vocabulary.tokens[int(token_id)] for token_id in ids] for name, ids in bands.items()}
-    assert tokens["1 to 100"] == words[:100]
-    assert tokens["101 to 1,000"] == words[100:1_000]
-    assert tokens["1,001 to 10,000"] == words[1_000:10_000]
-    assert tokens["10,001 to 100,000"] == words[10_000:100_000]
+    for start, end in ((1, 100), (101, 1_000), (1_001, 10_000), (10_001, 100_000)):
+        assert tokens[f"{start:,} to {end:,}"] == words[start - 1 : end]
     assert tokens["above 100,000"] == ["w100001", "w100002"]
     assert (tokens["<S> </S>"], tokens["<UNK>"]) == (["<S>", "</S>"], ["<UNK>"])
     assert np.array_equal(np.sort(np.concatenate(list(bands.values()))), np.arange(len(vocabulary)))

@@ -44,7 +44,9 @@ def test_a_batch_is_what_elmo_encodes_rounded_to_float16_zero_at_padding_and_kep
     assert torch.equal(nothing_added(SENTENCES), layers) and list(tmp_path.iterdir()) == []
 
 
-def test_the_cache_changes_nothing_and_encodes_once(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_cache_changes_nothing_and_encodes_once_also_if_read_only(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     first, without = CachedActivations(elmo, folder=tmp_path), CachedActivations(elmo, folder=None)
     for sentences in (SENTENCES[:3], SENTENCES):  # in the same batches
         without.add(sentences)
@@ -57,6 +59,8 @@ def test_the_cache_changes_nothing_and_encodes_once(elmo: Elmo, tmp_path: Path, 
     assert torch.equal(first(SENTENCES[:3]), second(SENTENCES[:3]))
     for batch in (SENTENCES, SENTENCES[2:], SENTENCES[:1]):
         assert torch.equal(second(batch), without(batch))
+    monkeypatch.setattr(os, "utime", failing(errno.EROFS))
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)  # of a folder that may only be read
     assert encoded == SENTENCES[3:]
     assert len(list(tmp_path.rglob("*.keys.npy"))) == 2
 
@@ -119,12 +123,6 @@ def test_temporary_caches_go_also_of_killed_processes(elmo: Elmo, tmp_path: Path
     del activations
     gc.collect()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_cache_that_may_only_be_read_is_used(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
-    monkeypatch.setattr(os, "utime", failing(errno.EROFS))
-    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
 
 
 def test_a_pipe_no_place_and_too_large_numbers_are_errors(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
