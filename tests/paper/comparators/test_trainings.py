@@ -1,5 +1,6 @@
 """Trainings of CoVe and context2vec: what is learnt, the same bits for the same command, refused alike."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_a_toy_translation_is_learnt_by_heart_and_its_encoder_is_cove(tmp_path: 
     toy, run, out = Toy("cove", tmp_path), tmp_path / "run", tmp_path / "out.npy"
     command = ["train-comparator", "cove", *map(str, toy.files), "-o", str(run), "--set", *toy.settings]
     assert main([*command, "dropout_rate=0", "epochs=25", "learning_rate=0.05"]) == 0
-    lines = toy.log("run")
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert len(lines) == 25 and lines[24]["loss"] < 0.1 < lines[0]["loss"]
     assert json.loads(capsys.readouterr().out) == {"model": str(run), "loss": lines[24]["loss"]}
     embed = ["embed", f"cove:{run}", str(toy.files[0]), "-o", str(out)]
