@@ -38,15 +38,6 @@ def truncate(name: str) -> Damage:
     return lambda checkpoint: os.truncate(checkpoint / name, (checkpoint / name).stat().st_size - 5)
 
 
-def without_checksum(name: str) -> Damage:
-    def edit(checkpoint: Path) -> None:
-        found = load_file(checkpoint / name)
-        (checkpoint / name).unlink()  # the run's model is the same file
-        save_file(found, checkpoint / name)
-
-    return edit
-
-
 def edit_json(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     record = json.loads(path.read_text())
     change(record)
@@ -101,8 +92,12 @@ def test_a_disk_that_cannot_be_read_is_not_damage(run: Path, monkeypatch: Any, n
 def test_a_run_of_an_earlier_version_has_no_checksums_sizes_and_best_perplexity_and_is_resumed(run: Path) -> None:
     names = ("shard_bytes", "shard_sha256", "vocabulary_sha256")
     edit_json(run / "config.json", lambda record: [record["pretraining"].pop(name) for name in names])
-    for damage in (without_checksum(WEIGHTS), without_checksum(STATE), without("best", "settings")):
-        damage(run / "checkpoints" / "step-00000007")
+    checkpoint = run / "checkpoints" / "step-00000007"
+    for name in (WEIGHTS, STATE):
+        found = load_file(checkpoint / name)
+        (checkpoint / name).unlink()  # the run's model is the same file
+        save_file(found, checkpoint / name)
+    without("best", "settings")(checkpoint)
     resume_pretraining(run, ["num_steps=8"])  # warnings are errors
     assert sorted(os.listdir(run / "checkpoints")) == ["step-00000007", "step-00000008"]
 

@@ -167,7 +167,11 @@ def test_a_new_vocabulary_keeps_the_encoder_and_the_rows_it_knows(model: Path, t
     assert not torch.equal(new_softmax.weight[5], softmax.weight[vocabulary.unknown_id])
 
 
-def test_a_model_without_softmax_asks_for_a_vocabulary(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_model_keeps_its_sizes_and_without_softmax_asks_for_a_vocabulary(
+    model: Path, shards: tuple[Path, Path], tune: Tune, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="keeps its sizes"):
+        tune("lstm_dim=64")
     convert(model, tmp_path / "bare", to="native", include_softmax=False)
     with pytest.raises(ValueError, match="has no softmax, so there is no softmax to continue; give --vocabulary"):
         finetune(str(tmp_path / "bare"), [shards[1]], run_dir=tmp_path / "run")
@@ -176,9 +180,3 @@ def test_a_model_without_softmax_asks_for_a_vocabulary(model: Path, shards: tupl
     Vocabulary(["<S>", "</S>", "<UNK>", "the", "court"]).write(own)
     settings = [*FAST, "num_steps=1"]
     finetune(str(tmp_path / "bare"), [shards[1]], run_dir=tmp_path / "run", settings=settings, vocabulary_path=own)
-
-
-def test_a_model_keeps_its_sizes(tune: Tune, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="keeps its sizes"):
-        tune("lstm_dim=64")
-    assert not (tmp_path / "run").exists()

@@ -50,10 +50,8 @@ def losses(run: Path) -> list[tuple[int, list[float]]]:
 
 
 def assert_same_losses(run: Path, other: Path) -> None:
-    assert len(losses(run)) == 8
-    for (step, one), (other_step, two) in zip(losses(run), losses(other), strict=True):
-        assert step == other_step
-        assert one == pytest.approx(two, abs=1e-9)
+    expected = [(step, pytest.approx(both, abs=1e-9)) for step, both in losses(other)]
+    assert losses(run) == expected and len(expected) == 8
 
 
 def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path, forks: Any) -> None:
