@@ -37,15 +37,15 @@ class Repository:
         return self.commits.get(self.names.get(revision, revision), {})
 
 
+@dataclass
 class ToyHub:
     """`repositories` by name, the `requests` so far, and the one `token` that may write and read what is private."""
 
-    def __init__(self) -> None:
-        self.repositories: dict[str, Repository] = {}
-        self.objects: dict[str, bytes] = {}
-        self.requests: list[str] = []
-        self.token = "hf_toy"
-        self.url = ""
+    repositories: dict[str, Repository] = field(default_factory=dict)
+    objects: dict[str, bytes] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)
+    token: str = "hf_toy"
+    url: str = ""
 
 
 @contextmanager

@@ -24,12 +24,12 @@ def words(tmp_path: Path) -> Path:
 def lstm(tmp_path: Path) -> nn.LSTM:
     torch.manual_seed(0)
     lstm = nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True)
-    write_tensors(tmp_path / "encoder.safetensors", lstm.state_dict())
+    torch.save(lstm.state_dict(), tmp_path / "mt.pth")
     return lstm
 
 
 def test_the_layers_are_those_of_a_plain_lstm_over_each_sentence_alone(lstm: nn.LSTM, words: Path, tmp_path: Path):
-    layers = open_cove(str(tmp_path / "encoder.safetensors"), words)
+    layers = open_cove(str(tmp_path / "mt.pth"), words)  # as it was published
     assert (layers.num_layers, layers.dim) == (2, 8)
     arrays = unpadded(layers, SENTENCES)
     vectors = {"the": [1.0, 2, 3], "cat": [0.5, -1, 0], "unseen": [0.0, 0, 0]}
@@ -43,19 +43,10 @@ def test_the_layers_are_those_of_a_plain_lstm_over_each_sentence_alone(lstm: nn.
             np.testing.assert_allclose(array[1], lstm(inputs)[0][0].detach(), atol=1e-6)
 
 
-@pytest.mark.parametrize("new_zipfile", [True, False])
-def test_the_published_kind_of_file_is_read_without_unpickling(lstm: nn.LSTM, tmp_path: Path, new_zipfile: bool):
-    torch.save(lstm.state_dict(), tmp_path / "mt.pth", _use_new_zipfile_serialization=new_zipfile)
-    read = read_encoder(tmp_path / "mt.pth").state_dict()
-    assert list(read) == list(lstm.state_dict())
-    for name, tensor in lstm.state_dict().items():
-        assert torch.equal(read[name], tensor)
-
-
 def test_what_is_not_an_encoder_or_does_not_fit_it_is_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):
     words.write_text("the 1 2\n")
     with pytest.raises(ValueError, match="reads vectors of 3 numbers, but those of .*glove.txt have 2"):
-        open_cove(str(tmp_path), words)
+        open_cove(str(tmp_path / "mt.pth"), words)
     with pytest.raises(FileNotFoundError, match="none.pth: there is no such file; expected CoVe's encoder"):
         read_encoder(tmp_path / "none.pth")
     for name, message in (("weight_ih_l0", "has no weight_ih_l0 of shape"), ("extra", "tensor extra: does not belong")):
