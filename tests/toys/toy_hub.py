@@ -98,14 +98,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_known(self) -> bool:
         return self.headers.get("Authorization") == f"Bearer {self.hub.token}"
 
-    def _commit(self, name: str, revision: str) -> str:
+    def _commit(self, name: str, revision: str) -> tuple[str, Files]:
         repository = self.hub.repositories.get(name)
         if repository is None or (repository.private and not self._is_known):
             raise _RefusalError(404, "RepoNotFound")
         commit = repository.names.get(revision, revision)
         if commit not in repository.commits:
             raise _RefusalError(404, "RevisionNotFound")
-        return commit
+        return commit, repository.commits[commit]
 
     def _get(self, path: str, _: bytes) -> None:
         parts = path.strip("/").split("/")
@@ -115,8 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _RefusalError(404, "NothingThere")
         if parts[:2] == ["api", "models"]:
             name, what, revision = "/".join(parts[2:4]), parts[4], parts[5]
-            commit = self._commit(name, revision)
-            files = self.hub.repositories[name].commits[commit]
+            commit, files = self._commit(name, revision)
             if what == "tree":
                 listed = {path: {"size": len(content), "oid": _object_id(content)} for path, content in files.items()}
                 self._send_json([{"type": "file", "path": path, **about} for path, about in listed.items()])
@@ -124,13 +123,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send_json({"id": name, "sha": commit, "siblings": [{"rfilename": path} for path in files]})
         else:
             name, revision, file = "/".join(parts[:2]), parts[3], "/".join(parts[4:])
-            commit = self._commit(name, revision)
+            commit, files = self._commit(name, revision)
             if self.hub.repositories[name].gated and not self._is_known:
                 raise _RefusalError(403, "GatedRepo")
-            content = self.hub.repositories[name].commits[commit].get(file)
-            if content is None:
+            if file not in files:
                 raise _RefusalError(404, "EntryNotFound")
-            self._send(content, headers={"X-Repo-Commit": commit, "ETag": f'"{_object_id(content)}"'})
+            self._send(files[file], headers={"X-Repo-Commit": commit, "ETag": f'"{_object_id(files[file])}"'})
 
     def _post(self, path: str, body: bytes) -> None:
         if path == "/api/validate-yaml":

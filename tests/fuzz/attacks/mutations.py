@@ -104,14 +104,6 @@ def _bytes(content: bytes, randomness: random.Random) -> bytes:
     return randomness.choice(_WAYS)(content, randomness) if content else randomness.choice(_ANOTHER_KIND)
 
 
-def _gzip(content: bytes, randomness: random.Random) -> bytes:
-    return gzip.compress(mutant(gzip.decompress(content), randomness), mtime=0)
-
-
-def _xz(content: bytes, randomness: random.Random) -> bytes:
-    return lzma.compress(mutant(lzma.decompress(content), randomness), preset=0)
-
-
 def _zip(content: bytes, randomness: random.Random) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w") as new:
@@ -217,5 +209,10 @@ _WAYS: tuple[Way, ...] = (
     _replaced(rb'"[^"]*"|\[[^\[\]]*\]|\d+', _VALUES),
     _replaced(rb'[^\s",:{}\[\]]+', _WORDS, _LONG),  # no error may quote such a word
 )
-_INSIDE_OF = {b"\x1f\x8b": _gzip, b"\xfd7zXZ\x00": _xz, b"PK\x03\x04": _zip, b"{": _json}
+_INSIDE_OF: dict[bytes, Way] = {
+    b"\x1f\x8b": lambda content, randomness: gzip.compress(mutant(gzip.decompress(content), randomness), mtime=0),
+    b"\xfd7zXZ\x00": lambda content, randomness: lzma.compress(mutant(lzma.decompress(content), randomness), preset=0),
+    b"PK\x03\x04": _zip,
+    b"{": _json,
+}
 """By the first bytes of a file."""
