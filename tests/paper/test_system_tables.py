@@ -1,7 +1,6 @@
 """What the command line names becomes a system; tables of systems on toy data, each measured once, shown, compared."""
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -85,10 +84,6 @@ def made(name: str, data: Path, *models: str) -> tuple[list[OurRow], list[OurTab
     return list(table.measure(evidence)), list(table.details(evidence)) if table.details else []
 
 
-def first_cells(rows: Sequence[OurRow]) -> Mapping[str, str]:
-    return {row.row: str(row.cells[0]) for row in rows}
-
-
 def test_table_4_has_the_nearest_context_and_shares_of_neighbours(data: Path):
     rows, (shares, gains) = made("table4", data)
     assert rows[0].row == "GloVe" and rows[0].cells == ("play", "plays, game, zoo")
@@ -104,11 +99,8 @@ def test_table_4_has_the_nearest_context_and_shares_of_neighbours(data: Path):
 
 def test_table_5_has_f1_by_set_and_part_of_speech(data: Path):
     rows, (below, _) = made("table5", data)
-    assert first_cells(rows) == {
-        "WordNet 1st sense": "75.00",
-        "biLM, first layer": "75.00",
-        "biLM, second layer": "75.00",
-    }
+    expected = dict.fromkeys(("WordNet 1st sense", "biLM, first layer", "biLM, second layer"), "75.00")
+    assert {row.row: str(row.cells[0]) for row in rows} == expected
     assert {"cues (cues), layer 0", "cues (cues), average"} <= below.rows.keys()
     first, cues = read_system_results([data / "results"], table5.NAME)
     numbers = first.measured.rows["WordNet 1st sense"]
@@ -139,7 +131,8 @@ def test_table_6_probes_each_corpus_of_its_language(name: str, data: Path):
 @pytest.mark.parametrize("name", ["wic", "kobest"])
 def test_words_in_context_are_told_apart_by_layers_that_know_the_context(name: str, data: Path):
     rows, (parts, gains) = made(name, data)
-    assert (first_cells(rows)["layer 2"], first_cells(rows)["layer 0"]) == ("100.00", "50.00")
+    accuracies = {row.row: str(row.cells[0]) for row in rows}
+    assert (accuracies["layer 2"], accuracies["layer 0"]) == ("100.00", "50.00")
     assert parts.columns == PARTS and parts.about.endswith("Data: 2 / 2 / 2 pairs.")
     assert next(iter(gains.rows)) == "cues (cues): layer 2 over layer 1"
 
