@@ -1,7 +1,7 @@
 import copy
 import pickle
-from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
 from elmokit.model.bilm import BiLM
 from elmokit.text.characters import batch_character_ids
+from elmokit.vectors.file_vector_source import FileVectorSource
+from elmokit.vectors.npy import save_vectors
 from toy_bilm import TINY, random_bilm
 
 BILM_CONFIG = replace(TINY, activation="tanh")
@@ -109,8 +111,6 @@ def test_refuses_padding_between_tokens_and_sentences_that_are_strings():
     ):
         with pytest.raises(ValueError, match=message):
             new_embedding()(given)
-    with pytest.raises(ValueError, match="^got the string 'The cat sat'; expected a list of sentences"):
-        ElmoEmbedding(Lengths())("The cat sat")
 
 
 @pytest.mark.parametrize("choice", ["top", "average", 0, 1, 2, [0.1, 0.3, 0.6], np.array([2.0, 0.0, -1.0], np.float32)])
@@ -171,33 +171,20 @@ def test_a_copy_computes_the_same_and_learns_apart():
     assert twin.bilm is not embedding.bilm
 
 
-class Lengths:
-    """Frozen layers: a token's vector in layer l is l times the number of its letters."""
-
-    num_layers = 2
-    dim = 3
-
-    def add(self, sentences: object) -> None:
-        pass
-
-    def __call__(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
-        rows = [torch.tensor([[len(token)] * 3 for token in sentence], dtype=torch.float) for sentence in sentences]
-        lengths = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        return torch.stack([0 * lengths, lengths])
-
-    def fingerprint(self) -> str:
-        return "lengths"
-
-
-def test_frozen_layers_take_the_place_of_the_bilm():
-    lengths = Lengths()
+def test_frozen_layers_take_the_place_of_the_bilm(tmp_path: Path):
+    sentences = [["three", "to"], ["a"]]
+    arrays = [np.array([[[0.0] * 3] * len(tokens), [[len(token)] * 3 for token in tokens]]) for tokens in sentences]
+    save_vectors(tmp_path / "v.npy", sentences, arrays)
+    lengths = FileVectorSource(tmp_path / "v.npy")
     embedding = ElmoEmbedding(lengths, dropout_rate=0.0)
-    output = embedding([["three", "to"], ["a"]])
+    output = embedding(sentences)
     assert embedding.output_dim == 3 and output.mask.tolist() == [[True, True], [True, False]]
     assert output.mixes[0][:, :, 0].tolist() == [[2.5, 1.0], [0.5, 0.0]]
     assert set(embedding.state_dict()) == {"mixes.0.weights", "mixes.0.gamma"}
     twin = copy.deepcopy(embedding)
     assert twin.frozen is not None and twin.frozen.layers is lengths  # which may be gigabytes
+    with pytest.raises(ValueError, match="^got the string 'The cat sat'; expected a list of sentences"):
+        embedding("The cat sat")
     with pytest.raises(ValueError, match="frozen layers got character ids"):
         embedding(torch.zeros(1, 2, 50, dtype=torch.long))
     with pytest.raises(ValueError, match="frozen layers cannot be trained"):

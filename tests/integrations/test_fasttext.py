@@ -80,37 +80,29 @@ def test_a_word_without_ngrams_has_its_own_row_only(
     assert not classifier.vector("unseen").any()
 
 
-@pytest.mark.parametrize(
-    ("at", "format", "value", "message"),
-    [
-        (4, "<i", 9, "has version 9, dim 6, bucket 50 and n-grams of 1 to 4 characters; expected fastText's"),
-        (8, "<i", 0, "dim 0"),
-        (8, "<i", 7, r"input matrix: has shape \(65, 6\); expected \(65, 7\), the words and buckets of the settings"),
-        (40, "<i", 0, "bucket 0"),
-        (44, "<i", 9, "n-grams of 9 to 4 characters"),
-        (64, "<i", 2_000_000_000, "dictionary: has 2,000,000,000 entries"),
-        (84, "<q", 3, r"dictionary: is compressed \(.ftz\)"),
-    ],
-)
-def test_damaged_settings_are_refused_before_memory_is_taken(
-    model: Path, tmp_path: Path, at: int, format: str, value: int, message: str
+def test_damaged_settings_dictionaries_or_matrices_and_cut_files_are_refused(
+    model: Path, read: FastText, tmp_path: Path
 ):
-    content = bytearray(model.read_bytes())
-    struct.pack_into(format, content, at, value)
-    (tmp_path / "damaged.bin").write_bytes(content)
-    with pytest.raises(ValueError, match=message):
-        read_fasttext(tmp_path / "damaged.bin")
-
-
-def test_a_damaged_dictionary_or_matrix_and_a_cut_file_are_refused(model: Path, read: FastText, tmp_path: Path):
     content, shape = model.read_bytes(), read.matrix.shape
     header, first = struct.pack("<?2q", False, *shape), next(iter(read.rows)).encode()
     kind = content.index(first + b"\0") + len(first) + 1 + 8
+
+    def put(at: int, layout: str, value: int) -> bytes:
+        number = struct.pack(layout, value)
+        return content[:at] + number + content[at + len(number) :]
+
     for damaged, message in (
+        (put(4, "<i", 9), "has version 9, dim 6, bucket 50 and n-grams of 1 to 4 characters; expected fastText's"),
+        (put(8, "<i", 0), "dim 0"),
+        (put(8, "<i", 7), r"input matrix: has shape \(65, 6\); expected \(65, 7\), the words and buckets of the set"),
+        (put(40, "<i", 0), "bucket 0"),
+        (put(44, "<i", 9), "n-grams of 9 to 4 characters"),
+        (put(64, "<i", 2_000_000_000), "dictionary: has 2,000,000,000 entries"),
+        (put(84, "<q", 3), r"dictionary: is compressed \(.ftz\)"),
         (content.replace(header, struct.pack("<?2q", True, *shape)), "is compressed"),
         (content.replace(header, struct.pack("<?2q", False, 1 << 60, 6)), "has shape .*; expected .* that are left"),
         (content.replace(header, struct.pack("<?2q", False, -1, 6)), r"has shape \(-1, 6\); expected"),
-        (content[:kind] + b"\1" + content[kind + 1 :], "entry 0: has type 1"),
+        (put(kind, "<b", 1), "entry 0: has type 1"),
         (content.replace(b"sat\0", b"cat\0", 1), "word 'cat': is there twice"),
         *((content[:length], "") for length in (0, 40, 90, 100, 130, 420, 1000)),
     ):

@@ -26,16 +26,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def save_encoder(folder: Path, name: str, **settings: int) -> None:
+def save_encoder(folder: Path, name: str, *, vocab_size: int = len(PIECES), **settings: int) -> None:
     torch.manual_seed(0)
     sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
-    config = getattr(transformers, f"{name}Config")(vocab_size=len(PIECES), **sizes, **settings)
+    config = getattr(transformers, f"{name}Config")(vocab_size=vocab_size, **sizes, **settings)
     getattr(transformers, f"{name}Model")(config).save_pretrained(folder)
 
 
-def states(folder: Path, pieces: list[str]) -> torch.Tensor:
+def states(folder: Path, pieces: list[str], *, kind: str = "AutoModel") -> torch.Tensor:
     """The layers of these pieces and the special ones, as the model itself gives them."""
-    model = transformers.AutoModel.from_pretrained(folder).eval()
+    model = getattr(transformers, kind).from_pretrained(folder).eval()
     ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", *pieces, "[SEP]")]])
     with torch.no_grad():
         return torch.cat(model(input_ids=ids, output_hidden_states=True).hidden_states)
@@ -80,16 +80,10 @@ def test_a_word_with_too_many_pieces_and_a_folder_without_a_model_are_refused(fo
         HF_FIRST.open(str(tmp_path))
 
 
-def save_gpt2(folder: Path, *, vocab_size: int = len(PIECES)) -> None:
-    torch.manual_seed(0)
-    sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 9, "vocab_size": vocab_size}
-    transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(folder)
-
-
 @pytest.mark.parametrize("settings", [None, {"pad_token": None}, {"padding_side": "left"}], ids=str)
 def test_padding_on_any_side_changes_nothing(folder: Path, tmp_path: Path, settings: dict[str, object] | None):
     if settings is not None:
-        save_gpt2(tmp_path)
+        save_encoder(tmp_path, "GPT2", n_positions=9)
         transformers.AutoTokenizer.from_pretrained(folder, **settings).save_pretrained(tmp_path)
     layers = HF_MEAN.open(str(folder if settings is None else tmp_path))
     cat, sentence, empty, _ = unpadded(layers, [["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
@@ -117,7 +111,7 @@ def test_words_are_read_as_in_a_text(tmp_path: Path, name: str):
     numbers = {piece: number for number, piece in enumerate(pieces)}
     tokenizer = getattr(transformers, f"{name}Tokenizer")(vocab=numbers, merges=merges)
     tokenizer.save_pretrained(tmp_path)
-    save_gpt2(tmp_path, vocab_size=len(pieces))
+    save_encoder(tmp_path, "GPT2", n_positions=9, vocab_size=len(pieces))
     network = transformers.AutoModel.from_pretrained(tmp_path).eval()
     words, first_of_each = ["the", "cat-(the)", "the"], [0, 1, 6]  # the cat - ( the ) the
     ids = tokenizer(" ".join(words), add_special_tokens=False, return_tensors="pt")["input_ids"]
@@ -131,12 +125,7 @@ def test_words_are_read_as_in_a_text(tmp_path: Path, name: str):
 
 
 def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: Path):
-    torch.manual_seed(0)
-    sizes = {"d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 2, "num_heads": 2}
-    model = transformers.T5Model(transformers.T5Config(vocab_size=len(PIECES), **sizes)).eval()
-    model.save_pretrained(tmp_path)
+    save_encoder(tmp_path, "T5", d_kv=4, d_ff=8)
     transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
-    ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", "the", "cat", "[SEP]")]])
-    with torch.no_grad():
-        expected = torch.cat(model.encoder(input_ids=ids, output_hidden_states=True).hidden_states)[:, 1:3]
+    expected = states(tmp_path, ["the", "cat"], kind="T5EncoderModel")[:, 1:3]
     np.testing.assert_allclose(unpadded(HF_FIRST.open(str(tmp_path)), [["the", "cat"]])[0], expected, atol=1e-6)

@@ -58,30 +58,20 @@ def klue_ner(annotated: str) -> str:
     return "".join(f"{row}\n" for row in [f"## klue-ner-v1_train_00000-own\t{annotated}", *rows, ""])
 
 
-def test_the_characters_of_klue_ner_become_tokens_and_a_name_keeps_its_particle(write):
-    path = write(
-        "## 토큰, 레이블 구분자 : \\t\n\n"
-        + klue_ner("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ")
-        + klue_ner("<눈:PS>이")
+def test_the_characters_of_klue_ner_become_tokens_with_their_particle_and_the_first_of_their_names(write):
+    annotated = (
+        *("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ", "<눈:PS>이"),
+        "<서울:LC><시청:OG>에 <한:LC><일 월드컵:OG>과 <미:LC><국:LC>",
     )
-    first, second = list(read_tagged_sentences(path))
+    path = write("## 토큰, 레이블 구분자 : \\t\n\n" + "".join(map(klue_ner, annotated)))
+    first, second, several = read_tagged_sentences(path)
     assert first.tokens == ["지난", "3월", ",", "김하늘은", "서울", "역에", "갔다ㅋㅋㅋ"]
     assert first.tags == ["B-DT", "L-DT", "O", "U-PS", "B-LC", "L-LC", "O"]
     assert first.written == ["B-DT", "I-DT", "O", "B-PS", "B-LC", "I-LC", "O"]
     assert first.text == "지난 3월, 김하늘은 서울 역에 갔다ㅋㅋㅋㅋㅋ"
     assert (second.tokens, second.tags) == (["눈이"], ["U-PS"])
-
-
-def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
-    (sentence,) = list(
-        read_tagged_sentences(write(klue_ner("<서울:LC><시청:OG>에 <한:LC><일 월드컵:OG>과 <미:LC><국:LC>")))
-    )
-    assert list(zip(sentence.tokens, sentence.written, strict=True)) == [
-        ("서울시청에", "B-LC"),
-        ("한일", "B-LC"),
-        ("월드컵과", "B-OG"),
-        ("미국", "B-LC"),
-    ]
+    assert several.tokens == ["서울시청에", "한일", "월드컵과", "미국"]
+    assert several.written == ["B-LC", "B-LC", "B-OG", "B-LC"]
 
 
 @pytest.mark.parametrize(
@@ -124,15 +114,12 @@ def test_all_four_tags_of_a_kind_are_known_and_scored_as_conlleval_does():
     assert (scores["f1_LOC"], scores["f1_PER"]) == (100, 0)
 
 
-@pytest.mark.parametrize(
-    ("written", "accuracy"),
-    [("B-PER I-PER O O B-LOC", 70), ("I-PER I-PER O O I-LOC", 80), ("B-PER L-PER O O U-LOC", 60)],
-    ids=["BIO", "IOB1", "BIOUL"],
-)
-def test_tokens_are_compared_in_the_tags_of_the_file(written: str, accuracy: float):
-    example = TaggedSentence(JANE.tokens, JANE.tags, written.split())
+def test_tokens_are_compared_in_the_tags_of_the_file():
     guesses = [["O", "U-PER", "O", "O", "U-LOC"], ["U-PER", "O", "O", "O", "U-LOC"]]
-    assert TASK.score([example, example], guesses)["token_accuracy"] == accuracy
+    bio, iob1, bioul = "B-PER I-PER O O B-LOC", "I-PER I-PER O O I-LOC", "B-PER L-PER O O U-LOC"
+    for written, accuracy in ((bio, 70), (iob1, 80), (bioul, 60)):
+        example = TaggedSentence(JANE.tokens, JANE.tags, written.split())
+        assert TASK.score([example, example], guesses)["token_accuracy"] == accuracy
 
 
 def test_writes_columns_in_bio_and_entities_in_json():

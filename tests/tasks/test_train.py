@@ -110,7 +110,7 @@ def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
     for name in ("new/test.tsv", "other.tsv"):
         assert scores(tmp_path / name)[Path(name).name]["accuracy"] in (0, 50)
     (tmp_path / "other.tsv").write_text("a\tcow\nb\tcow\nc\tcow\n")
-    assert scores() == {"other.tsv": {"accuracy": 100 / 3}}
+    assert scores()["other.tsv"]["accuracy"] == pytest.approx(100 / 3)
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / "test.tsv").symlink_to(tmp_path / "other.tsv")
     monkeypatch.chdir(tmp_path)

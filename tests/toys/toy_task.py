@@ -1,11 +1,10 @@
 """Fixtures that several rooms share: a toy task of two lines, its data, and two tiny biLMs."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -16,10 +15,10 @@ from elmokit.formats.read import to_stored
 from elmokit.model.bilm import BiLM
 from elmokit.tasks.config import InputConfig, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
+from elmokit.tasks.sentiment import task as sentiment
 from elmokit.tasks.sentiment.reader import LabelledText
-from elmokit.tasks.sentiment.task import symbols
-from elmokit.tasks.task import Prediction, Reading, Task, find_splits, own_tokens
-from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 from toy_bilm import TINY
 
 Write = Callable[[str], Path]
@@ -77,16 +76,10 @@ class ToyConfig:
     dropout_rate: float = 0.3
 
 
-@dataclass(frozen=True)
-class ToyResult(Prediction):
-    tokens: list[str]
-    label: str
-
-
 class ToyModel(TaskModel):
     def __init__(self, config: ToyConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
-        self.labels = list(labels)
+        self.labels = Labels(labels)
         self.dropout = nn.Dropout(config.dropout_rate)
         self.encode = nn.Linear(inputs.input_dim, config.hidden_dim)
         self.score = nn.Linear(config.hidden_dim + inputs.output_dim, len(labels))
@@ -97,11 +90,10 @@ class ToyModel(TaskModel):
         return self.score(hidden[:, 0])
 
     def forward(self, examples: Sequence[LabelledText]) -> Tensor:
-        gold = torch.tensor([self.labels.index(example.label or "") for example in examples])
-        return nn.functional.cross_entropy(self.logits(examples), gold)
+        return nn.functional.cross_entropy(self.logits(examples), self.labels.ids_of(examples))
 
-    def predict(self, examples: Sequence[LabelledText]) -> list[str]:
-        return [self.labels[index] for index in self.logits(examples).argmax(dim=1).tolist()]
+    def predict(self, examples: Sequence[LabelledText]) -> list[LabelPrediction]:
+        return self.labels.predictions(self.logits(examples))
 
 
 def _read(path: Path, config: ToyConfig, training: bool) -> Reading[LabelledText]:
@@ -115,29 +107,6 @@ def _read(path: Path, config: ToyConfig, training: bool) -> Reading[LabelledText
     return reading
 
 
-def _score(examples: Sequence[LabelledText], predictions: Sequence[str]) -> Mapping[str, float]:
-    right = sum(example.label == made for example, made in zip(examples, predictions, strict=True))
-    return {"accuracy": 100 * right / len(examples)}
-
-
-def _from_text(line: str) -> LabelledText:
-    return LabelledText(line.split(), None)
-
-
-def _from_json(fields: Mapping[str, Any]) -> LabelledText:
-    if "tokens" not in fields:
-        raise ValueError("expected tokens")
-    return LabelledText(list(fields["tokens"]), None)
-
-
-def _to_text(example: LabelledText, made: str) -> str:
-    return f"{made}\t{' '.join(example.tokens)}"
-
-
-def _result(example: LabelledText, made: str) -> ToyResult:
-    return ToyResult(example.tokens, made)
-
-
 def _tiny() -> TaskConfig:
     return TaskConfig(
         ToyConfig(),
@@ -146,26 +115,20 @@ def _tiny() -> TaskConfig:
     )
 
 
-TOY = Task[LabelledText, str](
+TOY = replace(
+    sentiment.TASK,
     name="toy",
-    metric="accuracy",
     find=partial(find_splits, names=[("train.tsv", "dev.tsv", "test.tsv")], task_name="toys"),
     read=_read,
-    sentences=own_tokens,
-    symbols=symbols,
     build=ToyModel,
-    score=_score,
     recipes={"cpu": _tiny},
     model_config=ToyConfig,
-    from_text=_from_text,
-    from_json=_from_json,
-    to_text=_to_text,
-    result=_result,
+    keep_together=None,
 )
 
 
 @pytest.fixture(scope="session")
-def toy() -> Task[LabelledText, str]:
+def toy() -> Task[LabelledText, LabelPrediction]:
     """A task of two lines, to test the frame with: a sentence's label is told by its first word."""
     return TOY
 
