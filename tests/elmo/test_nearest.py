@@ -71,17 +71,15 @@ def test_tokens_are_compared_in_nfc_and_a_word_may_be_spelt_as_in_raw_text():
         ELMO.nearest(tokens, "a\u00adb", CORPUS)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_what_cannot_be_meant_is_refused():
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"word": 2}, "word is 2; the sentence has tokens 0 to 1"),
         ({"corpus": "the bank"}, "the corpus is the string 'the bank'; expected sentences"),
         ({"layers": "all"}, "layers is 'all'; expected one layer"),
         ({"word": True}, "word is True; the sentence has tokens 0 to 1"),
         ({"number": 0}, "number is 0; expected a whole number, at least 1"),
         ({"among": "words"}, "among is 'words'; expected"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        ELMO.nearest(QUERY, **({"word": "bank", "corpus": CORPUS} | options))
+    ]
+    for options, message in refused:
+        with pytest.raises(ValueError, match=message):
+            ELMO.nearest(QUERY, **({"word": "bank", "corpus": CORPUS} | options))

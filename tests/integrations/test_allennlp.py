@@ -98,11 +98,6 @@ def test_a_fixed_mix_is_theirs_and_is_not_trained():
         assert_close(vectors[number, : len(sentence)], theirs[f"token_embedder/{number}"])
 
 
-def published(stream: int, line: int) -> np.ndarray[Any, Any]:
-    with open_unseen(FIXTURES / f"allennlp/lm_embeddings_{stream}.hdf5") as file:
-        return np.concatenate(np.asarray(file[str(line)]), axis=1)
-
-
 def test_with_state_every_published_vector_comes_out_and_without_it_those_of_the_first_batch_alone():
     elmo, stateless = (
         Elmo(*PUBLISHED, 1, dropout=0.0, scalar_mix_parameters=TOP, stateful=stateful) for stateful in (True, False)
@@ -110,7 +105,9 @@ def test_with_state_every_published_vector_comes_out_and_without_it_those_of_the
     for line, batch in enumerate(zip(*STREAMS, strict=True)):
         vectors, others = (each(batch_to_ids(batch))["elmo_representations"][0] for each in (elmo, stateless))
         for stream, sentence in enumerate(batch):
-            assert_close(vectors[stream, : len(sentence)], published(stream, line))
+            with open_unseen(FIXTURES / f"allennlp/lm_embeddings_{stream}.hdf5") as file:
+                published = np.concatenate(np.asarray(file[str(line)]), axis=1)
+            assert_close(vectors[stream, : len(sentence)], published)
         difference = float((others - vectors).detach().abs().max())
         assert difference <= TOLERANCE if line == 0 else difference > 0.1
         assert torch.equal(stateless(batch_to_ids(batch))["elmo_representations"][0], others)

@@ -63,21 +63,15 @@ def test_the_words_of_sentences_are_one_layer_and_a_missing_file_is_named(model:
         open_static("none.vec")
 
 
-@pytest.mark.parametrize(
-    ("version", "max_n"),
-    [(12, 0), (11, 4)],  # n-grams of words alone; before version 12 these settings had no meaning
-    ids=["without n-grams", "version 11"],
-)
-def test_a_word_without_ngrams_has_its_own_row_only(
-    version: int, max_n: int, model: Path, read: FastText, tmp_path: Path
-):
-    content = bytearray(model.read_bytes())
-    for place, value in ((4, version), (36, 3), (48, max_n)):
-        struct.pack_into("<i", content, place, value)
-    (tmp_path / "classifier.bin").write_bytes(content)
-    classifier = read_fasttext(tmp_path / "classifier.bin")
-    np.testing.assert_array_equal(classifier.vector("the"), read.matrix[read.rows["the"]])
-    assert not classifier.vector("unseen").any()
+def test_a_word_without_ngrams_has_its_own_row_only(model: Path, read: FastText, tmp_path: Path):
+    for version, max_n in ((12, 0), (11, 4)):  # n-grams of words alone; before version 12 these settings said nothing
+        content = bytearray(model.read_bytes())
+        for place, value in ((4, version), (36, 3), (48, max_n)):
+            struct.pack_into("<i", content, place, value)
+        (tmp_path / "classifier.bin").write_bytes(content)
+        classifier = read_fasttext(tmp_path / "classifier.bin")
+        np.testing.assert_array_equal(classifier.vector("the"), read.matrix[read.rows["the"]])
+        assert not classifier.vector("unseen").any()
 
 
 def test_damaged_settings_dictionaries_or_matrices_and_cut_files_are_refused(

@@ -95,15 +95,13 @@ def test_either_dictionary_may_be_absent_and_keys_are_equal_for_equal_rows_only(
     assert (spelled.num_cut(["abb", "abbb"]), spelled.limit) == (1, "3 characters")
 
 
-@pytest.mark.parametrize(
-    ("words", "symbols", "reason"),
-    [
+def test_dictionaries_without_special_symbols_are_refused():
+    refused: list[tuple[dict[str, int], dict[str, int], str]] = [
         ({}, {}, "neither a dictionary of words nor one of characters"),
         ({"a": 0}, {}, "words lacks <bos> and <eos> and <oov>"),
         (WORDS, {"a": 1}, "characters lacks .*<pad> and <eow> and <bow>"),
         (WORDS, SYMBOLS | {"x": 5}, "another character with the number of <pad>"),
-    ],
-)
-def test_dictionaries_without_special_symbols_are_refused(words: dict[str, int], symbols: dict[str, int], reason: str):
-    with pytest.raises(ValueError, match=reason):
-        spelling(words, symbols)
+    ]
+    for words, symbols, reason in refused:
+        with pytest.raises(ValueError, match=reason):
+            spelling(words, symbols)
