@@ -2,7 +2,6 @@
 
 import faulthandler
 import os
-import subprocess
 import sys
 from itertools import repeat
 from pathlib import Path
@@ -13,7 +12,7 @@ import attack
 from attacks.limited_child import Call, Ending, run_limited
 from attacks.outcome import Outcome, read_results
 from attacks.writing_verbs import verbs_not_attacked
-from unmeasured import unmeasured_environment
+from unmeasured import run_python
 
 
 @pytest.mark.slow
@@ -21,9 +20,7 @@ from unmeasured import unmeasured_environment
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
 def test_a_little_of_each_attack_finds_nothing(parts: tuple[str, ...], tmp_path: Path):
     output = tmp_path / "attack.json"
-    command = [sys.executable, attack.__file__, "small", *parts, "--output", str(output)]
-    done = subprocess.run(command, env=unmeasured_environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_python(attack.__file__, "small", *parts, "--output", str(output))
     counts = {result.part: result.counts for result in read_results(output)}
     assert counts.keys() == set(parts) and all(counts.values())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from unmeasured import unmeasured_environment
+from unmeasured import run_python
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "elmokit"
@@ -22,12 +21,6 @@ CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2", "filelock"}
 """The dependencies that pyproject.toml requires; everything else is asked for by `system.python.require`."""
 
 OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py", "tasks/task.py", "system/python.py"}  # these import by name
-
-
-def run_python(*arguments: str) -> str:
-    """Standard output of a Python that nothing measures."""
-    command, environment = [sys.executable, *arguments], unmeasured_environment()
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
 def calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:

@@ -25,14 +25,8 @@ LINES = ["It's cold .", "", "A  café is open", "밥을 먹었다", *(f"line {nu
 ENDINGS = (".parquet", ".arrow")
 FOLDER = os.fsdecode(b"caf\xe9") if sys.platform == "linux" else "café"
 """Not UTF-8, which pyarrow alone takes of a string."""
-CATEGORIES, VIEWS = pa.dictionary(pa.int32(), pa.string()), pa.string_view()
-OF_TOKENS = [
-    pa.list_(CATEGORIES),
-    pa.list_(VIEWS),
-    pa.list_(pa.string(), 2),
-    pa.list_view(VIEWS),
-    pa.large_list_view(VIEWS),
-]
+CATEGORIES, VIEWS, WORDS = pa.dictionary(pa.int32(), pa.string()), pa.string_view(), pa.list_(pa.string(), 2)
+OF_TOKENS = [pa.list_(CATEGORIES), pa.list_(VIEWS), WORDS, pa.list_view(VIEWS), pa.large_list_view(VIEWS)]
 
 
 @pytest.fixture(autouse=True)
