@@ -21,8 +21,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # Python compiles what it imports: a small part of the 36,000 modules of the three environments.
 INSTALL := python -m pip install --quiet --no-compile
 
-# uv needs a fifth of pip's time; pip is for networks that are set up in pip's way only, and for torch, whose wheels
-# for CPUs such settings may name.
+# uv takes less of the processor than pip, which is for networks that are set up in pip's way only, and for torch, whose
+# wheels for CPUs such settings may name.
 UV := $(BIN)/uv pip install --quiet
 
 # The tests run in as many processes as there are cores, each with one thread.

@@ -105,13 +105,12 @@ def kinds_in(folder: Path) -> dict[Path, FileKind]:
 
 
 def is_failed_download(path: Path, kind: FileKind) -> bool:
-    """Whether a file is a pointer of Git LFS, or is named as one of a model and has nothing or a message in it."""
+    """Whether a file has the name of one of a model, but nothing in it, or a message of the server or of Git LFS."""
     if kind is FileKind.GIT_LFS_POINTER:
         return True  # also of a vocabulary
-    if path.suffix not in _MODEL_ENDINGS and not path.suffix.startswith(".data-"):
-        return False
-    is_message = kind is FileKind.TEXT or (kind is FileKind.JSON and path.suffix != ".json")
-    return kind in (FileKind.EMPTY, FileKind.MARKUP) or (is_message and path.suffix != ".dic")
+    is_text = path.suffix == ".dic" or (path.suffix == ".json" and kind is FileKind.JSON)
+    is_message = kind in (FileKind.EMPTY, FileKind.MARKUP) or (kind in (FileKind.TEXT, FileKind.JSON) and not is_text)
+    return is_message and (path.suffix in _MODEL_ENDINGS or path.suffix.startswith(".data-"))
 
 
 def _by_signature(path: Path, head: bytes) -> FileKind | None:
