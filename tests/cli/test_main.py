@@ -192,6 +192,7 @@ def test_a_reader_that_goes_away_is_no_error():
     os.close(read)
     command = [sys.executable, "-m", "elmokit", "inspect", "model"]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
     assert (done.returncode, done.stderr) == (141, "")
 
 

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from elmokit.elmo.elmo import Elmo
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.convert import convert
 from elmokit.formats.native import write_native
 from elmokit.formats.recognise import inspect, read_stored
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
+from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
+from toy_bilm import random_bilm
 from toy_stored import assert_equal, assert_refused, make_stored, without_allocation
 
 Change = Callable[[dict[str, Any]], object]
@@ -252,3 +255,9 @@ def test_damaged_rows_are_refused(quantised: Path, change: dict[str, Any], messa
     write_arrays(path, {name: array for name, array in tensors.items() if array is not None})
     with pytest.raises(FormatError, match=rf"{path.name}: .*{message}"):
         read_stored(quantised, with_softmax=True)
+
+
+def test_the_name_of_a_file_of_a_saved_model_leads_nowhere_else():
+    files = bytes_of(Elmo(random_bilm()))
+    with pytest.raises(FormatError, match=r"config\.json"):
+        elmo_of(files | {"../config.json": b"{"})

@@ -59,13 +59,14 @@ class Hostile:
         return self.call[0], self.call[1:]
 
 
-def test_code_in_a_pickle_is_named_and_not_run(tmp_path: Path, new: bool):
-    target = tmp_path / "executed"
-    hostile = {"a": torch.ones(3), "b": Hostile(os.mkdir, str(target))}
-    path = saved(hostile, tmp_path / "file.pt", new=new)
-    with pytest.raises(FormatError, match=r"file\.pt: is damaged, or holds more .*: it asks for 'posix\.mkdir'"):
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol 4")  # which torch alone refuses to run
+@pytest.mark.parametrize(("protocol", "reason"), [(2, "it asks for 'posix.mkdir'"), (4, "nothing in it was run")])
+def test_code_in_a_pickle_is_not_run(tmp_path: Path, new: bool, protocol: int, reason: str):
+    hostile = {"a": torch.ones(3), "b": Hostile(os.mkdir, str(tmp_path / "executed"))}
+    path = saved(hostile, tmp_path / "file.pt", new=new, pickle_protocol=protocol)
+    with pytest.raises(FormatError, match=f"file.pt: is damaged, or holds more .*{reason}"):
         read_torch_file(path)
-    assert not target.exists()
+    assert not (tmp_path / "executed").exists()
 
 
 @pytest.mark.parametrize("content", [b"", pickle.dumps({"a": 1}, protocol=2), MAGIC + b"N.", b"PK\x03\x04"])
@@ -98,10 +99,8 @@ def test_a_pickle_that_makes_more_than_a_state_dict_is_refused(tmp_path: Path, m
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("file/data.pkl", pickled)
             archive.writestr("file/version", "3")
-    reasons = (
-        "it asks for '(builtins.bytearray|torch.Size)'|has more steps, or copies|'StorageType' object is not callable"
-    )
-    with pytest.raises(FormatError, match=reasons):
+    ours = "it asks for '(builtins.bytearray|torch.Size)'|has more steps, or copies"
+    with pytest.raises(FormatError, match="not callable" if name == "a storage" else ours):
         read_torch_file(path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import attack
-from attacks.limited_child import Call, Ending, run_limited
+from attacks.limited_child import Call, Ending, WrongError, run_limited
 from attacks.outcome import Outcome, read_results
 from attacks.writing_verbs import verbs_not_attacked
 from unmeasured import run_python
@@ -30,6 +30,10 @@ def kill_itself() -> None:
     os.abort()
 
 
+def give_other_bits() -> None:
+    raise WrongError("other bits")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
 def test_every_ending_of_a_call_is_told_apart_and_the_calls_after_it_run():
     calls = [
@@ -40,6 +44,7 @@ def test_every_ending_of_a_call_is_told_apart_and_the_calls_after_it_run():
         (Outcome.HANG, Call(lambda: all(repeat("for ever")))),
         (Outcome.MEMORY, Call(lambda: bytearray(1 << 40))),
         (Outcome.OK, Call(lambda: bytearray(50 << 20))),
+        (Outcome.WRONG, Call(give_other_bits)),
     ]
     endings = list(run_limited([call for _, call in calls], seconds=1.0))
     assert [ending.outcome for ending in endings] == [outcome for outcome, _ in calls]

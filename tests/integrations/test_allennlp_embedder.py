@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -13,6 +14,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.hdf5 import open_unseen
 from elmokit.integrations.allennlp import ElmoEmbedder
 from elmokit.vectors.files import load_vectors
+from toy_bilm import TINY, random_bilm
 
 PUBLISHED = Path(__file__).parents[1] / "fixtures" / "allennlp"
 PAIR = (PUBLISHED / "options.json", PUBLISHED / "lm_weights.hdf5")
@@ -32,6 +34,13 @@ def test_the_state_can_be_forgotten():
     embedder.reset_states()
     assert np.array_equal(embedder.embed_batch(SENTENCES)[0], first[0])
     ElmoEmbedder(*PAIR).reset_states()
+
+
+def test_with_state_words_are_cut_at_the_characters_of_the_model(tmp_path: Path):
+    encoder = Elmo(random_bilm(replace(TINY, max_characters_per_token=10)), device="cpu")
+    encoder.save(tmp_path / "model")
+    layers = ElmoEmbedder(tmp_path / "model", stateful=True).embed_sentence(["abcdefghijklmnop", "b"])
+    np.testing.assert_allclose(layers, encoder.encode([["abcdefgh", "b"]], layers="all")[0], atol=1e-6)
 
 
 def test_without_state_a_sentence_has_the_vectors_of_encode_in_every_call(embedder: ElmoEmbedder):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from elmokit.files.locks import InUseError
 from elmokit.runs.folder import checked_config, existing_run, new_run, read_config, write_config
 
 
@@ -38,8 +39,9 @@ def test_a_config_of_something_else_is_refused(tmp_path: Path, text: str, messag
 
 def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
     run = tmp_path / "parent" / "a run"
-    with new_run(run):
+    with new_run(run), pytest.raises(InUseError, match="a run is in use by another process"):
         run.mkdir()
+        new_run(run).__enter__()
     for format, verb in (("elmokit", "pretrain"), ("elmokit-task", "train")):
         (run / "config.json").write_text(json.dumps({"format": format}))
         with pytest.raises(ValueError, match=f"holds a run; resume it with elmokit {verb} --resume '.*/a run', or"):

@@ -50,6 +50,16 @@ def test_predicts_without_looking_at_the_answers(learnt: tuple[TaskExamples, Any
         assert all(each.probabilities[each.label] == max(each.probabilities.values()) for each in made)
 
 
+@pytest.mark.parametrize("name", TASKS)
+def test_what_is_for_the_output_is_read(stand_in_inputs: Callable[..., Any], name: str):
+    case = EXAMPLES[name]
+    model = case.model(stand_in_inputs(case.words(), output_dim=3)).eval()
+    before = model(case.examples)
+    with torch.no_grad():
+        model.inputs.vectors.weight[:, model.inputs.input_dim :] *= 2
+    assert model(case.examples) != before
+
+
 @pytest.mark.parametrize(("name", "scheme"), [("named-entities", "BIOUL"), ("semantic-roles", "BIO")])
 def test_tags_are_never_illegal(stand_in_inputs: Callable[..., Any], name: str, scheme: str):
     case = EXAMPLES[name]

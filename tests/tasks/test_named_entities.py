@@ -46,7 +46,7 @@ def test_reads_conll2003_and_its_iob1(write):
     ],
 )
 def test_reads_other_data_sets(write, text: str, sentences: list[tuple[list[str], list[str]]]):
-    assert [(sentence.tokens, sentence.tags) for sentence in list(read_tagged_sentences(write(text)))] == sentences
+    assert [(sentence.tokens, sentence.tags) for sentence in read_tagged_sentences(write(text))] == sentences
 
 
 def klue_ner(annotated: str) -> str:

@@ -259,3 +259,10 @@ def test_files_are_served_with_a_strict_policy_to_this_machine_only_and_impossib
             assert get("/").status == 200
         server.shutdown()
     assert capsys.readouterr().err == ""
+
+
+def test_inner_products_of_a_mix_follow_from_those_of_the_layers():
+    layers = np.random.default_rng(0).normal(size=(2, 4, 5)).astype(np.float32)
+    mixed = 0.3 * layers[0] + 0.7 * layers[1]
+    found = np.tensordot([0.09, 0.21, 0.49], inner_products(layers), 1)
+    np.testing.assert_allclose(found, mixed @ mixed.T, atol=1e-5)

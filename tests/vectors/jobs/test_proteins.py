@@ -62,7 +62,7 @@ def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(elmo: Elmo,
     assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
-def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
+def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Path):
     done = embed_fasta(elmo, fasta, fasta.with_suffix(".h5"))
     assert (done.num_lines, done.num_tokens) == (2, 8)
     assert fasta.with_name("proteins.h5.names.txt").read_text() == "P1\nsecond\n"
