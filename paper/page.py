@@ -30,7 +30,7 @@ from paper.printed import TABLE_1
 from paper.reproduction import REPRODUCTIONS, OurRow, Reproduction, find_reproduction
 from paper.results import read_results
 from paper.runs import Evidence, gain_text, make_setup, read_evidence
-from paper.table1 import CONTROLS, OTHER_SYSTEMS, difference_on_test, headlines
+from paper.table1 import CONTROLS, OTHER_SYSTEMS, UNTIL_CONVERGED, difference_on_test, headlines, tested
 
 PAGE_NAME = "results.md"
 FOLDER = "results"
@@ -149,14 +149,15 @@ def _cell(cell: Statistic | str | None) -> str:
 def _tasks_table(evidence: Evidence) -> str:
     records = item_records(evidence.results)
     found = headlines(evidence)
-    places = ("random biLM (ELMo)", "MiniLM (ELMo)")
+    smaller = {one.task: f"{one.gain:+.2f}" for one in tested(evidence, [UNTIL_CONVERGED])}
+    places = (MODEL, "random biLM (ELMo)", "MiniLM (ELMo)")
     header = ("task", "no ELMo", "+ ELMo", "gain", "error", *places, "the paper's gain", "error")
 
     def row(task: str) -> list[str]:
         name = DATASETS[task].row
         papers = [_cell(TABLE_1.cell(name, "gain")), f"{TABLE_1.cell(name, 'relative')} %"]
         if task not in found:
-            return [name, *[ABSENT] * 6, *papers]
+            return [name, *[ABSENT] * 7, *papers]
         one = found[task]
         none, elmo = one.none.score(one.test_set), one.elmo.score(one.test_set)
         assert none is not None and elmo is not None, "a pair has test scores"
@@ -164,7 +165,7 @@ def _tasks_table(evidence: Evidence) -> str:
         error = f"{100 * one.gain / (100 - none.mean):.1f} %"
         pairs = ((CONTROLS, "random biLM"), (OTHER_SYSTEMS, "MiniLM-L6"))
         controls = (_control(evidence, table, task, arm) for table, arm in pairs)
-        return [name, str(none), str(elmo), gain, error, *controls, *papers]
+        return [name, str(none), str(elmo), gain, error, smaller.get(task, ABSENT), *controls, *papers]
 
     return markdown_table(header, map(row, SIX_TASKS))
 

@@ -17,7 +17,7 @@ from paper.plan import CONVERGED, DATASETS, EARLIER, MODEL, PlannedRun, Setup
 from paper.printed import PERPLEXITY
 from paper.reproduction import OurTable, Reproduction
 from paper.results import read_results
-from paper.runs import ArmRuns, Evidence, fingerprint_of, gain_text, gains_by_seed, measured_on
+from paper.runs import ArmRuns, Evidence, fingerprint_of, gain_text, gains_by_seed, measured_on, with_model
 
 BASELINE, TODAY = arms(0.1, CONVERGED)
 BY_FINGERPRINT = (MODEL, "small-en-86", DEFAULT_MODEL)
@@ -60,8 +60,7 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 def setup_of(setup: Setup, model: str) -> Setup:
     """The setup with this biLM, whichever the user names: the curve is of several. Others are made next to MODEL."""
-    model = model if model in BY_FINGERPRINT else MODEL
-    return replace(setup, model=model, fingerprint=fingerprint_of(model))
+    return with_model(setup, model if model in BY_FINGERPRINT else MODEL)
 
 
 def gain_curves(evidence: Evidence) -> list[GainCurve]:

@@ -6,7 +6,7 @@ import functools
 import statistics
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elmokit.elmo.elmo import Elmo
@@ -76,6 +76,11 @@ def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = MODEL, seeds:
         raise ValueError(f"{seeds} seeds; expected at least 1")
     found = SCALES[scale]
     return Setup(found, data_dir, model, fingerprint_of(model), tuple(range(found.seeds if seeds is None else seeds)))
+
+
+def with_model(setup: Setup, model: str) -> Setup:
+    """The same of another biLM."""
+    return replace(setup, model=model, fingerprint=fingerprint_of(model))
 
 
 @functools.cache

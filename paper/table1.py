@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from elmokit.files.json_fields import Fields
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation
 from paper.bootstrap import RunNames, item_record, item_records
 from paper.differences import Difference, over_items, over_seeds
-from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SIX_TASKS, Arm, PlannedRun, Setup
+from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, MODEL, NO_ELMO, RANDOM, SIX_TASKS, Arm, PlannedRun, Setup
 from paper.printed import ENSEMBLES, TABLE_1
 from paper.reproduction import Cell, OurRow, OurTable, Reproduction
 from paper.results import read_interval
-from paper.runs import Evidence, Tested, gain_text, gains_by_seed
+from paper.runs import Evidence, Tested, gain_text, gains_by_seed, with_model
 
 NAME = "table1"
 
@@ -28,14 +29,18 @@ class Pair:
     none: Arm
     elmo: Arm
     tasks: tuple[str, ...] = SIX_TASKS
+    model: str = MODEL
+    """Its biLM, if the user names none."""
 
 
 def _none(*settings: str, recipe: str = "") -> Arm:
     return Arm(NO_ELMO.name, (*NO_ELMO.settings, *settings), recipe)
 
 
+UNTIL_CONVERGED = Pair("until converged", _none(recipe=CONVERGED), Arm(ELMO.name, recipe=CONVERGED))
 PAIRS = (  # ELMo at the paper's position; of each task, the first one that has been trained stands for it
-    Pair("until converged", _none(recipe=CONVERGED), Arm(ELMO.name, recipe=CONVERGED)),
+    replace(UNTIL_CONVERGED, model=DEFAULT_MODEL),
+    UNTIL_CONVERGED,
     Pair("fixed epochs", NO_ELMO, ELMO),
 )
 ELSEWHERE = Pair("at another position than the paper's", _none(recipe=CONVERGED), Arm(ELMO.name, recipe=AT_OUTPUT))
@@ -76,16 +81,25 @@ OTHER_SYSTEMS = Ablation(
 
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs of all pairs, which score test files, and of the controls."""
-    paired = [(task, arm) for pair in ALL_PAIRS for task in pair.tasks for arm in (pair.none, pair.elmo)]
-    runs = [run for task, arm in paired for run in setup.runs(task, arm, tests=True)]
+    paired = _with_setups(ALL_PAIRS, setup)
+    arms = [(own, task, arm) for task, pair, own in paired for arm in (pair.none, pair.elmo)]
+    runs = [run for own, task, arm in arms for run in own.runs(task, arm, tests=True)]
     return [*runs, *(run for table in (CONTROLS, CONTROLS_AT_OUTPUT, OTHER_SYSTEMS) for run in table.plan(setup))]
+
+
+def _with_setups(pairs: Sequence[Pair], setup: Setup) -> list[tuple[str, Pair, Setup]]:
+    """The pairs of each task, with the setups of their biLMs. If the user names one, they are all of that one."""
+    own = [pair for pair in pairs if pair.model == MODEL or setup.model == MODEL]
+    setups = {model: setup if model == MODEL else with_model(setup, model) for model in {pair.model for pair in own}}
+    return [(task, pair, setups[pair.model]) for task in SIX_TASKS for pair in own if task in pair.tasks]
 
 
 def tested(evidence: Evidence, pairs: Sequence[Pair] = ALL_PAIRS) -> list[Tested]:
     """The pairs that have been trained, by task in the order of the pairs, with the seeds that both arms have."""
     found: list[Tested] = []
-    for task, pair in ((task, pair) for task in SIX_TASKS for pair in pairs if task in pair.tasks):
-        arms = [runs for arm in (pair.none, pair.elmo) if (runs := evidence.arm(task, arm)) is not None]
+    for task, pair, setup in _with_setups(pairs, evidence.setup):
+        own = replace(evidence, setup=setup)
+        arms = [runs for arm in (pair.none, pair.elmo) if (runs := own.arm(task, arm)) is not None]
         scored = [arm.by_seed(DATASETS[task].test_set).keys() for arm in arms]
         if len(arms) == 2 and (seeds := scored[0] & scored[1]):
             both = [replace(arm, runs=tuple(run for run in arm.runs if run.seed in seeds)) for arm in arms]

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import elmokit
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.runs.logged_runs import read_runs, write_runs
 from paper import table1, table2
 from paper.plan import ELMO, NO_ELMO, Arm
 from paper.results import append_result, read_results
-from paper.runs import gain_text, measured_on, read_evidence
+from paper.runs import gain_text, measured_on, read_evidence, with_model
 from toy_planned_runs import SETUP, evidence_in, write_arm
 
 NER = "named-entities"
@@ -89,3 +90,14 @@ def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):
         (cells,) = table1.details(evidence_in(tmp_path))[1].rows.values()
         assert cells[0] == shown
     assert [str(cell) for cell in row.cells if cell is not None] == ["90.00", "95.00", "5.00", "50.00"]
+
+
+def test_runs_of_the_newer_model_stand_for_a_task_if_there_are_some(tmp_path: Path):
+    newer, (none, elmo) = with_model(SETUP, DEFAULT_MODEL), (table1.UNTIL_CONVERGED.none, table1.UNTIL_CONVERGED.elmo)
+    write_arm(tmp_path, NER, none, (80,), test=(80,))
+    write_arm(tmp_path, NER, elmo, (85,), test=(85,))
+    assert [one.gain for one in table1.headlines(evidence_in(tmp_path)).values()] == [5]
+    write_arm(tmp_path, NER, elmo, (90,), test=(90,), setup=newer)
+    assert [one.gain for one in table1.tested(evidence_in(tmp_path))] == [10, 5]
+    assert [one.gain for one in table1.headlines(evidence_in(tmp_path)).values()] == [10]
+    assert [one.gain for one in table1.tested(read_evidence(newer, [tmp_path]))] == [10]  # the user names it

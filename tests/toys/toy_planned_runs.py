@@ -24,6 +24,7 @@ def write_arm(
     test: Sequence[float] | None = None,
     epochs: Sequence[tuple[int, float]] = ((9, 50.0),),
     num_train: int = 200,
+    setup: Setup = SETUP,
     **result: Any,
 ) -> list[Path]:
     """The runs of an arm, one for each score on the development set, and their test scores.
@@ -35,8 +36,8 @@ def write_arm(
     data = Path("/data") / Path(found.folder).name
     files = Splits((data / "train",), (data / "dev",), (data / found.test_set,))
     folders: list[Path] = []
-    for run, score in zip(SETUP.runs(dataset, arm), scores, strict=False):
-        fingerprint = None if run.config.inputs.elmo is None else FINGERPRINT + "89abcdef"
+    for run, score in zip(setup.runs(dataset, arm), scores, strict=False):
+        fingerprint = None if run.config.inputs.elmo is None else setup.fingerprint + "89abcdef"
         counts = {"train": {"examples": num_train}, "dev": {"examples": 50}}
         symbols = ["O", "B-PER"]
         record = TaskRecord(run.task, run.config, symbols, files, fingerprint, counts)
