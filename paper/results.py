@@ -37,9 +37,8 @@ def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:
     """
     found: list[Fields] = []
     for file in {file.resolve(): file for path in paths for file in _result_files(path)}.values():
-        for number, record in enumerate(read_log(file).records, start=1):
-            if record.get(FIELD) == reproduction:
-                found.append(Fields(f"{file}, line {number}", record))
+        records = read_log(file).fields()
+        found += [record for record in records if FIELD in record and record.value(FIELD) == reproduction]
     return found
 
 

@@ -32,11 +32,11 @@ def test_what_json_cannot_hold_is_refused(tmp_path: Path):
     assert not (tmp_path / "metrics.jsonl").exists()
 
 
-@pytest.mark.parametrize(("line", "message"), [("", "is not valid JSON"), ("7", "holds a number; expected an object")])
+@pytest.mark.parametrize(("line", "message"), [("x", "is not valid JSON"), ("7", "holds a number; expected an object")])
 def test_a_damaged_line_is_named(tmp_path: Path, line: str, message: str):
     path = tmp_path / "metrics.jsonl"
-    path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n')
-    with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 2: {message}"):
+    path.write_text(f'{{"step": 1}}\n\n{line}\n{{"step": 3}}\n')
+    with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 3: {message}"):
         read_log(path)
 
 
@@ -60,6 +60,18 @@ def test_records_that_are_kept_stay_as_they_were_written_and_the_last_line_may_b
     assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
     assert read_log(tmp_path / "none").records == []  # a log that is not there
     keep_records(tmp_path / "none", lambda record: True)
+
+
+def test_what_an_editor_adds_is_not_in_the_way_and_errors_have_the_numbers_of_the_lines(tmp_path: Path):
+    path = tmp_path / "metrics.jsonl"
+    for start, line_end, rest in (("", "\n", "\n"), ("\ufeff", "\r\n", ""), ("", "\n", "\t")):
+        path.write_text(f'{start}{{"step": 1}}\n \n\n{{"epoch": 2}}\n{rest}'.replace("\n", line_end), encoding="utf-8")
+        assert (read_log(path).records, read_log(path).has_torn_line) == ([{"step": 1}, {"epoch": 2}], False)
+        with pytest.raises(ValueError, match=r"metrics\.jsonl, line 4: field step: is missing"):
+            keep_records(path, lambda record: record.integer("step") > 0)
+        keep_records(path, lambda record: "step" in record)
+        append_json_line(path, {"step": 2})
+        assert read_log(path).records == [{"step": 1}, {"step": 2}]
 
 
 def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(tmp_path: Path):

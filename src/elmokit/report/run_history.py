@@ -69,8 +69,7 @@ def read_history(run: LoggedRun) -> RunHistory:
     training: list[LoggedLosses] = []
     evaluations: list[LoggedPerplexity] = []
     step = 0
-    for number, record in enumerate(run.records, start=1):
-        line = Fields(f"{run.log_where}, line {number}", record)
+    for line in run.lines:
         before, step = step, line.integer("step")
         if step < before:
             raise line.error("step", f"is {step}, after step {before}; expected the lines of one run in their order")
@@ -81,8 +80,8 @@ def read_history(run: LoggedRun) -> RunHistory:
         if "heldout" in line:
             evaluations.append(_perplexity(line))
     if run.has_torn_line:
-        where = f"{run.log_where}, line {len(run.records) + 1}"
-        warnings.warn(f"{where} is incomplete (is the run writing it?) and left out", stacklevel=2)
+        where = f"{run.log_where}, the last line"
+        warnings.warn(f"{where}, is incomplete (is the run writing it?) and left out", stacklevel=2)
     if len(training) < 2:
         raise ValueError(
             f"{run.log_where}: {run.name} has logged {len(training)} training lines, and a curve needs 2; a run logs "

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json_fields import Fields, read_json_object
@@ -36,6 +36,8 @@ class LoggedRun:
     """None if there is only a log."""
     records: list[Record]
     """The complete lines of the log; empty if the run has not logged anything yet."""
+    lines: list[Fields] = field(compare=False)
+    """The same records, as fields that name their file and line in errors."""
     has_torn_line: bool
     """Whether part of another line follows."""
 
@@ -99,6 +101,7 @@ def _run_in_folder(folder: Path, log: Path) -> LoggedRun:
         log_where=str(log),
         config=read_json_object(config) if config.is_file() else None,
         records=logged.records,
+        lines=logged.fields(),
         has_torn_line=logged.has_torn_line,
     )
 
@@ -110,23 +113,21 @@ def _runs_in_file(path: Path) -> list[LoggedRun]:
         return [_run_in_folder(path.parent, path)]
     if logged.has_torn_line:
         raise ValueError(f"{path}: the last line is incomplete; write the file again")
-    return [_run_in_line(path, number, record) for number, record in enumerate(logged.records, start=1)]
+    return [_run_in_line(path, fields) for fields in logged.fields()]
 
 
-def _run_in_line(path: Path, number: int, record: Record) -> LoggedRun:
-    fields = Fields(f"{path}, line {number}", record)
+def _run_in_line(path: Path, fields: Fields) -> LoggedRun:
     fields.require_known(("name", "config", "metrics"))
     name = fields.text("name")
     where = f"{path}, run {name}"
-    metrics = fields.read("metrics", list[object])
-    if not all(isinstance(line, dict) for line in metrics):
-        raise fields.error("metrics", "holds something other than objects")
+    metrics: list[Record] = fields.read("metrics", list[dict[str, object]])
     return LoggedRun(
         name=name,
         where=where,
         config_where=where,
         log_where=where,
         config=None if fields.value("config") is None else fields.read("config", dict[str, object]),
-        records=cast("list[Record]", metrics),
+        records=metrics,
+        lines=[Fields(f"{where}, line {number}", record) for number, record in enumerate(metrics, start=1)],
         has_torn_line=False,
     )

@@ -23,12 +23,18 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class LoggedRecords:
-    """The records of a log, and their lines as they are written; the first one is line 1."""
+    """The records of a log, and their lines as they are written, by number; blank lines are left out."""
 
+    path: Path
     records: list[Record]
-    lines: list[bytes]
+    lines: dict[int, bytes]
     has_torn_line: bool
     """Whether part of another line follows: the run is writing it, or was killed while it did."""
+
+    def fields(self) -> list[Fields]:
+        """The records, as fields that name their file and line in errors."""
+        numbered = zip(self.lines, self.records, strict=True)
+        return [Fields(f"{self.path}, line {number}", record) for number, record in numbered]
 
 
 def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object]) -> None:
@@ -60,15 +66,16 @@ def read_log(path: Path) -> LoggedRecords:
     """
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise FormatError(path, "is a folder, a device or a pipe; expected the log of a run")
-    *lines, rest = path.read_bytes().split(b"\n") if path.exists() else [b""]
-    records = [parse_json_object(line, where=f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
-    if rest:
+    *ended, rest = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    lines = {number: line for number, line in enumerate(ended, start=1) if line.strip()}
+    records = [parse_json_object(line, where=f"{path}, line {number}") for number, line in lines.items()]
+    if rest.strip():
         try:  # perhaps only the line feed is missing, as some editors leave it
             records.append(parse_json_object(rest, where=path))
         except ValueError:
-            return LoggedRecords(records, lines, has_torn_line=True)
-        lines.append(rest)
-    return LoggedRecords(records, lines, has_torn_line=False)
+            return LoggedRecords(path, records, lines, has_torn_line=True)
+        lines[len(ended) + 1] = rest
+    return LoggedRecords(path, records, lines, has_torn_line=False)
 
 
 def keep_records(path: Path, keep: Callable[[Fields], bool]) -> None:
@@ -78,8 +85,7 @@ def keep_records(path: Path, keep: Callable[[Fields], bool]) -> None:
     """
     if path.exists():
         log = read_log(path)
-        numbered = enumerate(zip(log.lines, log.records, strict=True), start=1)
-        kept = [line for number, (line, record) in numbered if keep(Fields(f"{path}, line {number}", record))]
+        kept = [line for line, record in zip(log.lines.values(), log.fields(), strict=True) if keep(record)]
         with atomic_write(path) as temporary:
             temporary.write_bytes(b"".join(line + b"\n" for line in kept))
 

@@ -146,5 +146,4 @@ def _named(average: Sequence[Tensor]) -> dict[str, Tensor]:
 
 def _last_logged_epoch(log: Path) -> int:
     """0 if there is none. Raises FormatError for a line without an epoch."""
-    lines = enumerate(read_log(log).records, start=1)
-    return max((Fields(f"{log}, line {number}", record).integer("epoch") for number, record in lines), default=0)
+    return max((record.integer("epoch") for record in read_log(log).fields()), default=0)

@@ -134,8 +134,7 @@ def read_task_run(run: LoggedRun) -> TaskRun:
 
 
 def _curve(run: LoggedRun, metric: str) -> tuple[tuple[int, float], ...]:
-    lines = [Fields(f"{run.log_where}, line {number}", line) for number, line in enumerate(run.records, start=1)]
-    epochs = [line for line in lines if "step" in line]
+    epochs = [line for line in run.lines if "step" in line]
     return tuple((line.integer("step"), line.fields("dev").number(metric)) for line in epochs)
 
 
@@ -143,7 +142,7 @@ def _result(run: LoggedRun, metric: str) -> RunResult | None:
     """The result in the last complete line; None if the run has not written one yet."""
     if not run.records or run.records[-1].get("result") is not True:
         return None
-    line = Fields(f"{run.log_where}, line {len(run.records)}", run.records[-1])
+    line = run.lines[-1]
     test = line.fields("test")
     return RunResult(
         dev=_scores(line.fields("dev"), metric),
