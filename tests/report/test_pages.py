@@ -173,7 +173,7 @@ def test_the_page_in_docs_is_what_its_command_writes(tmp_path: Path, monkeypatch
 def test_without_matplotlib_the_page_says_how_to_get_it(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pages, "find_spec", lambda name: None)
     with pytest.warns(UserWarning, match="needs matplotlib: `pip install 'elmokit\\[plots\\]'`"):
-        written = write_report([run], tmp_path / "docs")
+        written, _ = write_report([run], tmp_path / "docs")
     assert [path.name for path in written] == ["training.md"]
     page = written[0].read_text(encoding="utf-8")
     assert "pip install 'elmokit[plots]'" in page and "training-curve.svg" not in page
@@ -201,7 +201,7 @@ def test_what_cannot_be_shown_is_left_out_and_named_and_does_not_hide_the_others
 ):
     runs, page = tmp_path / "runs", tmp_path / "page"
     long, young = short_run(runs / "long"), short_run(runs / "young", num_lines=1)
-    assert main(["report", str(long), str(young), str(tmp_path / "none"), "-o", str(page)]) == 0
+    assert main(["report", str(long), str(young), str(tmp_path / "none"), "-o", str(page)]) == 1
     warned = capsys.readouterr().err
     assert "warning: left out: " in warned and "young has logged 1 training lines, and a curve needs 2" in warned
     assert f"left out: no run {tmp_path / 'none'}" in warned
@@ -213,6 +213,10 @@ def test_what_cannot_be_shown_is_left_out_and_named_and_does_not_hide_the_others
     (young / "metrics.jsonl").write_text("no JSON\n{}\n")
     with pytest.warns(UserWarning, match=r"left out: .*young/metrics\.jsonl, line 1"):
         assert "| long |" in page_of(runs, folder=page)
+    (runs / "runs.jsonl").write_text("no JSON\n")
+    assert main(["report", str(runs), "-o", str(tmp_path / "other")]) == 1
+    assert f"left out: {runs / 'runs.jsonl'}, line 1" in capsys.readouterr().err
+    assert "| long |" in (tmp_path / "other" / "training.md").read_text()
 
 
 def test_names_of_runs_are_as_they_are_in_the_figure(tmp_path: Path):

@@ -12,7 +12,7 @@ NER = "named-entities"
 
 
 def page_of(folder: Path) -> str:
-    (page,) = write_report([folder / "runs"], folder / "page")
+    (page,), _ = write_report([folder / "runs"], folder / "page")
     return page.read_text(encoding="utf-8")
 
 
@@ -38,7 +38,7 @@ def test_runs_of_other_data_or_settings_have_a_table_of_their_own(tmp_path: Path
     (own_words,) = write_arm(tmp_path / "runs" / "words", NER, ELMO, (88,))
     changed = (own_words / "config.json").read_text().replace('"word_vectors": "', '"word_vectors": "/other/')
     (own_words / "config.json").write_text(changed)
-    (page,) = write_report([tmp_path / "runs", other, own_words], tmp_path / "page")
+    (page,), _ = write_report([tmp_path / "runs", other, own_words], tmp_path / "page")
     page = page.read_text(encoding="utf-8")
     assert page.count("## named-entities") == 5 and "+" not in page
     assert page.count("`data/conll2003/train`, `data/conll2003/dev` (200 training and 50 development examples).") == 3
@@ -49,7 +49,7 @@ def test_of_two_runs_with_the_same_seed_the_first_counts_and_a_warning_names_bot
     (first,) = write_arm(tmp_path / "a", NER, NO_ELMO, (80,))
     (second,) = write_arm(tmp_path / "b", NER, NO_ELMO, (90,))
     with pytest.warns(UserWarning, match=f"{first} and {second} are runs of the same data, settings and seed; the fi"):
-        (page,) = write_report([first, second, first], tmp_path / "page")
+        (page,), _ = write_report([first, second, first], tmp_path / "page")
     assert "| no ELMo | 0 | 80.00 | – |" in page.read_text(encoding="utf-8")
 
 

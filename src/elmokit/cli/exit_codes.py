@@ -1,6 +1,6 @@
 """Exit codes of the command `elmokit`, besides 0: done.
 
-1: `doctor` or `inspect` found something wrong.
+1: `doctor` or `inspect` found something wrong, or `report` left runs out.
 """
 
 REFUSED = 2

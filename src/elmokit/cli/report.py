@@ -35,12 +35,13 @@ def _add_report(parser: Parser) -> None:
     )
 
 
-def _report(arguments: argparse.Namespace) -> None:
+def _report(arguments: argparse.Namespace) -> int:
     """Report on runs: training curves of pretraining, and task results with and without ELMo."""
     from elmokit.report.pages import write_report
 
-    for path in write_report(arguments.runs, arguments.output):
-        print(path)
+    written, num_left_out = write_report(arguments.runs, arguments.output)
+    print(*written, sep="\n")
+    return 1 if num_left_out else 0
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

@@ -22,35 +22,29 @@ TRAINING_NAME = "training.md"
 TASKS_NAME = "tasks.md"
 
 
-def write_report(paths: Sequence[Path], folder: Path) -> list[Path]:
+def write_report(paths: Sequence[Path], folder: Path) -> tuple[list[Path], int]:
     """Write `training.md` and `training-curve.svg` of pretraining, and `tasks.md` of tasks.
 
-    Returns the paths of the files that were written. `paths` are runs as in `read_runs`. Without matplotlib, the tables
-    are still written, and a warning says how to get the picture.
+    Returns the paths of the files that were written, and how many runs or files of runs were left out. `paths` are runs
+    as in `read_runs`. Without matplotlib, the tables are still written, and a warning says how to get the picture.
     Runs that cannot be read or shown are left out, with a warning for each. If there are no others, what is wrong with
     the first is raised, FileNotFoundError or ValueError, and nothing is written. Raises the errors of `check_folder`.
     """
     check_folder(folder)
     command = shlex.join(["elmokit", "report", *map(str, paths), "-o", str(folder)])
-    histories, tasks = _read(paths)
+    histories, tasks, num_left_out = _read(paths)
     files = _training_files(histories, command) if histories else {}
     if tasks:
         files[TASKS_NAME] = tasks_page(tasks, command=command).encode()
-    return write_pages(files, folder)
+    return write_pages(files, folder), num_left_out
 
 
-def _read(paths: Sequence[Path]) -> tuple[dict[str, RunHistory], list[TaskRun]]:
-    """The histories of pretraining, by where their runs are, and the runs of tasks; others are left out."""
-    runs: list[LoggedRun] = []
+def _read(paths: Sequence[Path]) -> tuple[dict[str, RunHistory], list[TaskRun], int]:
+    """The histories of pretraining, by where their runs are, the runs of tasks, and how many others are left out."""
     histories: dict[str, RunHistory] = {}
     tasks: list[TaskRun] = []
     problems: list[ValueError | FileNotFoundError] = []
-    for part in (part for path in paths for part in _parts(path)):
-        try:
-            runs += read_runs([part])
-        except (ValueError, FileNotFoundError) as problem:
-            problems.append(problem)
-    for run in runs:
+    for run in [run for path in paths for run in _runs_of(path, problems)]:
         try:
             if is_task_run(run):
                 tasks.append(read_task_run(run))
@@ -62,14 +56,19 @@ def _read(paths: Sequence[Path]) -> tuple[dict[str, RunHistory], list[TaskRun]]:
         raise problems[0]
     for problem in problems:
         warnings.warn(f"left out: {problem}", stacklevel=3)
-    return histories, tasks
+    return histories, tasks, len(problems)
 
 
-def _parts(path: Path) -> list[Path]:
-    """The runs in a folder of runs one by one, without notes and figures next to them; any other path as it is."""
-    if not path.is_dir() or is_run_folder(path) or (path / RUNS_NAME).is_file():
-        return [path]
-    return [child for child in sorted(path.iterdir()) if is_run_folder(child)] or [path]
+def _runs_of(path: Path, problems: list[ValueError | FileNotFoundError]) -> list[LoggedRun]:
+    """The runs of a path; if one of a folder, or its runs.jsonl, cannot be read, that is noted, and the others stay."""
+    try:
+        return read_runs([path])
+    except (ValueError, FileNotFoundError) as problem:
+        is_run = not path.is_dir() or is_run_folder(path)
+        children = [] if is_run else [child for child in sorted(path.iterdir()) if is_run_folder(child)]
+        if not children or (path / RUNS_NAME).is_file():
+            problems.append(problem)
+        return [run for child in children for run in _runs_of(child, problems)]
 
 
 def check_folder(folder: Path) -> None:
