@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,16 @@ def test_redistributions_go_on_while_none_reaches_the_distance():
         assert distance.unchanged < distance.low < distance.estimate < distance.high
     same = measure_distances(cloud(0, 40), cloud(1, 40), most_resamples=1000, **few)
     assert (same.excess.p * 51) % 1 == pytest.approx(0, abs=1e-9)  # of the first fifty
+
+
+def test_resamples_are_drawn_in_blocks_that_take_no_more_memory_if_there_are_more_of_them():
+    peaks: list[int] = []
+    for resamples in (1000, 8500):
+        tracemalloc.start()
+        measured(cloud(0, 40), cloud(1, 40), resamples=resamples)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
 
 
 def test_the_p_of_the_excess_is_the_share_of_redistributions_with_it_where_sizes_differ():

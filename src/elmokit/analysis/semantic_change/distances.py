@@ -15,7 +15,7 @@ redistributes the uses over the two corpora.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     Averages = Float64[np.ndarray, "R E"]
 
+RESAMPLES_AT_ONCE = 1000
+"""Resamples of which the average vectors are in memory together."""
 TIE = 1e-9
 """Distances of resamples that are smaller by no more than this count as equal: they differ by rounding."""
 
@@ -78,25 +80,31 @@ def measure_distances(
     units = unit_vectors(vectors)
     sizes = (len(first), len(second))
     parted = np.arange(len(vectors))[None, :] < len(first)
-    drawn = [randomness.multinomial(size, np.full(size, 1 / size), size=resamples) / size for size in sizes]
-    drawn_vectors, drawn_units = (
-        [weights @ part for weights, part in zip(drawn, np.split(uses, sizes[:1]), strict=True)]
-        for uses in (vectors, units)
-    )  # each corpus from itself, with replacement
+
+    def resampled(number: int) -> Float64[np.ndarray, "3 R"]:
+        weights = [randomness.multinomial(size, np.full(size, 1 / size), size=number) / size for size in sizes]
+        of_vectors, of_units = (
+            [weight @ part for weight, part in zip(weights, np.split(uses, sizes[:1]), strict=True)]
+            for uses in (vectors, units)
+        )  # each corpus from itself, with replacement
+        return np.stack([_prt(*of_vectors), _apd(*of_units), _discrepancy(*of_units)])
+
+    def redistributed(number: int) -> Float64[np.ndarray, "3 R"]:
+        return measured(_random_parts(*sizes, number, randomness))
 
     def measured(is_first: np.ndarray) -> Float64[np.ndarray, "3 R"]:
         of_units = _averages(units, is_first)
         return np.stack([_prt(*_averages(vectors, is_first)), _apd(*of_units), _excess(*of_units, sizes)])
 
     found = measured(parted)
-    shuffled = measured(_random_parts(*sizes, resamples, randomness))
+    drawn = _in_blocks(resampled, resamples)
+    shuffled = _in_blocks(redistributed, resamples)
     while shuffled.shape[1] < most_resamples and not (shuffled >= found - TIE).any(axis=1).all():
-        more = measured(_random_parts(*sizes, resamples, randomness))
-        shuffled = np.concatenate([shuffled, more], axis=1)
+        shuffled = np.concatenate([shuffled, _in_blocks(redistributed, resamples)], axis=1)
     intervals = (
-        _interval(found[0, 0], _prt(*drawn_vectors), least=0),
-        _interval(found[1, 0], _apd(*drawn_units), least=0),
-        _interval(_discrepancy(*_averages(units, parted))[0], _discrepancy(*drawn_units)),
+        _interval(found[0, 0], drawn[0], least=0),
+        _interval(found[1, 0], drawn[1], least=0),
+        _interval(_discrepancy(*_averages(units, parted))[0], drawn[2]),
     )
     prt, apd, excess = (_distance(*each) for each in zip(found[:, 0].tolist(), intervals, shuffled, strict=True))
     return Distances(prt, apd, replace(excess, unchanged=0.0))
@@ -112,6 +120,12 @@ def false_discovery_rates(p: Sequence[float]) -> list[float]:
     found = np.empty(len(p))
     found[order] = np.minimum.accumulate(np.minimum(rates, 1.0))
     return found.tolist()
+
+
+def _in_blocks(draw: Callable[[int], Float64[np.ndarray, "3 N"]], resamples: int) -> Float64[np.ndarray, "3 R"]:
+    """What `draw` measures of so many resamples, drawn in blocks that fit into memory."""
+    starts = range(0, resamples, RESAMPLES_AT_ONCE)
+    return np.concatenate([draw(min(RESAMPLES_AT_ONCE, resamples - start)) for start in starts], axis=1)
 
 
 def _prt(first: Averages, second: Averages) -> Float64[np.ndarray, " R"]:
