@@ -157,6 +157,7 @@ def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
         ("# global.columns = ID FORM x:Y\n1-2\tdu\t_\n1\tde\tA\n2\tle\tB\n", "form", ["de le"]),
         ("# global.columns = FORM x:Y\nde\tA\nle\tB\n", "x:Y", ["A B"]),
         ("# global.columns = FORM x:Y\n# a b\nwe\tA\n#tag\tB\n#\tC\n\n# t\tD\n", "form", ["we #tag #", "#\u00a0t"]),
+        ("# global.columns = FORM\n#text = a b\nde\n#\na b\n\n#le\n", "form", ["de # a\u00a0b", "#le"]),
     ],
 )
 def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: list[str]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from elmokit.files.json_fields import Fields
@@ -16,6 +17,9 @@ from elmokit.text.tokenizer import HYPHENATION
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """Spaces in its words are read as no-break spaces."""
+
+_COMMENT = re.compile("#.*[ =]")
+"""Where a row is a single token, which may begin with # itself."""
 
 
 def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
@@ -58,8 +62,11 @@ def _of_conllu(lines: Iterable[str], name: str, column: str, columns: Sequence[s
         raise ValueError(f"{name} is CoNLL-U; expected one of its columns, {known}, not {column}")
     position = columns.index(column.lower())
     has_id = columns[0] == "id"  # otherwise a row may begin with the token #
-    uncommented = ("" if line.startswith("#") and (has_id or "\t" not in line) else line for line in lines)
-    for sentence in column_sentences(uncommented, name=name):
+    if len(columns) == 1:  # no column follows a space in a word
+        lines = ("" if _COMMENT.match(line) else line.strip(" ").replace(" ", "\u00a0") for line in lines)
+    else:
+        lines = ("" if line.startswith("#") and (has_id or "\t" not in line) else line for line in lines)
+    for sentence in column_sentences(lines, name=name):
         rows = [row for row in sentence.rows if row[0].isdecimal() or not has_id]
         if sentence.num_columns != len(columns):
             raise ValueError(f"{sentence.line(0)}: {sentence.num_columns} columns; this CoNLL-U has {len(columns)}")
