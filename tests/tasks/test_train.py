@@ -262,8 +262,12 @@ def test_data_of_other_labels_is_reported_when_it_is_scored(
     run("both", data=Splits((train_file,), (foreign,), (foreign,)), test=True)
     shown = capsys.readouterr().err
     assert f"the development set {said}" in shown and f"foreign.tsv {said}" in shown
-    run("neither", data=Splits((train_file,), (known,), (foreign,)))
-    assert said not in capsys.readouterr().err
+    alike = tmp_path / "alike.tsv"
+    alike.write_text("A\tant\nB\tbear\nb\u00a0\tbear\nB\tbike\na\tant\nb\tbear\nc\tcat\n")
+    run("neither", data=Splits((alike,), (known,), (foreign,)))
+    shown = capsys.readouterr().err
+    assert said not in shown
+    assert shown.count("learnt as different ones: 'A' (1), 'a' (1), 'B' (2), 'b' (1), 'b\\xa0' (1)\n") == 1
     report_foreign_labels(replace(toy, symbols=lambda _: ["O"]), {"dev": []}, ["O", "B-PER"])
     assert "dev has no labels, and the model knows PER: none in common" in capsys.readouterr().err
 

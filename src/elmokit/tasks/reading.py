@@ -7,6 +7,7 @@ import json
 import random
 import re
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -137,6 +138,19 @@ def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], kn
             labels = f"the labels {join_names(sorted(foreign))}" if foreign else "no labels"
             model = f"the model knows {join_names(sorted(learnt))}"
             print(f"{printable(name)} has {labels}, and {model}: {right}", file=sys.stderr)
+
+
+def report_alike_labels(task: Task[E, P], examples: Sequence[E]) -> None:
+    """Report on stderr labels that differ in case, spaces or Unicode form alone, with their numbers of examples."""
+    alike: dict[str, list[str]] = {}
+    for label in label_names(task.symbols(examples)):
+        key = "".join(unicodedata.normalize("NFKC", label).casefold().split())
+        alike.setdefault(key, []).append(label)
+    spelt = [label for labels in alike.values() if len(labels) > 1 for label in labels]
+    if task.symbols_are_labels and spelt:
+        numbers = Counter(label for example in examples for label in label_names(task.symbols([example])))
+        shown = join_names(f"{label!r} ({numbers[label]:,})" for label in spelt)
+        print(f"labels that differ in case or spaces alone are learnt as different ones: {shown}", file=sys.stderr)
 
 
 def label_names(symbols: Iterable[str]) -> list[str]:

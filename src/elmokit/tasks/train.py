@@ -24,6 +24,7 @@ from elmokit.tasks.reading import (
     dev_in_use,
     digest,
     read_data,
+    report_alike_labels,
     report_foreign_labels,
     report_known_examples,
     sentences_of,
@@ -89,6 +90,7 @@ def train(
         symbols = task.symbols(examples.train)
         if task.symbols_are_labels and len(symbols) == 1:
             raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
+        report_alike_labels(task, examples.train)
         report_foreign_labels(task, {"the development set": examples.dev} | (examples.test if test else {}), symbols)
         report_known_examples(task, examples)
         training, others = sentences_of(task, examples)
