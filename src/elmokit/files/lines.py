@@ -196,8 +196,9 @@ def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
-            f"({error.reason}); convert the file from its encoding, such as iconv -f WINDOWS-1252 -t UTF-8 for Western "
-            "Europe, -f CP949 for Korean (iconv -l lists the names)"
+            f"({error.reason}); convert the file with iconv -f NAME -t UTF-8, where NAME is its encoding: often CP1252 "
+            "for Western Europe, CP1250 for Central Europe, CP1251 or KOI8-R for Cyrillic, CP949 for Korean, CP932 for "
+            "Japanese, GB18030 for Chinese; look at the result, because a wrong one may give wrong letters and no error"
         ) from None
 
 
