@@ -8,10 +8,11 @@ story is predicted from the regression over the others; what counts is the gain 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.surprisal import SurprisalModel
 from elmokit.files.lines import read_lines
 from elmokit.formats.names import DEFAULT_MODEL, model_name, with_fingerprint
+from elmokit.system.messages import FormatError
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
 from paper.data_folders import data_folder, not_empty
@@ -30,6 +32,7 @@ from paper.runs import Evidence
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+T = TypeVar("T")
 NAME = "reading-times"
 RATES = {"forward": ("forward",), "backward": ("backward",), "both": ("forward", "backward")}
 
@@ -64,14 +67,12 @@ class ScoredWord:
 def read_words(folder: Path) -> list[ReadWord]:
     """Words of Natural Stories in order: `all_stories.tok` with the reading times of `processed_wordinfo.tsv`.
 
-    Words without a reading time are left out. Raises FileNotFoundError for a missing file.
+    Words without a reading time are left out. Raises FileNotFoundError for a missing file, and FormatError, naming
+    file and line, for a damaged one.
     """
-    times, words = (_rows(folder / name) for name in ("processed_wordinfo.tsv", "all_stories.tok"))
-    return [
-        ReadWord(cells[0], *place, milliseconds=float(times[place][4]))
-        for place, cells in words.items()
-        if place in times
-    ]
+    times = _cells(folder / "processed_wordinfo.tsv", lambda cells: float(cells[4]))
+    words = _cells(folder / "all_stories.tok", lambda cells: cells[0])
+    return [ReadWord(word, *place, milliseconds=times[place]) for place, word in words.items() if place in times]
 
 
 def score_words(model: SurprisalModel, words: Sequence[ReadWord]) -> list[ScoredWord]:
@@ -133,10 +134,17 @@ def _log_likelihoods(
     return found
 
 
-def _rows(path: Path) -> dict[tuple[int, int], list[str]]:
-    """The cells of each line after the header by story and zone, the third cell and the second."""
-    rows = [line.split("\t") for line in read_lines(path)][1:]
-    return {(int(cells[2]), int(cells[1])): cells for cells in not_empty(path, rows)}
+def _cells(path: Path, read: Callable[[list[str]], T]) -> dict[tuple[int, int], T]:
+    """What is read of the cells of each line after the header, by story and zone, the third cell and the second."""
+    found: dict[tuple[int, int], T] = {}
+    for number, line in islice(enumerate(read_lines(path), start=1), 1, None):
+        cells = line.split("\t")
+        try:
+            found[int(cells[2]), int(cells[1])] = read(cells)
+        except (ValueError, IndexError):
+            expected = "a word, its zone and its story, and in processed_wordinfo.tsv its reading time in column 5"
+            raise FormatError(f"{path}, line {number}", f"cannot be read; expected {expected}") from None
+    return not_empty(path, found)
 
 
 def _sentences(story: Sequence[ReadWord]) -> Iterator[list[ReadWord]]:

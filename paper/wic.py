@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,13 +85,22 @@ class Pair:
 
 
 def read_wic(data: Path, gold: Path) -> list[Pair]:
-    """Pairs of `NAME.data.txt` (word, part of speech, indices such as 3-4, both sentences) and `NAME.gold.txt`."""
+    """Pairs of `NAME.data.txt` (word, part of speech, indices such as 3-4, both sentences) and `NAME.gold.txt`.
+
+    Raises FormatError, naming file and line, where one of them is damaged.
+    """
     pairs: list[Pair] = []
-    for line, answer in zip(read_lines(data), read_lines(gold), strict=True):
-        _, _, indices, *texts = line.split("\t")
-        first, second = map(int, indices.split("-"))
-        is_same = {"T": True, "F": False}[answer]
-        pairs.append(Pair((split_tokens(texts[0]), split_tokens(texts[1])), (first, second), is_same))
+    for number, (line, answer) in enumerate(zip_longest(read_lines(data), read_lines(gold), fillvalue=""), start=1):
+        try:
+            _, _, indices, *texts = line.split("\t")
+            one, other = map(split_tokens, texts)
+            first, second = map(int, indices.split("-"))
+            is_same = {"T": True, "F": False}[answer]
+            _ = one[first], other[second]
+        except (ValueError, LookupError):
+            expected = f"a word, its part of speech, indices such as 3-4 and two sentences, and T or F in {gold.name}"
+            raise FormatError(f"{data}, line {number}", f"cannot be read; expected {expected}") from None
+        pairs.append(Pair((one, other), (first, second), is_same))
     return not_empty(data, pairs)
 
 

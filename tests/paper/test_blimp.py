@@ -37,6 +37,11 @@ def test_each_paradigm_is_scored_once_for_the_same_pairs(tmp_path: Path):
     blimp.compute(request)
     assert right_answers([path])[model]["order: one"]["both"].total == 1
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
-    pairs.write_text("")
-    with pytest.raises(ValueError, match=r"one\.jsonl has nothing that can be measured"):
-        blimp.compute(request)
+    for damaged, message in (
+        ("", " has nothing that"),
+        (text[:-9], ", line 2: is not valid JSON"),
+        ("{}", ", line 1: "),
+    ):
+        pairs.write_text(damaged)
+        with pytest.raises(ValueError, match=rf"one\.jsonl{message}"):
+            blimp.compute(request)

@@ -45,6 +45,16 @@ def test_each_word_has_the_bits_of_its_tokens_in_its_own_sentence(tmp_path: Path
     assert second[1].log_rank == math.log(1 + 5)
 
 
+@pytest.mark.parametrize("name", ["processed_wordinfo.tsv", "all_stories.tok"])
+def test_a_damaged_file_is_named_with_the_line(name: str, tmp_path: Path):
+    path = write_stories(tmp_path / "ns") / name
+    header, *lines = path.read_text().splitlines(keepends=True)
+    for damaged in ("\n", "A 1 1 80 300\n", "A\t1", "A\tone\t1\t80\t300\n", "A\t1\t\t80\t300\n"):
+        path.write_text(header + lines[0] + damaged)
+        with pytest.raises(ValueError, match=rf"{name}, line 3: cannot be read; expected a word, its zone"):
+            read_words(tmp_path / "ns")
+
+
 def scored_words(*, times_from_surprisal: bool) -> list[ScoredWord]:
     random = np.random.default_rng(0)
     words: list[ScoredWord] = []

@@ -7,7 +7,7 @@ import pytest
 
 from elmokit.analysis.polysemes import Occurrence
 from paper.polysemy_ko import of_one_form
-from paper.wic import best_threshold, read_kobest_wic
+from paper.wic import best_threshold, read_kobest_wic, read_wic
 
 HEADER = "ID\tSENTENCE1\tSENTENCE2\tANSWER\n"
 
@@ -21,6 +21,23 @@ def test_korean_words_are_the_tokens_in_which_the_brackets_begin(tmp_path: Path)
     (tmp_path / "x.tsv").write_text(HEADER + "1\t[a]\t[a]\tmaybe\n")
     with pytest.raises(ValueError, match="line 2.*'maybe'; expected True or False"):
         read_kobest_wic(tmp_path / "x.tsv")
+
+
+def test_damaged_pairs_are_named_by_file_and_line(tmp_path: Path):
+    data, gold, line = tmp_path / "x.data.txt", tmp_path / "x.gold.txt", "go\tV\t1-0\tWe go .\tGo !\n"
+    data.write_text(line * 2)
+    gold.write_text("T\nF\n")
+    assert [pair.is_same for pair in read_wic(data, gold)] == [True, False]
+    damaged = ("", "go\tV\t1-0\tWe", "go\tV\t1-2\tWe go .\tGo !", "go\tV\t1\ta\tb", "go V 1-0 a b")
+    cases = [
+        *((second, "T\nF\n") for second in damaged),
+        *((line, answers) for answers in ("T\n", "T\n?\n", "T\nF\nF\n")),
+    ]
+    for second, answers in cases:
+        data.write_text(line + second)
+        gold.write_text(answers)
+        with pytest.raises(ValueError, match=r"x\.data\.txt, line [23]: cannot be read; expected .* T or F in x\.gold"):
+            read_wic(data, gold)
 
 
 @pytest.mark.parametrize(
