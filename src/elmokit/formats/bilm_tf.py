@@ -22,7 +22,7 @@ from elmokit.files.hdf5 import open_hdf5, write_datasets
 from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, give_back, require_finite
 from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_LAYERS
-from elmokit.formats.file_kinds import ADVICE, FileKind, kinds_in
+from elmokit.formats.file_kinds import ADVICE, FileKind
 from elmokit.formats.format import Format, Inspection
 from elmokit.formats.model_files import ModelFiles, wrong_kind
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
@@ -99,9 +99,7 @@ def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     options = read_options(pair.options, is_named=pair.is_named)
     with open_hdf5(pair.weights) as file:
         config, tensors = read_weights(file, options)
-    nearby = files.in_folder if files.weights is None else {}
-    if files.weights is not None and config.lookup is not None:  # then vectors need it
-        nearby = kinds_in(pair.options.parent)
+    nearby = files.in_folder if files.weights is None or config.lookup is not None else {}  # then vectors need it
     try:
         vocabulary, spelling = read_words(pair.weights, config, nearby)
     except ValueError as error:
@@ -147,14 +145,11 @@ def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Pa
     Raises FormatError if there is none, or more than one.
     """
     found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
-    found = _of_the_same_name(path, found) or found
     found = found or [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON][:1]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = join_names(file.name for file in found)
-        raise FormatError(path, f"holds several options.json files: {names}; pass one, and its weights")
-    raise FormatError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
+    options = _only(path, found, "options.json files")
+    if options is None:
+        raise FormatError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
+    return options
 
 
 def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
@@ -169,27 +164,27 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
                 weights += [candidate] if holds_weights(file.entries) else []
         except FormatError as error:  # one that is damaged may be something else
             errors.append(error)
-    weights = _of_the_same_name(path, weights) or weights
-    if len(weights) == 1:
-        return weights[0]
-    if errors and not weights:
+    if (only := _only(path, weights, "HDF5 files of weights")) is not None:
+        return only
+    if errors:
         raise errors[0]
     if found:
-        names = join_names(file.name for file in weights)
-        said = f"several HDF5 files of weights: {names}" if weights else "no HDF5 file with a biLM's weights"
-        raise FormatError(path, f"holds {said}; give the options and the weights as two files")
+        reason = "holds no HDF5 file with a biLM's weights; give the options and the weights as two files"
+        raise FormatError(path, reason)
     others = [file for file, kind in kinds.items() if kind in ADVICE]
     if others:
         raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
     raise FormatError(path, "has an options.json, but there is no HDF5 file of weights with it")
 
 
-def _of_the_same_name(path: Path, files: list[Path]) -> list[Path]:
-    """The files that are named as the given one except for the words `options` and `weights`, as released pairs are."""
-    if path.is_dir():
-        return []
+def _only(path: Path, files: list[Path], what: str) -> Path | None:
+    """The file, or of several the one that is named as the given path except for the words `options` and `weights`."""
     names = [re.sub("options|weights", "", file.stem.lower()) for file in (path, *files)]
-    return [file for file, name in zip(files, names[1:], strict=True) if name == names[0]]
+    twins = [file for file, name in zip(files, names[1:], strict=True) if name == names[0] and not path.is_dir()]
+    if len(twins or files) > 1:
+        listed = join_names(file.name for file in twins or files)
+        raise FormatError(path, f"holds several {what}: {listed}; give the options and the weights as two files")
+    return next(iter(twins or files), None)
 
 
 def read_options(path: Path, *, is_named: bool = False) -> Options:

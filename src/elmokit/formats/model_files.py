@@ -43,7 +43,10 @@ class ModelFiles:
 
     @property
     def folder(self) -> Path:
-        return self.path if self.is_folder else self.path.parent
+        """The folder, or that of the file; of two files, that of the options, which may be the second."""
+        if self.is_folder:
+            return self.path
+        return next((path for path, kind in self.given.items() if kind is not FileKind.HDF5), self.path).parent
 
     @cached_property
     def given(self) -> dict[Path, FileKind]:
@@ -56,6 +59,11 @@ class ModelFiles:
     def in_folder(self) -> dict[Path, FileKind]:
         """Kinds of all files in the folder. Raises FormatError for one with too many."""
         return kinds_in(self.folder)
+
+    @property
+    def nearby(self) -> dict[Path, FileKind]:
+        """Kinds of the given files and of all in the folder, one of which may be the vocabulary."""
+        return self.in_folder | self.given
 
     def not_a_model(self) -> FormatError:
         """The refusal that says what was found instead of a model, and what to do with it."""

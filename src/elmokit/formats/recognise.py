@@ -93,7 +93,7 @@ def _naming_failed_downloads(files: ModelFiles) -> Generator[None]:
     try:
         yield
     except ValueError as error:
-        kinds = files.given if files.weights is not None else files.in_folder | files.given
+        kinds = files.given if files.weights is not None else files.nearby
         for path, kind in kinds.items():
             if is_failed_download(path, kind):
                 advice = "run `git lfs pull`" if kind is FileKind.GIT_LFS_POINTER else "download it again"

@@ -35,7 +35,7 @@ def _recognise(files: ModelFiles) -> bool:
     kinds = set(files.given.values())
     if not kinds & {FileKind.TENSORFLOW_INDEX, FileKind.TENSORFLOW_CHECKPOINT, FileKind.OPTIONS}:
         return False
-    nearby = _nearby(files)
+    nearby = files.nearby
     if FileKind.TENSORFLOW_INDEX not in nearby.values():
         return False
     if FileKind.HDF5 in nearby.values() and FileKind.OPTIONS in kinds:
@@ -46,14 +46,9 @@ def _recognise(files: ModelFiles) -> bool:
     return True
 
 
-def _nearby(files: ModelFiles) -> dict[Path, FileKind]:
-    """All files and their kinds; one of them may be the vocabulary."""
-    return files.in_folder | files.given
-
-
 def _find(files: ModelFiles) -> tuple[Path, Path]:
     """The index of the checkpoint, and the options."""
-    kinds = _nearby(files)
+    kinds = files.nearby
     chosen = [path for path, kind in files.given.items() if kind is FileKind.TENSORFLOW_INDEX]
     indices = chosen or [path for path, kind in kinds.items() if kind is FileKind.TENSORFLOW_INDEX]
     listings = [path for path, kind in kinds.items() if kind is FileKind.TENSORFLOW_CHECKPOINT]
@@ -68,7 +63,7 @@ def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
     config, tensors = read_weights(bundle, options)
     if with_softmax and _SOFTMAX_BIAS in bundle.entries:
         tensors.update(_softmax(bundle, config))
-    vocabulary, spelling = read_words(index, config, _nearby(files))
+    vocabulary, spelling = read_words(index, config, files.nearby)
     stored = StoredBiLM(config, tensors, vocabulary, options.pretraining, spelling)
     stored.check_softmax(index)
     return stored
@@ -101,7 +96,7 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     inspect_weights(bundle, options, inspection)
     if _SOFTMAX_BIAS in bundle.entries:
         inspection.num_softmax_rows = bundle.entries[_SOFTMAX_BIAS].shape[0]
-    inspection.add_vocabulary(vocabulary_of(_nearby(files)))
+    inspection.add_vocabulary(vocabulary_of(files.nearby))
 
 
 TENSORFLOW = Format(
