@@ -8,14 +8,7 @@ import pytest
 
 from elmokit.files.json_fields import Fields
 from elmokit.tasks.all_tasks import TASKS, task_recipe
-from elmokit.tasks.config import (
-    ElmoInput,
-    TaskConfig,
-    TrainingConfig,
-    config_from_json,
-    until_converged,
-    with_settings,
-)
+from elmokit.tasks.config import ElmoInput, TaskConfig, TrainingConfig, config_from_json, until_converged, with_settings
 from elmokit.tasks.task import Task, recipe_config
 
 Toy = Task[Any, Any]

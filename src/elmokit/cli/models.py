@@ -20,11 +20,7 @@ def _add_convert(parser: Parser) -> None:
     parser.add_argument("source", metavar="SOURCE", help=MODEL)
     parser.add_argument("target", type=Path, metavar="TARGET", help="output folder (must not exist)")
     add_weights(parser)
-    parser.option(
-        "--to FORMAT",
-        "native, or bilm_tf (options.json and HDF5) (default: native)",
-        default="native",
-    )
+    parser.option("--to FORMAT", "native, or bilm_tf (options.json and HDF5) (default: native)", default="native")
     parser.option(
         "--dtype TYPE",
         "type of the weights: float32, or float16 in the native format (default: float32)",

@@ -8,16 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.vectors import open_elmo
-from elmokit.cli.verb import (
-    Parser,
-    add_model,
-    add_text,
-    check_apart,
-    check_needed,
-    given,
-    open_output,
-    text_output,
-)
+from elmokit.cli.verb import Parser, add_model, add_text, check_apart, check_needed, given, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel

@@ -25,13 +25,7 @@ from elmokit.elmo.layer_choice import (
 )
 from elmokit.elmo.nearest import Among, NearOccurrence, nearest_occurrences
 from elmokit.elmo.sentences import Sentence, batches_by_length, tokens_of_each
-from elmokit.elmo.surprisal import (
-    ConditionalSurprisal,
-    Direction,
-    SentenceSurprisal,
-    SurprisalModel,
-    SurprisalSettings,
-)
+from elmokit.elmo.surprisal import ConditionalSurprisal, Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.elmo.weights_holder import LoadedBiLM
 from elmokit.formats import hub
@@ -135,9 +129,7 @@ class Elmo:
             self._loaded.can_read_again(partial(read_stored, *source), name=self.name)
         self._softmax = softmax
         self._warnings = TextWarnings(
-            spelling=self._loaded.spelling,
-            vocabulary=self.vocabulary,
-            name=self.name or "this model",
+            spelling=self._loaded.spelling, vocabulary=self.vocabulary, name=self.name or "this model"
         )
 
     @classmethod

@@ -117,10 +117,7 @@ class ElmoEmbedding(nn.Module):
 
     @classmethod
     def from_pretrained(
-        cls,
-        name_or_path: str | Path = DEFAULT_MODEL,
-        weights: str | Path | None = None,
-        **options: Any,
+        cls, name_or_path: str | Path = DEFAULT_MODEL, weights: str | Path | None = None, **options: Any
     ) -> Self:
         """Load a model as `Elmo.from_pretrained` does; `options` are the keyword arguments of the constructor."""
         bilm, _, _ = read_bilm(name_or_path, weights)

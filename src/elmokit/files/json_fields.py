@@ -68,10 +68,7 @@ def parse_json(content: str | bytes, *, where: str | Path, part: str | None = No
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
         value: object = json.loads(
-            text,
-            parse_constant=_refuse_constant,
-            parse_float=_finite_float,
-            object_pairs_hook=_without_repeated_keys,
+            text, parse_constant=_refuse_constant, parse_float=_finite_float, object_pairs_hook=_without_repeated_keys
         )
         if _HALF_CHARACTER.search(text):
             json.dumps(value, ensure_ascii=False).encode()

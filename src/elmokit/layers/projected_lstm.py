@@ -51,10 +51,7 @@ class ProjectedLSTM(nn.Module):
         self.use_skip_connections = use_skip_connections
         self.layers = nn.ModuleList(
             ProjectedLSTMLayer(
-                projection_dim=projection_dim,
-                lstm_dim=lstm_dim,
-                cell_clip=cell_clip,
-                projection_clip=projection_clip,
+                projection_dim=projection_dim, lstm_dim=lstm_dim, cell_clip=cell_clip, projection_clip=projection_clip
             )
             for _ in range(num_layers)
         )

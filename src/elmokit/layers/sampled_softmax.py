@@ -104,13 +104,7 @@ class _LossOverClasses(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        hidden: Tensor,
-        true_logits: Tensor,
-        weight: Tensor,
-        offsets: Tensor,
-        hits: Tensor,
-        dtype: torch.dtype,
+        ctx: Any, hidden: Tensor, true_logits: Tensor, weight: Tensor, offsets: Tensor, hits: Tensor, dtype: torch.dtype
     ) -> Tensor:
         low_hidden, low_weight = hidden.to(dtype), weight.to(dtype)
         grad_hidden = torch.empty_like(hidden)

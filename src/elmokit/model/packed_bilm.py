@@ -205,13 +205,7 @@ def _token_encoder(config: BiLMConfig, take: Take, make_kernel: MakeKernel) -> P
 
 
 def _char_encoder(
-    config: BiLMConfig,
-    take: Take,
-    make_kernel: MakeKernel,
-    *,
-    prefix: str,
-    projection: Kernel | None,
-    padding_id: int,
+    config: BiLMConfig, take: Take, make_kernel: MakeKernel, *, prefix: str, projection: Kernel | None, padding_id: int
 ) -> PackedCharEncoder:
     def kernel(name: str) -> Kernel:
         return make_kernel(take(f"{name}.weight"), take(f"{name}.bias"))

@@ -13,14 +13,7 @@ import numpy as np
 from elmokit.corpus.stream import SentenceStream
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.lines import is_read_once
-from elmokit.scoring.perplexity import (
-    Perplexity,
-    TextLosses,
-    TokenLosses,
-    exp_of_loss,
-    join_texts,
-    text_losses,
-)
+from elmokit.scoring.perplexity import Perplexity, TextLosses, TokenLosses, exp_of_loss, join_texts, text_losses
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary

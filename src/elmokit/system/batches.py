@@ -10,11 +10,7 @@ T = TypeVar("T")
 
 
 def batched(
-    items: Iterable[T],
-    *,
-    size: int,
-    weight: Callable[[T], float] = lambda _: 0,
-    enough_weight: float = math.inf,
+    items: Iterable[T], *, size: int, weight: Callable[[T], float] = lambda _: 0, enough_weight: float = math.inf
 ) -> Iterator[list[T]]:
     """Yield lists of `size` consecutive items; the last one may be shorter, and none is empty.
 

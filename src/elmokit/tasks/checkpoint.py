@@ -90,11 +90,7 @@ def clocks() -> tuple[float, float]:
 
 
 def write_checkpoint(
-    run_dir: Path,
-    progress: TaskProgress,
-    model: TaskModel,
-    optimizer: torch.optim.Optimizer,
-    average: Sequence[Tensor],
+    run_dir: Path, progress: TaskProgress, model: TaskModel, optimizer: torch.optim.Optimizer, average: Sequence[Tensor]
 ) -> None:
     """Replace the checkpoint of a run."""
     tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in model.state_dict().items()}

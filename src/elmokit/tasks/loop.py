@@ -177,12 +177,7 @@ def training_batches(task: Task[E, P], examples: Sequence[E], *, size: int, seed
 
 
 def predict_all(
-    task: Task[E, P],
-    model: TaskModel,
-    examples: Sequence[E],
-    *,
-    batch_size: int,
-    label: str | None = None,
+    task: Task[E, P], model: TaskModel, examples: Sequence[E], *, batch_size: int, label: str | None = None
 ) -> list[P]:
     """One prediction per example, in the order of the examples; the model is in eval mode meanwhile.
 

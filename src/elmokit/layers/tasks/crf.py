@@ -39,11 +39,7 @@ class CRF(nn.Module):
         return _score(scores, mask, labels, transitions) - _log_partition(scores, mask, transitions)
 
     def decode(
-        self,
-        scores: Float[Tensor, "B T K"],
-        mask: Bool[Tensor, "B T"],
-        *,
-        allowed: Bool[Tensor, "K+1 K+1"],
+        self, scores: Float[Tensor, "B T K"], mask: Bool[Tensor, "B T"], *, allowed: Bool[Tensor, "K+1 K+1"]
     ) -> list[list[int]]:
         """The most probable label sequence of each sentence; see `viterbi`."""
         return viterbi(scores, mask, transitions=self._with_boundary(), allowed=allowed)

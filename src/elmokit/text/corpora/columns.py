@@ -43,12 +43,7 @@ class ColumnSentence:
 
 
 def column_sentences(
-    lines: Iterable[str],
-    *,
-    name: str,
-    first_line: int = 1,
-    separator: str | None = None,
-    empty_last: str | None = None,
+    lines: Iterable[str], *, name: str, first_line: int = 1, separator: str | None = None, empty_last: str | None = None
 ) -> Iterator[ColumnSentence]:
     """Sentences from lines of columns; a line whose first cell is `separator` counts as blank.
 
