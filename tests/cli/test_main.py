@@ -229,6 +229,7 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(c
         ("perplexity small-en text.txt --top-min-count 2", "--top-min-count needs --top"),
         ("prepare text.txt -o out --exclude-words 5", "--exclude-words needs --exclude"),
         ("surprisal model text.txt -o out.tsv --nats", "--nats needs --conditional"),
+        ("surprisal model text.txt -o out.tsv --sentences --words", "--words cannot be combined with --sentences"),
         ("surprisal model text.txt -o out.tsv --conditional --rank", "--rank cannot be combined with --conditional, w"),
         ("surprisal model text.txt -o out.tsv --conditional --carry-state", "--conditional, which reads each pair"),
         ("surprisal model text.txt -o out/x.tsv", "out does not exist; create it first"),

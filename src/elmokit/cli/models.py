@@ -95,33 +95,27 @@ def _add_models(parser: Parser) -> None:
 
 def _models(arguments: argparse.Namespace) -> None:
     """List the models that have a name, and get published ones into the cache."""
+    from elmokit.formats import published
     from elmokit.formats.names import is_model_name
-    from elmokit.formats.published import (
-        add_published,
-        find_published,
-        published_folder,
-        published_names,
-        verify_published,
-    )
 
     if (arguments.action == "list") != (arguments.name is None):
         raise ValueError("expected elmokit models, or elmokit models get NAME, or elmokit models add NAME FILE...")
     if arguments.action == "list":
         print(_table_of_models())
         return
-    model = find_published(arguments.name)
+    model = published.find_published(arguments.name)
     if model is None and is_model_name(arguments.name):
         raise ValueError(f"{arguments.name} is bundled or in a package: there is nothing to {arguments.action}")
     if model is None:
-        hint = did_you_mean(arguments.name.lower(), published_names())
+        hint = did_you_mean(arguments.name.lower(), published.published_names())
         raise ValueError(f"no published model {arguments.name!r}; {hint}`elmokit models` lists them")
     if arguments.action == "get":
         if arguments.files:
             raise ValueError(f"expected one name; `elmokit models add {model.name} FILE...` adds files")
-        folder = published_folder(model)
-        verify_published(model)
+        folder = published.published_folder(model)
+        published.verify_published(model)
     else:
-        folder = add_published(model, arguments.files)
+        folder = published.add_published(model, arguments.files)
     print(folder)
 
 

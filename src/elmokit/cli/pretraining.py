@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_device, add_model, check_apart, check_needed, given
+from elmokit.cli.verb import Parser, add_device, add_model, add_run, check_apart, check_needed, given
 
 _CONTINUES = "; elmokit pretrain --resume DIR continues a run that has begun"
 
@@ -19,10 +19,7 @@ def _add_pretrain(parser: Parser) -> None:
         help="tokenised text, one sentence per line; with --resume only if the run's text has moved",
     )
     parser.option("--vocabulary FILE", "vocabulary: one token per line, most frequent first", type=Path)
-    # torchrun takes --run for its own --run-path
-    parser.option(
-        "--run, --run-dir DIR", "output folder of the run (must not contain a run)", type=Path, dest="run_dir"
-    )
+    add_run(parser)
     parser.option("--recipe NAME", "sizes and settings: tiny, mini, small-en, small, medium, original (default: mini)")
     parser.option("--set FIELD=VALUE", "override settings of the recipe", nargs="+", action="extend", default=[])
     parser.option(
@@ -70,13 +67,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
 def _add_finetune(parser: Parser) -> None:
     add_model(parser)
     parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence per line")
-    parser.option(
-        "--run, --run-dir DIR",
-        "output folder of the run (must not contain a run)",
-        type=Path,
-        dest="run_dir",
-        required=True,
-    )
+    add_run(parser, required=True)
     parser.option(
         "--held-out FILE",
         "held-out text; training stops when its perplexity stops improving",

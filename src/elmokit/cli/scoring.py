@@ -90,22 +90,14 @@ def _add_surprisal(parser: Parser) -> None:
         "given the tokens before it, those after it, or a column for each (default: both)",
         choices=("forward", "backward", "both"),
     )
-    rows = parser.add_mutually_exclusive_group()
-    rows.add_argument(
-        "--words",
-        action="store_true",
-        help="a row for each word between white space, with the sum of its tokens and its character offsets",
+    parser.option(
+        "--words", "a row for each word between white space, with the sum of its tokens and its character offsets"
     )
-    rows.add_argument("--sentences", action="store_true", help="a row for each sentence: its log2 probability")
-    rows.add_argument(
-        "--pairs",
-        action="store_true",
-        help="a line is a good sentence, a tab and a bad one: how often is the good one more probable?",
-    )
-    rows.add_argument(
+    parser.option("--sentences", "a row for each sentence: its log2 probability")
+    parser.option("--pairs", "a line is a good sentence, a tab and a bad one: how often is the good one more probable?")
+    parser.option(
         "--conditional",
-        action="store_true",
-        help="a line is a prefix, a tab and a continuation: the surprisal of the continuation given the prefix and, "
+        "a line is a prefix, a tab and a continuation: the surprisal of the continuation given the prefix and, "
         "backward, of the prefix given the continuation",
     )
     parser.option("--nats", "with --conditional: in nats instead of bits")
@@ -135,7 +127,8 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     rows = [f"--{name}" for name in _ROWS]
     check_needed(arguments, "--nats", "--conditional")
     check_apart(arguments, "--format", *rows, *_OF_TOKENS, "--column", "--carry-state", "--direction")
-    for option in rows:
+    for number, option in enumerate(rows):
+        check_apart(arguments, option, *rows[:number])
         check_apart(arguments, option, *_OF_TOKENS, why=", which has no rows of tokens")
     alone = ", which reads each pair of two columns by itself"
     check_apart(arguments, "--pairs", "--column", "--carry-state", "--direction", why=alone)

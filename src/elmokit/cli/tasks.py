@@ -178,9 +178,8 @@ def _add_predict(parser: Parser) -> None:
     )
     parser.option(
         "--input-kind",
-        "raw text, one example per line; JSON, one object per line; or the format of the task (default: "
-        "*.txt and - are text, "
-        "*.jsonl is JSON, anything else is the format of the task)",
+        "raw text, one example per line; JSON, one object per line; or the format of the task (default: *.txt and - "
+        "are text, *.jsonl is JSON, anything else is the format of the task)",
         choices=("text", "json", "data"),
     )
     _add_trained(parser)

@@ -64,6 +64,12 @@ def add_device(parser: Parser) -> None:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
 
 
+def add_run(parser: Parser, *, required: bool = False) -> None:
+    what = "output folder of the run (must not contain a run)"
+    # torchrun takes --run for its own --run-path
+    parser.option("--run, --run-dir DIR", what, type=Path, dest="run_dir", required=required)
+
+
 def add_text(parser: Parser) -> None:
     """Add how text is read: `--tokenize` and `--column`."""
     parser.option("--tokenize", "split the lines into tokens first")
