@@ -90,7 +90,7 @@ class ToyModel(TaskModel):
         return self.score(hidden[:, 0])
 
     def forward(self, examples: Sequence[LabelledText]) -> Tensor:
-        return nn.functional.cross_entropy(self.logits(examples), self.labels.ids_of(examples))
+        return self.labels.loss(self.logits(examples), examples)
 
     def predict(self, examples: Sequence[LabelledText]) -> list[LabelPrediction]:
         return self.labels.predictions(self.logits(examples))

@@ -167,7 +167,4 @@ def absolute_model(model: str) -> str:
 
 def absolute_splits(splits: Splits) -> Splits:
     """The files by their absolute paths; files that are links keep their names."""
-    train, dev, test = (
-        tuple(path.parent.resolve() / path.name for path in files) for files in (splits.train, splits.dev, splits.test)
-    )
-    return Splits(train, dev, test)
+    return Splits(*(tuple(path.parent.resolve() / path.name for path in getattr(splits, name)) for name in SPLITS))

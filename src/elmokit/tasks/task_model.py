@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
+from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ class Labels:
         self.names = list(names)
         self.ids = {name: index for index, name in enumerate(names)}
 
-    def ids_of(self, examples: Sequence[Any]) -> Int[Tensor, " B"]:
-        """Indices of the labels of training examples, whose labels are all known."""
-        return torch.tensor([self.ids[example.label] for example in examples])
+    def loss(self, scores: Float[Tensor, "B K"], examples: Sequence[Any]) -> Float[Tensor, ""]:
+        """Mean cross entropy of the labels of training examples, whose labels are all known."""
+        gold = torch.tensor([self.ids[example.label] for example in examples])
+        return functional.cross_entropy(scores, gold.to(scores.device))
 
     def ids_of_tags(self, examples: Sequence[Any]) -> Int[Tensor, "B T"]:
         """Indices of the tags of training examples, 0 at padding."""

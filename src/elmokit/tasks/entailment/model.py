@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from elmokit.layers.masks import masked_max, masked_mean
 from elmokit.layers.tasks.attention import soft_align
@@ -43,8 +42,7 @@ class EntailmentClassifier(TaskModel):
 
     def forward(self, examples: Sequence[SentencePair]) -> Float[Tensor, ""]:
         """Mean cross entropy."""
-        scores = self._scores(examples)
-        return functional.cross_entropy(scores, self.labels.ids_of(examples).to(scores.device))
+        return self.labels.loss(self._scores(examples), examples)
 
     @torch.no_grad()
     def predict(self, examples: Sequence[SentencePair]) -> list[LabelPrediction]:

@@ -15,7 +15,7 @@ from elmokit.layers.tasks.recurrent import BiGRU, VariationalDropout
 from elmokit.tasks.task_model import TaskModel, glorot
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.question_answering.reader import Question
@@ -55,7 +55,8 @@ class AnswerFinder(TaskModel):
     def forward(self, examples: Sequence[Question]) -> Float[Tensor, ""]:
         """Mean cross entropy of the first token plus that of the last token, for the first answer that tokens cover."""
         start, end = self._scores(examples)
-        first, last = _gold_spans(examples).to(start.device)
+        spans = [next(answer.span for answer in question.answers if answer.span is not None) for question in examples]
+        first, last = torch.tensor(spans, device=start.device).T
         return functional.cross_entropy(start, first) + functional.cross_entropy(end, last)
 
     @torch.no_grad()
@@ -82,7 +83,8 @@ class AnswerFinder(TaskModel):
         question, question_mask = self._encoded([question.tokens for question in examples])
         attended = self.attention(context, question, context_mask=mask, question_mask=question_mask)
         read = self.attention_dense(attended).relu()
-        read = self.dropout(read + self._attended_to_itself(read, mask))
+        to_itself = self.self_attention(self.dropout(self.self_encoder(self.dropout(read), mask)), mask)
+        read = self.dropout(read + self.self_dense(to_itself).relu())
         starting = self.start_encoder(read, mask)
         ending = self.end_encoder(torch.cat([read, starting], dim=2), mask)
         lowest = torch.finfo(read.dtype).min
@@ -94,10 +96,6 @@ class AnswerFinder(TaskModel):
         encoded = self.dropout(self.encoder(self.dropout(vectors.inputs), vectors.mask))
         return torch.cat([encoded, vectors.outputs], dim=2), vectors.mask
 
-    def _attended_to_itself(self, read: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-        encoded = self.dropout(self.self_encoder(self.dropout(read), mask))
-        return self.self_dense(self.self_attention(encoded, mask)).relu()
-
 
 def best_spans(start: Float[Tensor, "B T"], end: Float[Tensor, "B T"], *, max_tokens: int) -> list[tuple[int, int]]:
     """First and last token of the span with the highest sum of scores; of equals the earliest, then shortest."""
@@ -108,8 +106,3 @@ def best_spans(start: Float[Tensor, "B T"], end: Float[Tensor, "B T"], *, max_to
         sums[:, : num_tokens - width, width] = start[:, : num_tokens - width] + end[:, width:]
     best = cast("list[int]", sums.flatten(1).argmax(dim=1).tolist())
     return [(index // widths, index // widths + index % widths) for index in best]
-
-
-def _gold_spans(examples: Sequence[Question]) -> Int[Tensor, "2 B"]:
-    spans = [next(answer.span for answer in question.answers if answer.span is not None) for question in examples]
-    return torch.tensor(spans).T

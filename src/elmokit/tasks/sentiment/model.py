@@ -33,8 +33,7 @@ class SentimentClassifier(TaskModel):
 
     def forward(self, examples: Sequence[LabelledText]) -> Float[Tensor, ""]:
         """Mean cross entropy."""
-        scores = self._scores(examples)
-        return functional.cross_entropy(scores, self.labels.ids_of(examples).to(scores.device))
+        return self.labels.loss(self._scores(examples), examples)
 
     @torch.no_grad()
     def predict(self, examples: Sequence[LabelledText]) -> list[LabelPrediction]:
