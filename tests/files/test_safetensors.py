@@ -48,8 +48,8 @@ def test_what_was_written_is_read_in_memory_of_its_own(tmp_path: Path):
     for name, array in arrays.items():
         assert read[name].dtype == array.dtype
         np.testing.assert_array_equal(read[name], array)
-    with pytest.raises(FormatError, match=r"file: tensor 0: was cut short while it was read"):
-        read_arrays(tmp_path / "file", layout, ["0"])
+    with pytest.raises(FormatError, match=r"file: tensor \S+: was cut short while it was read"):
+        read_arrays(tmp_path / "file", layout)
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="nothing else fails to read at once")

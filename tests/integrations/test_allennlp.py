@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.elmo.elmo import Elmo as Encoder
-from elmokit.files.hdf5 import open_unseen
+from elmokit.files.hdf5 import HDF5File
 from elmokit.integrations.allennlp import Elmo, ElmoTokenEmbedder, batch_to_ids
 from elmokit.text.characters import batch_character_ids
 from toy_bilm import TINY, random_bilm
@@ -105,7 +105,7 @@ def test_with_state_every_published_vector_comes_out_and_without_it_those_of_the
     for line, batch in enumerate(zip(*STREAMS, strict=True)):
         vectors, others = (each(batch_to_ids(batch))["elmo_representations"][0] for each in (elmo, stateless))
         for stream, sentence in enumerate(batch):
-            with open_unseen(FIXTURES / f"allennlp/lm_embeddings_{stream}.hdf5") as file:
+            with HDF5File(FIXTURES / f"allennlp/lm_embeddings_{stream}.hdf5").file as file:
                 published = np.concatenate(np.asarray(file[str(line)]), axis=1)
             assert_close(vectors[stream, : len(sentence)], published)
         difference = float((others - vectors).detach().abs().max())

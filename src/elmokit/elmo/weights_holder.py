@@ -130,13 +130,12 @@ class LoadedBiLM:
 
     def __getstate__(self) -> dict[str, Any]:
         bilm = self.module()
-        weights = dict(_arrays(bilm.state_dict()))
         return {
             "config": self.config,
             "spelling": bilm.spelling if self.config.lookup is not None else None,
             "precision": self.precision,
             "device": str(self.device),
-            "weights": weights,
+            "weights": dict(_arrays(bilm.state_dict())),
             "trainable": [name for name, parameter in bilm.named_parameters() if parameter.requires_grad],
             "name": self._name,
             "sample": self._sample,

@@ -41,7 +41,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
     with temporary_folder(target, named=path) as folder:
         unfinished = folder / target.name
         yield unfinished
-        unfinished.chmod(_mode(target, folder))
+        # the usual mode of a new file is that of a new folder: to ask `os.umask` would change it for all threads
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else folder.stat().st_mode & 0o666
+        unfinished.chmod(mode)  # what wrote the file may have made it readable by its owner only
         with unfinished.open("r+b") as file:
             os.fsync(file.fileno())
         unfinished.replace(target)
@@ -215,13 +217,3 @@ def _lock(folder: Path) -> int | None:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _mode(target: Path, new_folder: Path) -> int:
-    """Permissions of the file that is replaced, or else the usual ones of a new file, which are those of a new folder.
-
-    What wrote the file may have made it readable by its owner only. `os.umask` would change the umask of all threads.
-    """
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    return new_folder.stat().st_mode & 0o666

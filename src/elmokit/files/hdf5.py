@@ -40,8 +40,11 @@ class HDF5File:
     """A file of which only that is checked which is asked for; it is closed when nothing refers to it."""
 
     def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path}: there is no such file")
         self.path = path
-        self.file = open_unseen(path)
+        with refusing_damage(path, "cannot be opened as HDF5, perhaps truncated"):
+            self.file = h5py.File(path, "r")
         self.root = self.file.id
         self.num_bytes = path.stat().st_size
         self.entries: dict[str, Entry] = {}
@@ -140,14 +143,6 @@ class _FailsafeFile(io.FileIO):
             return size or 0
 
 
-def open_unseen(path: Path) -> Any:
-    """The file as h5py opens it, without any check of its contents."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    with refusing_damage(path, "cannot be opened as HDF5, perhaps truncated"):
-        return h5py.File(path, "r")
-
-
 @contextmanager
 def refusing_damage(path: Path, reason: str, *, part: str | None = None) -> Generator[None]:
     """Turn the errors that h5py and zlib raise for damaged files into FormatError."""
@@ -232,7 +227,6 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
 
 
 def _require_readable(path: Path, entry: Entry) -> None:
-    """Raise FormatError for an entry with a refusal, and for a group."""
     if entry.refusal is not None or entry.kind != "dataset":
         raise FormatError(path, entry.refusal or "is not a dataset", part=f"dataset {entry.name}")
 

@@ -106,19 +106,14 @@ def with_head(lines: Iterator[str], *, most: int = HEAD_LINES) -> tuple[Iterator
     return chain(read, lines), head
 
 
-def largest_unpacked(path: str | os.PathLike[str], most: int = MAX_WHOLE_BYTES) -> int:
-    """Bytes that a file may have for a reader that keeps all of them: `most`, and what such text is packed from."""
-    return most if is_read_once(path) else min(most, _MAX_EXPANSION * os.stat(path).st_size + _SMALL)
-
-
 def whole(lines: Iterable[str], path: str | os.PathLike[str]) -> list[str]:
-    """All lines of a file, which are in memory together. Raises ValueError for more than `largest_unpacked`."""
+    """All lines of a file, which are in memory together. Raises ValueError as `up_to` does."""
     return list(up_to(MAX_WHOLE_BYTES, lines, path))
 
 
 def up_to(most: int, lines: Iterable[str], path: str | os.PathLike[str]) -> Iterator[str]:
-    """The lines of a file. Raises ValueError when there are more than `largest_unpacked` says."""
-    most = left = largest_unpacked(path, most)
+    """The lines of a file. Raises ValueError for more than `most` bytes, or than what such text is packed from."""
+    most = left = most if is_read_once(path) else min(most, _MAX_EXPANSION * os.stat(path).st_size + _SMALL)
     for line in lines:
         yield line
         left -= len(line) + 1

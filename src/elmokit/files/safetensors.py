@@ -93,15 +93,14 @@ def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
     return Layout(entries, {name: metadata.text(name) for name in metadata.names}, 8 + length)
 
 
-def read_arrays(path: Path, layout: Layout, names: Iterable[str] | None = None) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """The tensors of these names, or all of them, in memory of their own; `layout` is that of the same file.
+def read_arrays(path: Path, layout: Layout) -> dict[str, Shaped[np.ndarray, "..."]]:
+    """All tensors, in memory of their own; `layout` is that of the same file.
 
     Raises FormatError if the file was cut short meanwhile, and OSError, which names it, if it cannot be read.
     """
     arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
     with path.open("rb") as file:
-        for name in layout.tensors if names is None else names:
-            entry = layout.tensors[name]
+        for name, entry in layout.tensors.items():
             file.seek(layout.num_header_bytes + entry.start)
             arrays[name] = np.empty(entry.shape, DTYPES[entry.dtype])
             try:

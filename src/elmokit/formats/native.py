@@ -221,7 +221,6 @@ def _numbers(fields: Fields, name: str) -> dict[str, int]:
 
 
 def _require_float16(path: Path, tensors: Mapping[str, Array]) -> None:
-    """Raise FormatError, naming the file and the tensor, for a value that float16 cannot hold."""
     for name, array in tensors.items():
         largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
         if largest > float(np.finfo(np.float16).max):

@@ -85,7 +85,6 @@ class TableVectors:
         return [row for group in range(len(self._ends)) for row in self._groups.read(group, "tokens").to_pylist()]
 
     def _read(self, group: int) -> FlatVectors:
-        """The vectors of a group of rows."""
         if self._last is not None and self._last[0] == group:
             return self._last[1]
         rows = self._groups.read(group, "vectors")

@@ -142,7 +142,7 @@ class CachedActivations:
         label = f"activations ({num_bytes / 1e6:,.0f} MB)"
         with progress_bar(unit="sentence", total=len(lengths), label=label) as bar:
             write_sentences(path, self._encode_all(new.values(), bar.update), lengths=lengths)
-        with atomic_write(_keys_path(path)) as unfinished, unfinished.open("wb") as file:
+        with atomic_write(path.with_suffix(KEYS_ENDING)) as unfinished, unfinished.open("wb") as file:
             write_array(file, np.frombuffer(keys, np.uint64).reshape(-1, 2))
 
     def _encode_all(
@@ -181,7 +181,3 @@ def _how_to_mend(path: Path) -> str:
 
 def _piece_path(keys_path: Path) -> Path:
     return keys_path.with_name(keys_path.name.replace(KEYS_ENDING, ".npy"))
-
-
-def _keys_path(path: Path) -> Path:
-    return path.with_suffix(KEYS_ENDING)

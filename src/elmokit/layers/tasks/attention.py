@@ -155,5 +155,4 @@ class HeadAttention(nn.Module):
 
 
 def _pairs(left_mask: Bool[Tensor, "B T"], right_mask: Bool[Tensor, "B U"]) -> Bool[Tensor, "B T U"]:
-    """True where both sides have a token."""
     return left_mask[:, :, None] & right_mask[:, None]

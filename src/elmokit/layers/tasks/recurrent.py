@@ -216,16 +216,11 @@ def _read_both_ways(
     Torch's packed sequences would skip the padding, but take up to three times as long to train on a CPU: the gradient
     of every step fills a tensor of all steps with zeros.
     """
-    turned = _turned(mask)
+    steps = torch.arange(mask.shape[1], device=mask.device)
+    turned = torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - steps, steps)  # which is its own inverse
     from_left = forward(inputs)[0]
     from_right = backward(_reordered(inputs, turned))[0]
     return torch.cat([from_left, _reordered(from_right, turned)], dim=2) * mask[..., None]
-
-
-def _turned(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """The order of positions that turns sentences round and leaves the padding at their ends; its own inverse."""
-    steps = torch.arange(mask.shape[1], device=mask.device)
-    return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - steps, steps)
 
 
 def _reordered(values: Float[Tensor, "B T D"], order: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:

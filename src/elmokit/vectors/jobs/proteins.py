@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
-    from elmokit.vectors.jobs.sources import Sentence
 
 _NO_RESIDUE = re.compile("[^A-Z*]")
 DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")
@@ -54,20 +53,22 @@ def embed_fasta(
     """
     _warn_of_words(elmo)
     output = expanded(output_path)
+    # the text is `>NAME`, a line end and the sequence; its residues are tokens
+    proteins = ((f">{name}\n{sequence}", list(sequence)) for name, sequence in read_fasta(input_path))
 
-    def encode(proteins: list[list[str]]) -> list[Float32[np.ndarray, "*L T E"]]:
-        arrays = elmo.encode(proteins, layers="all" if layers is None else layers, show_progress_bar=False)
+    def encode(residues: list[list[str]]) -> list[Float32[np.ndarray, "*L T E"]]:
+        arrays = elmo.encode(residues, layers="all" if layers is None else layers, show_progress_bar=False)
         arrays = [array.sum(axis=0) for array in arrays] if layers is None else arrays
         return [array.mean(axis=-2, keepdims=True) for array in arrays] if per_protein else arrays
 
     job = Job(
         elmo,
-        SentenceSource(input_path, _proteins(input_path)),
+        SentenceSource(input_path, proteins),
         output,
         layers="sum" if layers is None else as_layers(layers, top=elmo.config.num_layers),
         settings={"per_protein": per_protein},
         encode=encode,
-        beside={output.with_name(f"{output.name}.names.txt"): _name},
+        beside={output.with_name(f"{output.name}.names.txt"): lambda protein: protein[0][1:].partition("\n")[0]},
         one_per_sentence=per_protein,
         unit="proteins",
     )
@@ -83,15 +84,6 @@ def _warn_of_words(elmo: Elmo) -> None:
             f"{elmo.name or 'this model'} is a model of words, such as {first_token(words[-1])}, which has read no "
             "proteins; residues need a model of residues, such as SeqVec (docs/formats.md)"
         )
-
-
-def _name(protein: Sentence) -> str:
-    return protein[0].removeprefix(">").partition("\n")[0]
-
-
-def _proteins(path: str | os.PathLike[str]) -> Iterator[Sentence]:
-    """The proteins of a FASTA file. The text is `>NAME`, a line end and the sequence; its residues are tokens."""
-    return ((f">{name}\n{sequence}", list(sequence)) for name, sequence in read_fasta(path))
 
 
 def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
