@@ -53,7 +53,7 @@ def sense_picture(study: SenseStudy) -> str:
             bars_left=_BARS_LEFT,
             bars_top=_BARS_TOP,
             bar_step=_BAR_STEP,
-            end_of=lambda share: _BARS_LEFT + (width - _BARS_LEFT - _BARS_RIGHT) * share,  # of a bar of this rate
+            end_of=_end_of,
             panel=PANEL,
             positions=[
                 (_MARGIN + number % _COLUMNS * (width + _GAP), _MARGIN + number // _COLUMNS * (height + _GAP))
@@ -92,3 +92,8 @@ def _fit(points: NDArray[np.float64]) -> list[tuple[float, float]]:
     scale = float(((size - 2 * _SCATTER_MARGIN) / np.maximum(high - low, 1e-9)).min())
     placed = (points - (low + high) / 2) * scale * (1, -1) + size / 2
     return [(float(x), float(y)) for x, y in placed]
+
+
+def _end_of(share: float) -> float:
+    """Where a bar of this rate ends."""
+    return _BARS_LEFT + (PANEL[0] - _BARS_LEFT - _BARS_RIGHT) * share
