@@ -82,6 +82,12 @@ def test_the_text_has_rates_counts_and_every_word_and_the_terminal_the_first_wor
         assert contrast in text
     assert max(map(len, lines)) <= terminal.WIDTH
     assert text.isascii() and "\x1b" not in text
+    nearest = [near for close_up in study.close_ups for _, contexts in close_up.nearest for near in contexts]
+    listed = re.findall(r"^    -?\d\.\d\d  (.{51}) ?(.*)$", "\n".join(line.ljust(80) for line in lines), re.MULTILINE)
+    for near, (_, sense) in zip(nearest, listed, strict=True):  # what is listed is the sense of one token
+        occurrence = THE_LIST[near.sentence]
+        assert sense.strip() == (occurrence.sense if near.index == occurrence.index else "")
+    assert {near.index == THE_LIST[near.sentence].index for near in nearest} == {True, False}
     lines = list(terminal.summarise(study, colours=False))
     assert lines[0].startswith("Measured over the whole list") and len(lines) < 70
     words = [line.partition(":")[0] for line in lines if re.fullmatch(r"\S+: .+\?", line)]
