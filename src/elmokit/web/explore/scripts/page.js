@@ -2,7 +2,7 @@
 
 import { field, make, replace } from "./dom.js";
 import { makeSliders, showRate, showSliders } from "./mixture.js";
-import { CHOICES, MAX_TOKENS, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
+import { CHOICES, MAX_CHARACTERS, MAX_TOKENS, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
 import { LANGUAGES, fetchWords, speaker } from "./strings.js";
 import { tokenize } from "./tokenizer.js";
 
@@ -41,7 +41,7 @@ worker.addEventListener("error", (event) => showError(new Error(event.message)))
 let about = null;
 let state = null;
 let sentences = [];
-let lines = {}; // of the text: how many there are, and how many of them are read
+let lines = {}; // of the text: how many there are, how many of them are read, and whether there were more
 let isSoftmaxLoaded = false;
 let say = null;
 const arrived = new Map(); // bytes of each file that is loaded
@@ -156,6 +156,7 @@ function showNotes() {
   const utf8 = new TextEncoder();
   const numLong = tokens.filter((token) => utf8.encode(token).length > settings.maxBytes).length;
   const notes = [
+    lines.wereMore && say("longText", { limit: MAX_CHARACTERS }),
     isCut && say(lines.numRead ? "tooManyLines" : "longLine", { shown: lines.numRead, all: lines.numLines, limit: MAX_TOKENS }),
     2 * letters.filter((letter) => !read.test(letter)).length > letters.length && say("unreadScript", { model: settings.model }),
     numLong && say("longTokens", { count: numLong, limit: settings.maxBytes }),
@@ -303,8 +304,10 @@ function visit(word) {
 }
 
 function setText(text, part = {}, step = {}) {
+  const wereMore = text.length > MAX_CHARACTERS;
+  text = text.slice(0, MAX_CHARACTERS);
   find("text").value = text;
-  ({ sentences, ...lines } = sentencesOf(text));
+  ({ sentences, ...lines } = { ...sentencesOf(text), wereMore });
   return change({ text, ...part }, step);
 }
 
@@ -375,6 +378,7 @@ function showError(error) {
 // --- what the user does ---------------------------------------------------------------------------------------------
 
 let typing = null;
+find("text").maxLength = MAX_CHARACTERS + 1; // so that the browser does not lay out more, and it is known that there was more
 find("text").addEventListener("input", (event) => {
   clearTimeout(typing);
   typing = setTimeout(() => setText(event.target.value), 200);

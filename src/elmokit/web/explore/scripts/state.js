@@ -5,6 +5,7 @@ import { tokenize } from "./tokenizer.js";
 
 export const TABS = ["contexts", "map", "similarity", "expectations", "characters", "tour"];
 export const MAX_TOKENS = 1000; // of one text; views show fewer
+export const MAX_CHARACTERS = 20_000; // of one text, all of which the address has
 export const CHOICES = {
   among: ["same", "any", "other"],
   number: [12, 25, 50, 100],

@@ -7,6 +7,7 @@ export default {
   textHint: "The marked word is looked at; choose another one.",
   edit: "Edit the sentences",
   textLabel: "Sentences, one per line",
+  longText: "The first {limit} characters of the text are kept; the rest is too much for this page and was left out.",
   tooManyLines: "The first {shown} of {all} lines are read: at most {limit} tokens together.",
   longLine: "A line of more than {limit} tokens is too much for this page: one sentence per line.",
   unreadScript: "Most of this text is in a script of which {model} has read almost nothing.",

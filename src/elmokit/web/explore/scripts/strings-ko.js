@@ -7,6 +7,7 @@ export default {
   textHint: "표시된 단어를 살펴봅니다. 다른 단어를 골라 보세요.",
   edit: "문장 고치기",
   textLabel: "문장 (한 줄에 하나)",
+  longText: "글의 처음 {limit}자만 남습니다. 나머지는 이 페이지에서 다루기에 너무 길어 뺐습니다.",
   tooManyLines: "{all}줄 중 처음 {shown}줄을 읽습니다: 모두 합쳐 토큰 {limit}개까지입니다.",
   longLine: "토큰이 {limit}개를 넘는 줄은 이 페이지에서 읽을 수 없습니다. 한 줄에 한 문장씩 입력하세요.",
   unreadScript: "이 글은 대부분 {model} 모델이 거의 읽지 않은 문자로 쓰여 있습니다.",
