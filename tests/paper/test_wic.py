@@ -28,14 +28,10 @@ def test_damaged_pairs_are_named_by_file_and_line(tmp_path: Path):
     data.write_text(line * 2)
     gold.write_text("T\nF\n")
     assert [pair.is_same for pair in read_wic(data, gold)] == [True, False]
-    damaged = ("", "go\tV\t1-0\tWe", "go\tV\t1-2\tWe go .\tGo !", "go\tV\t1\ta\tb", "go V 1-0 a b")
-    cases = [
-        *((second, "T\nF\n") for second in damaged),
-        *((line, answers) for answers in ("T\n", "T\n?\n", "T\nF\nF\n")),
-    ]
-    for second, answers in cases:
+    cut = ("", "go\tV\t1-0\tWe", "go\tV\t1-2\tWe go .\tGo !", "go\tV\t1\ta\tb", "go V 1-0 a b")
+    for second, answers in [*((each, "TF") for each in cut), (line, "T"), (line, "T?"), (line, "TFF")]:
         data.write_text(line + second)
-        gold.write_text(answers)
+        gold.write_text("\n".join(answers))
         with pytest.raises(ValueError, match=r"x\.data\.txt, line [23]: cannot be read; expected .* T or F in x\.gold"):
             read_wic(data, gold)
 

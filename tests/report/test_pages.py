@@ -120,7 +120,7 @@ def test_a_line_that_is_still_being_written_is_left_out_with_a_warning(run: Path
     path = run / "metrics.jsonl"
     text = path.read_text()
     path.write_text(text + '{"step": 2100, "num_to')
-    with pytest.warns(UserWarning, match=r"metrics\.jsonl, the last line, is incomplete"):
+    with pytest.warns(UserWarning, match=r"mine: the last line of its log is incomplete"):
         assert history_of(run) == whole
     path.write_text(text.rstrip("\n"))
     assert history_of(run) == whole

@@ -23,7 +23,7 @@ def test_a_run_is_its_folder_or_its_log_and_a_folder_of_runs_has_them_by_name(fo
     assert (first.name, first.config, first.records) == ("a", None, [{"step": 0}])
     assert (second.name, second.config) == ("b", {"rate": 0.1, "name": "밥"})
     assert (second.where, second.config_where) == (str(folder / "b"), str(folder / "b" / "config.json"))
-    assert second.log_where == str(folder / "b" / "metrics.jsonl")
+    assert second.lines[1].where == f"{folder / 'b' / 'metrics.jsonl'}, line 2"
     assert read_runs([folder / "b"]) == read_runs([folder / "b" / "metrics.jsonl"]) == read_runs([folder])[1:]
 
 
@@ -32,9 +32,7 @@ def test_many_runs_in_one_file_are_read_back(folder: Path, tmp_path: Path):
     write_runs(list(reversed(runs)), tmp_path / "runs.jsonl")
     assert "밥" in (tmp_path / "runs.jsonl").read_text(encoding="utf-8")
     where = {name: f"{tmp_path / 'runs.jsonl'}, run {name}" for name in "ab"}
-    expected = [
-        replace(run, where=where[run.name], config_where=where[run.name], log_where=where[run.name]) for run in runs
-    ]
+    expected = [replace(run, where=where[run.name], config_where=where[run.name]) for run in runs]
     assert read_runs([tmp_path / "runs.jsonl"]) == read_runs([tmp_path]) == expected
     with pytest.raises(ValueError, match="two runs are named a; expected one run per name"):
         write_runs([*runs, runs[0]], tmp_path / "new.jsonl")

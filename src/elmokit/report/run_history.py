@@ -80,11 +80,11 @@ def read_history(run: LoggedRun) -> RunHistory:
         if "heldout" in line:
             evaluations.append(_perplexity(line))
     if run.has_torn_line:
-        where = f"{run.log_where}, the last line"
-        warnings.warn(f"{where}, is incomplete (is the run writing it?) and left out", stacklevel=2)
+        torn = "the last line of its log is incomplete (is the run writing it?) and left out"
+        warnings.warn(f"{run.where}: {torn}", stacklevel=2)
     if len(training) < 2:
         raise ValueError(
-            f"{run.log_where}: {run.name} has logged {len(training)} training lines, and a curve needs 2; a run logs "
+            f"{run.where}: {run.name} has logged {len(training)} training lines, and a curve needs 2; a run logs "
             "one every log_every steps"
         )
     if run.config is None:

@@ -30,8 +30,6 @@ class LoggedRun:
     """The folder, or the file and the run in it, as messages name it."""
     config_where: str
     """Where the config was read, as messages name it."""
-    log_where: str
-    """Where the log was read, as messages name it."""
     config: dict[str, Any] | None
     """None if there is only a log."""
     records: list[Record]
@@ -98,7 +96,6 @@ def _run_in_folder(folder: Path, log: Path) -> LoggedRun:
         name=folder.resolve().name,
         where=str(folder),
         config_where=str(config),
-        log_where=str(log),
         config=read_json_object(config) if config.is_file() else None,
         records=logged.records,
         lines=logged.fields(),
@@ -125,7 +122,6 @@ def _run_in_line(path: Path, fields: Fields) -> LoggedRun:
         name=name,
         where=where,
         config_where=where,
-        log_where=where,
         config=None if fields.value("config") is None else fields.read("config", dict[str, object]),
         records=metrics,
         lines=[Fields(f"{where}, line {number}", record) for number, record in enumerate(metrics, start=1)],

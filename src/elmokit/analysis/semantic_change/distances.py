@@ -89,18 +89,16 @@ def measure_distances(
         )  # each corpus from itself, with replacement
         return np.stack([_prt(*of_vectors), _apd(*of_units), _discrepancy(*of_units)])
 
-    def redistributed(number: int) -> Float64[np.ndarray, "3 R"]:
-        return measured(_random_parts(*sizes, number, randomness))
-
     def measured(is_first: np.ndarray) -> Float64[np.ndarray, "3 R"]:
         of_units = _averages(units, is_first)
         return np.stack([_prt(*_averages(vectors, is_first)), _apd(*of_units), _excess(*of_units, sizes)])
 
     found = measured(parted)
     drawn = _in_blocks(resampled, resamples)
-    shuffled = _in_blocks(redistributed, resamples)
-    while shuffled.shape[1] < most_resamples and not (shuffled >= found - TIE).any(axis=1).all():
-        shuffled = np.concatenate([shuffled, _in_blocks(redistributed, resamples)], axis=1)
+    shuffled = np.empty((3, 0))
+    while shuffled.shape[1] < max(most_resamples, 1) and not (shuffled >= found - TIE).any(axis=1).all():
+        more = _in_blocks(lambda number: measured(_random_parts(*sizes, number, randomness)), resamples)
+        shuffled = np.concatenate([shuffled, more], axis=1)
     intervals = (
         _interval(found[0, 0], drawn[0], least=0),
         _interval(found[1, 0], drawn[1], least=0),

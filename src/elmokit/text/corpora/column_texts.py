@@ -18,9 +18,6 @@ from elmokit.text.tokenizer import HYPHENATION
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """Spaces in its words are read as no-break spaces."""
 
-_COMMENT = re.compile("#.*[ =]")
-"""Where a row is a single token, which may begin with # itself."""
-
 
 def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
     """The texts in a column; of lists of tokens, and of CoNLL-U, with a space between the tokens.
@@ -62,8 +59,8 @@ def _of_conllu(lines: Iterable[str], name: str, column: str, columns: Sequence[s
         raise ValueError(f"{name} is CoNLL-U; expected one of its columns, {known}, not {column}")
     position = columns.index(column.lower())
     has_id = columns[0] == "id"  # otherwise a row may begin with the token #
-    if len(columns) == 1:  # no column follows a space in a word
-        lines = ("" if _COMMENT.match(line) else line.strip(" ").replace(" ", "\u00a0") for line in lines)
+    if len(columns) == 1:  # a row is a token; comments have spaces, and no column follows those in a word
+        lines = ("" if re.match("#.*[ =]", line) else line.strip(" ").replace(" ", "\u00a0") for line in lines)
     else:
         lines = ("" if line.startswith("#") and (has_id or "\t" not in line) else line for line in lines)
     for sentence in column_sentences(lines, name=name):
