@@ -92,14 +92,25 @@ def test_a_table_without_rows_gives_no_files_and_starts_no_ray(tmp_path: Path, m
 
 
 def test_bad_input_and_resources_that_are_not_there_or_make_no_sense_are_refused(ray: Any, model: str, tmp_path: Path):
-    pq.write_table(pa.table({"text": ["a", None]}), tmp_path / "in.parquet")
-    for resources, message in (
-        ({"workers": 1}, r"in.parquet: row group 0, row 1: column text has a missing value"),
-        ({"on_gpus": True}, "Ray has no GPU; start it with some, or choose the other kind"),
-        ({"workers": 0}, "workers is 0; expected at least 1"),
+    corpus = write_corpus(tmp_path / "in")
+    pq.write_table(pa.table({"text": ["a", None]}), corpus / "b.parquet")
+    missing = "row group 0, row 1: column text has a missing value"
+    for inputs, resources, message in (
+        (corpus, {"workers": 1}, f"b.parquet: {missing}"),
+        (corpus, {"on_gpus": True}, "Ray has no GPU; start it with some, or choose the other kind"),
+        (corpus, {"workers": 0}, "workers is 0; expected at least 1"),
+        (corpus / "b.parquet", {}, f"b.parquet: {missing}"),
     ):
         with pytest.raises(ValueError, match=message):
-            embed_parquet(tmp_path / "in.parquet", tmp_path / "out", model=model, **resources)
+            embed_parquet(inputs, tmp_path / "out", model=model, **resources)
+    assert len(list((tmp_path / "out").iterdir())) == 4
+
+
+def test_raw_text_is_warned_of_before_ray_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ray_data, "_running", lambda *_: pytest.fail("after the warning"))
+    pq.write_table(pa.table({"text": ["He came, and saw the cat."] * 9}), tmp_path / "in.parquet")
+    with pytest.warns(UserWarning, match="in.parquet looks like raw text"), pytest.raises(pytest.fail.Exception):
+        embed_parquet(tmp_path / "in.parquet", tmp_path / "out")
 
 
 def test_files_that_cannot_be_written_are_named(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

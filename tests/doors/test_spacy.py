@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,19 @@ def test_our_own_tokens_can_be_read_and_are_laid_onto_those_of_spacy(model: str)
     (expected,) = ELMO.encode(["cat  sat ."])
     assert_close(nlp.get_pipe("elmo")(split).tensor[[0, 1, 3, 4]], expected[[0, 0, 1, 2]])
     assert not split.tensor[2].any()
+    marks = Doc(nlp.vocab, words=["a\u3099\u0e48\u094d", "\u0323"], spaces=[False, False])
+    (expected,) = ELMO.encode([marks.text])  # our second token ends before the first
+    assert_close(nlp.get_pipe("elmo")(marks).tensor, [expected.mean(axis=0), expected[0]])
+
+
+def test_a_document_of_many_tokens_takes_linear_time():
+    pipe, times = ElmoPipe(tokens="elmokit"), list[float]()
+    for number in (10_000, 40_000):
+        doc, vectors = Doc(spacy.blank("en").vocab, words=["cat"] * number), np.ones((number, pipe.width), np.float32)
+        start = time.process_time()
+        assert pipe._rows(doc[:], vectors).all()
+        times.append(time.process_time() - start)
+    assert times[1] < 7 * times[0]  # 4; over 10 where each is compared with all
 
 
 def test_a_stream_has_the_same_vectors_and_documents_keep_theirs_as_bytes(model: str):

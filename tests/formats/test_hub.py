@@ -134,10 +134,14 @@ def test_what_is_not_there_is_said(toy_hub: ToyHub, monkeypatch: pytest.MonkeyPa
         Elmo.from_pretrained(ADDRESS)
     with pytest.raises(OSError, match="hf://ann/tiny: the Hub refused, or was not reached: .*401"):
         ELMO.push_to_hub(ADDRESS)
-    toy_hub.repositories["ann/gated"] = Repository(gated=True)
-    toy_hub.repositories["ann/gated"].commit({"config.json": b"{}"})
-    with pytest.raises(PermissionError, match="hf://ann/gated is gated: ask for access"):
-        Elmo.from_pretrained("hf://ann/gated")
+    for code, message in (
+        ("GatedRepo", " is gated: ask for access"),
+        ("", ": the Hub refused.* 403 Forbidden.*HF_TOKEN"),
+    ):
+        toy_hub.repositories["ann/gated"] = Repository(refusal=code)
+        toy_hub.repositories["ann/gated"].commit({"config.json": b"{}"})
+        with pytest.raises(PermissionError, match=f"hf://ann/gated{message}"):
+            Elmo.from_pretrained("hf://ann/gated")
 
 
 @pytest.mark.slow

@@ -19,7 +19,8 @@ class Repository:
     """Its commits, and the commit of each branch and tag."""
 
     private: bool = False
-    gated: bool = False
+    refusal: str | None = None
+    """The code, which may be empty, with which files are refused to readers without the token."""
     commits: dict[str, Files] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
@@ -124,8 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             name, revision, file = "/".join(parts[:2]), parts[3], "/".join(parts[4:])
             commit, files = self._commit(name, revision)
-            if self.hub.repositories[name].gated and not self._is_known:
-                raise _RefusalError(403, "GatedRepo")
+            if (code := self.hub.repositories[name].refusal) is not None and not self._is_known:
+                raise _RefusalError(403, code)
             if file not in files:
                 raise _RefusalError(404, "EntryNotFound")
             self._send(files[file], headers={"X-Repo-Commit": commit, "ETag": f'"{_object_id(files[file])}"'})

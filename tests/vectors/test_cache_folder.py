@@ -88,6 +88,9 @@ def test_the_default_folder_is_that_of_elmokit_or_of_the_platform(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, str(tmp_path))
     assert default_cache() == tmp_path / folder
+    monkeypatch.chdir(tmp_path.parent)
+    monkeypatch.setenv(variable, tmp_path.name)
+    assert default_cache() == tmp_path / folder
     monkeypatch.setenv("ELMOKIT_CACHE", "~no-such-user/cache")
     with pytest.raises(FileNotFoundError, match="~no-such-user/cache: there is no such home folder; set ELMOKIT_CACHE"):
         default_cache()

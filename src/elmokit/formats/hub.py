@@ -110,8 +110,17 @@ def _speaking_of(address: str) -> Generator[None]:
         reason = "the Hub has no such repository; if it is private, run `hf auth login` or set HF_TOKEN"
         raise FileNotFoundError(f"{address}: {reason}") from error
     except errors.LocalEntryNotFoundError as error:
+        if isinstance(error.__cause__, errors.HfHubHTTPError):  # it has answered
+            raise _refusal(address, error.__cause__) from error
         reason = f"the Hub cannot be reached (offline, or {' or '.join(OFFLINE)} is set)"
         raise FileNotFoundError(f"{address} is not in the cache, and {reason}") from error
     except (errors.HTTPError, RuntimeError) as error:  # the latter when a file could not be uploaded
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise OSError(f"{address}: the Hub refused, or was not reached: {reason}") from error
+        raise _refusal(address, error) from error
+
+
+def _refusal(address: str, error: Exception) -> OSError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    text = f"{address}: the Hub refused, or was not reached: {reason}"
+    if getattr(getattr(error, "response", None), "status_code", None) not in (401, 403):
+        return OSError(text)
+    return PermissionError(f"{text} (run `hf auth login`, or set HF_TOKEN to a token that may use this model)")

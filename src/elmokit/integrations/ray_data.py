@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
 from elmokit.system.python import expanded, require
+from elmokit.text.sentence_lines import SAMPLE_TOKENS
 from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.jobs.sources import open_source
 
 if TYPE_CHECKING:
     from elmokit.elmo.layer_choice import Layers
@@ -66,9 +70,10 @@ def embed_parquet(
     workers: number of actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs.
 
     The pipeline runs in the Ray that is running, or that RAY_ADDRESS names, or in a local one that ends with it. The
-    vectors are those of `embed_file` on the same kind of processor. Raises ValueError, naming file, row group and row,
-    for what is not a sentence, after all other blocks, OSError for files that cannot be read or written, and ValueError
-    for less than one worker and if Ray is not installed.
+    vectors are those of `embed_file` on the same kind of processor; it warns, of the first file, as `embed_file` does.
+    Raises ValueError, naming file, row group and row, for what is not a sentence: in the first rows at once, otherwise
+    after all other blocks. Raises OSError for files that cannot be read or written, and ValueError for less than one
+    worker and if Ray is not installed.
     """
     ray = require("ray", extra="ray", purpose="embedding with Ray")
     data = require("ray.data", extra="ray", purpose="embedding with Ray")
@@ -81,6 +86,8 @@ def embed_parquet(
     output.mkdir(parents=True, exist_ok=True)
     if not pieces:  # tables without rows
         return BulkResult(0, 0, 0, 0, seconds=time.monotonic() - start)
+    sample = open_source(pieces[0].input, raw_text=raw_text, column=column).sentences
+    deque(islice(sample, SAMPLE_TOKENS + 1), maxlen=0)  # warns of text that looks raw, before hours of work
     settings = PieceSettings(layers, column, raw_text)
     with _running(ray, workers):
         kind = "GPU" if on_gpus else "CPU"

@@ -16,7 +16,7 @@ from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.system.messages import FormatError
+from elmokit.system.messages import FormatError, plural
 from elmokit.system.python import require
 from elmokit.text.characters import padded
 from elmokit.text.tokenizer import tokenize
@@ -68,6 +68,7 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
         """The features of a batch: `input_ids` (B,T,C), the character ids, and `attention_mask` (B,T); T is at least 1.
 
         prompt: text that is put in front of sentences that are strings; `prompt_length` has its number of tokens.
+        Raises ValueError for a prompt after which `max_seq_length` leaves no token of the sentences.
         """
         prompted = [f"{prompt or ''}{text}" if isinstance(text, str) else text for text in inputs]
         tokens = [sentence[: self.max_seq_length] for sentence in tokens_of_each(prompted)]
@@ -76,8 +77,16 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
             ids = nn.functional.pad(ids, (0, 0, 0, 1))
         mask = (ids > 0).any(dim=2).long()
         mask[:, 0] = 1  # the vector of a sentence without tokens is zero, also where pooling looks for a maximum
-        of_prompt = {"prompt_length": len(tokenize(prompt))} if prompt and prompted != [*inputs] else {}
-        return {"input_ids": ids, "attention_mask": mask, **of_prompt}
+        features = {"input_ids": ids, "attention_mask": mask}
+        if not prompt or prompted == [*inputs]:
+            return features
+        prompt_length = len(tokenize(prompt))
+        if self.max_seq_length is not None and prompt_length >= self.max_seq_length:
+            raise ValueError(
+                f"the prompt {prompt[:40]!r} has {plural(prompt_length, 'token')}, and max_seq_length is "
+                f"{self.max_seq_length}, so that nothing of the sentences would be read; set a larger one, or None"
+            )
+        return features | {"prompt_length": prompt_length}
 
     def forward(self, features: dict[str, Any], **kwargs: object) -> dict[str, Any]:
         """Adds `token_embeddings` (B,T,2D), zero at padding."""

@@ -159,11 +159,13 @@ class ElmoPipe:
             rows[[not token.is_space for token in span]] = flat
         else:
             starts, ends = np.array(token_offsets(span.text, tokenize(span.text)), np.int64).reshape(-1, 2).T
+            furthest = np.maximum.accumulate(ends)  # a token of combining marks may end before the one in front of it
             for row, token in zip(rows, span, strict=True):
-                start = token.idx - span.start_char
-                overlaps = (starts < start + len(token)) & (ends > start)
-                if overlaps.any():
-                    row[:] = flat[overlaps].mean(axis=0)
+                start: int = token.idx - span.start_char
+                near = slice(furthest.searchsorted(start, "right"), starts.searchsorted(start + len(token)))
+                overlapping = flat[near][ends[near] > start]
+                if len(overlapping):
+                    row[:] = overlapping.mean(axis=0)
         return rows
 
 
