@@ -178,9 +178,8 @@ def _setup(arguments: argparse.Namespace, model: str) -> Setup:
 
 
 def _add_output(parser: argparse.ArgumentParser, files: str) -> None:
-    pages = Path("runs") / "pages"
     about = f"output folder: {files} (default: %(default)s)"
-    parser.add_argument("-o", "--output", type=Path, default=pages, metavar="FOLDER", help=about)
+    parser.add_argument("-o", "--output", type=Path, default=Path("runs") / "pages", metavar="FOLDER", help=about)
 
 
 TABLES = "tables"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +108,9 @@ def _examples(run: TaskRun, test_set: str) -> Sequence[Any]:
     return read_files(task, paths, run.record.config.model, name=test_set).examples
 
 
-def _spans(example: Any, prediction: Any) -> Counts:
-    return _matches(score_spans(gold=[example.tags], predicted=[prediction]).overall)
-
-
-def _roles(example: Any, prediction: Any) -> Counts:
-    return _matches(score_roles(gold=[example.tags], predicted=[prediction]).overall)
+def _matches(example: Any, prediction: Any, *, score: Callable[..., Any]) -> Counts:
+    overall: Score = score(gold=[example.tags], predicted=[prediction]).overall
+    return (overall.correct, overall.predicted, overall.gold)
 
 
 def _labels(example: Any, prediction: Any) -> Counts:
@@ -127,10 +125,6 @@ def _clusters(example: Any, prediction: Any) -> Counts:
     result = score_coreference(gold=example.clusters, predicted=prediction)
     parts = (result.muc, result.b_cubed, result.ceaf_e)
     return tuple(number for part in parts for number in (part.correct, part.predicted, part.recalled, part.gold))
-
-
-def _matches(score: Score) -> Counts:
-    return (score.correct, score.predicted, score.gold)
 
 
 def _f1(sums: Counts) -> float:
@@ -148,8 +142,8 @@ def _average_f1(sums: Counts) -> float:
 
 
 ITEM_COUNTS: Mapping[str, tuple[Callable[[Any, Any], Counts], Callable[[Counts], float]]] = {
-    "named-entities": (_spans, _f1),
-    "semantic-roles": (_roles, _f1),
+    "named-entities": (partial(_matches, score=score_spans), _f1),
+    "semantic-roles": (partial(_matches, score=score_roles), _f1),
     "coreference": (_clusters, _average_f1),
     "entailment": (_labels, _share),
     "question-answering": (_answers, _share),

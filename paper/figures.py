@@ -109,5 +109,4 @@ def _draw_weights(axes: Any, found: Sequence[LearntMix], *, layers: int) -> None
     axes.set_xticks(range(len(found)), [one.row for one in found])
     axes.set_yticks(range(layers), names[::-1])
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(True)
+    axes.spines[:].set_visible(True)

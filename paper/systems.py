@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -27,11 +27,10 @@ from paper.differences import over_items, paired_bootstrap
 from paper.models import random_elmo
 from paper.plan import RANDOM
 from paper.printed import PaperTable
-from paper.reproduction import OurRow, OurTable, Reproduction, Request
+from paper.reproduction import Cell, OurRow, OurTable, Reproduction, Request
 from paper.results import RESULTS_NAME, append_result, newest, read_interval, read_results
 from paper.runs import Evidence
 
-Cells = TypeVar("Cells")
 NO_SYSTEM = "without vectors"
 """What rows that need no vectors are recorded under: chance, WordNet's first sense."""
 RANDOM_WEIGHTS = "random weights"
@@ -155,14 +154,11 @@ class SystemTable:
 
     def _tables(self, results: Sequence[SystemResult]) -> list[OurTable]:
         """All numbers of some results by row, and differences between rows of the same system."""
-        rows = distinct_rows(
-            (f"{each.label}, {row}", numbers) for each in results for row, numbers in each.measured.rows.items()
+        rows = [(each, row) for each in results for row in each.measured.rows]
+        columns = tuple(dict.fromkeys(name for each, row in rows for name in each.measured.rows[row]))
+        cells = distinct_rows(
+            (f"{each.label}, {row}", tuple(each.cell(row, name) for name in columns)) for each, row in rows
         )
-        columns = tuple(dict.fromkeys(name for numbers in rows.values() for name in numbers))
-        cells = {
-            row: tuple(Statistic((numbers[name],)) if name in numbers else None for name in columns)
-            for row, numbers in rows.items()
-        }
         data = "; ".join(dict.fromkeys(each.data for each in results))
         all_numbers = OurTable(self.title or results[0].corpus, f"{self.about} Data: {data}.", columns, cells)
         if not self.pairs:
@@ -235,9 +231,9 @@ def difference(result: SystemResult, first: str, second: str) -> Interval | None
     return share_gain(*([float(hit) for hit in hits[row]] for row in (first, second)))
 
 
-def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
+def distinct_rows(rows: Iterable[tuple[str, tuple[Cell, ...]]]) -> dict[str, tuple[Cell, ...]]:
     """The rows by their names; a name that is taken gets a number, so that no row is lost: `NER`, `NER (2)`."""
-    distinct: dict[str, Cells] = {}
+    distinct: dict[str, tuple[Cell, ...]] = {}
     for name, cells in rows:
         names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
         distinct[next(free for free in names if free not in distinct)] = cells

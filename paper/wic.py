@@ -6,7 +6,7 @@ English WiC (Pilehvar and Camacho-Collados, 2019) and KB-WiC of KoBEST (Kim et a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -22,19 +22,10 @@ from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import data_folder, not_empty
-from paper.printed import KOBEST_WIC, WIC, PaperTable
+from paper.printed import KOBEST_WIC, WIC
 from paper.probes.targets import Target, mixes, target_vectors
 from paper.reproduction import OurRow, Request
-from paper.systems import (
-    KOREAN_SYSTEMS,
-    Measured,
-    System,
-    SystemResult,
-    SystemTable,
-    as_hits,
-    english_systems,
-    measure_systems,
-)
+from paper.systems import KOREAN_SYSTEMS, Measured, System, SystemTable, as_hits, english_systems, measure_systems
 from paper.table5 import TOP_LAYER_OVER_OTHERS
 
 if TYPE_CHECKING:
@@ -54,24 +45,6 @@ def compute(request: Request, *, name: str) -> None:
         parts = [read_kobest_wic(folder / f"{part}.tsv") for part in PARTS]
     data = " / ".join(f"{len(part):,}" for part in parts) + " pairs"
     measure_systems(name, request, partial(score_wic, parts=parts), default=default, data=data)
-
-
-def _row(result: SystemResult, row: str) -> OurRow:
-    """Accuracy on the test set."""
-    return OurRow(row, result.label, (result.cell(row, "test"),))
-
-
-def _table(name: str, paper: PaperTable) -> SystemTable:
-    return SystemTable(
-        name=name,
-        paper=paper,
-        compute=partial(compute, name=name),
-        row=_row,
-        title="By part",
-        about="Accuracy in percent. The threshold on the cosine is the best one for the training pairs.",
-        pairs=TOP_LAYER_OVER_OTHERS,
-        differences="Test set, in points.",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,5 +140,14 @@ def _marked(text: str) -> tuple[list[str], int] | None:
     return next(((tokens, index) for index, end in enumerate(ends) if end > start), None)
 
 
-TABLE = _table("wic", WIC)
-KOBEST_TABLE = _table("kobest", KOBEST_WIC)
+TABLE = SystemTable(
+    name="wic",
+    paper=WIC,
+    compute=partial(compute, name="wic"),
+    row=lambda result, row: OurRow(row, result.label, (result.cell(row, "test"),)),
+    title="By part",
+    about="Accuracy in percent. The threshold on the cosine is the best one for the training pairs.",
+    pairs=TOP_LAYER_OVER_OTHERS,
+    differences="Test set, in points.",
+)
+KOBEST_TABLE = replace(TABLE, name="kobest", paper=KOBEST_WIC, compute=partial(compute, name="kobest"))

@@ -32,8 +32,7 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
 def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("system", choices=TRAININGS, help="see docs/comparators.md")
-    files = "shards of tokenised text; for cove TRAIN.en TRAIN.de"
-    add("files", nargs="+", type=Path, metavar="FILE", help=files)
+    add("files", nargs="+", type=Path, metavar="FILE", help="shards of tokenised text; for cove TRAIN.en TRAIN.de")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder of the model that is written")
     add("--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="settings of the training")
 
@@ -47,8 +46,7 @@ def _train_comparator(arguments: argparse.Namespace) -> None:
 def _add_substitutes(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", type=Path, metavar="MODEL", help="folder of `train-comparator context2vec`")
-    sentences = "tokens separated by spaces, of which one is [], the gap"
-    add("sentences", nargs="+", metavar="SENTENCE", help=sentences)
+    add("sentences", nargs="+", metavar="SENTENCE", help="tokens separated by spaces, of which one is [], the gap")
     add("--known", metavar="WORD", help="a word that the substitutes should be near in meaning")
     add("--number", type=int, default=10, metavar="N", help="words for each sentence (default: %(default)s)")
 

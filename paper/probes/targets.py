@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,11 +76,7 @@ def mixes(num_layers: int) -> Mapping[str, Mix]:
     In the average of layers of equal size, each vector of each layer has length 1 before it is averaged. The average
     without layer 0 needs three layers: it is the mean of a biLM's LSTM layers.
     """
-
-    def only(number: int) -> Mix:
-        return lambda layers: layers[number]
-
-    rows = {f"layer {number}": only(number) for number in range(num_layers)}
+    rows: dict[str, Mix] = {f"layer {number}": itemgetter(number) for number in range(num_layers)}
     if num_layers > 1:
         rows[AVERAGE] = lambda layers: layers.mean(axis=0)
     if num_layers > 2:

@@ -230,9 +230,9 @@ class Fields:
         """A whole number from `least` to `most`."""
         return self.read(name, int, least=least, most=most)
 
-    def number(self, name: str, *, least: float = 0, most: float = math.inf) -> float:
-        """A finite number from `least` to `most`."""
-        return self.read(name, float, least=least, most=most)
+    def number(self, name: str, *, least: float = 0) -> float:
+        """A finite number of at least `least`."""
+        return self.read(name, float, least=least)
 
     def _checked(self, name: str, value: object, kind: type[_T], expected: str) -> _T:
         if not isinstance(value, kind):
