@@ -92,12 +92,14 @@ def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):
     assert [str(cell) for cell in row.cells if cell is not None] == ["90.00", "95.00", "5.00", "50.00"]
 
 
-def test_runs_of_the_newer_model_stand_for_a_task_if_there_are_some(tmp_path: Path):
-    newer, (none, elmo) = with_model(SETUP, DEFAULT_MODEL), (table1.UNTIL_CONVERGED.none, table1.UNTIL_CONVERGED.elmo)
-    write_arm(tmp_path, NER, none, (80,), test=(80,))
-    write_arm(tmp_path, NER, elmo, (85,), test=(85,))
-    assert [one.gain for one in table1.headlines(evidence_in(tmp_path)).values()] == [5]
-    write_arm(tmp_path, NER, elmo, (90,), test=(90,), setup=newer)
-    assert [one.gain for one in table1.tested(evidence_in(tmp_path))] == [10, 5]
-    assert [one.gain for one in table1.headlines(evidence_in(tmp_path)).values()] == [10]
-    assert [one.gain for one in table1.tested(read_evidence(newer, [tmp_path]))] == [10]  # the user names it
+def test_runs_of_the_newer_model_stand_for_a_task_if_no_others_have_more_seeds(tmp_path: Path):
+    newer, pair = with_model(SETUP, DEFAULT_MODEL), table1.UNTIL_CONVERGED
+    for scores, expected in (((90,), 5), ((90, 90), 10)):
+        folder = tmp_path / str(len(scores))
+        write_arm(folder, NER, pair.none, (80, 80), test=(80, 80))
+        write_arm(folder, NER, pair.elmo, (85, 85), test=(85, 85))
+        write_arm(folder, NER, pair.elmo, scores, test=scores, setup=newer)
+        evidence = evidence_in(folder)
+        assert [one.gain for one in table1.tested(evidence)] == [10, 5]
+        assert {task: one.gain for task, one in table1.headlines(evidence).items()} == {NER: expected}
+        assert [one.gain for one in table1.tested(replace(evidence, setup=newer))] == [10]  # the user names it

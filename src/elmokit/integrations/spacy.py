@@ -183,7 +183,8 @@ def _set_hooks(doc: Any) -> None:
         (doc.user_span_hooks, _vector_of_span),
         (doc.user_token_hooks, _vector_of_token),
     ):
-        hooks.update(vector=vector, has_vector=_has_vector, vector_norm=_norm, similarity=_similarity)
+        own = {"vector": vector, "has_vector": _has_vector, "vector_norm": _norm, "similarity": _similarity}
+        hooks.update(own)
 
 
 def _vector_of_doc(doc: Any) -> Float32[np.ndarray, " E"]:
