@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from elmokit.tasks.all_tasks import TASKS
@@ -36,9 +37,9 @@ def plan(setup: Setup) -> list[PlannedRun]:
     return [run for task in TASKS for arm in ARMS for run in setup.runs(task, arm)]
 
 
-def learnt_mixes(evidence: Evidence) -> list[LearntMix]:
+def learnt_mixes(evidence: Evidence, tasks: Iterable[str] = TASKS, arms: Sequence[Arm] = ARMS) -> list[LearntMix]:
     """The mixes of each task, at the input and then at the output."""
-    found = (_learnt(evidence, task, place) for place in PLACES for task in TASKS)
+    found = (_learnt(evidence, task, place, arms) for place in PLACES for task in tasks)
     return [one for one in found if one is not None]
 
 
@@ -56,10 +57,12 @@ def details(evidence: Evidence) -> list[OurTable]:
     return [OurTable("Weights after the softmax", "Means over the seeds.", columns, rows)]
 
 
-def _learnt(evidence: Evidence, task: str, place: str) -> LearntMix | None:
-    for found in filter(None, (evidence.arm(task, arm) for arm in ARMS)):
-        mixes = [run.result.mixes[place] for run in found.runs if run.result and place in run.result.mixes]
-        if mixes:
+def _learnt(evidence: Evidence, task: str, place: str, arms: Sequence[Arm]) -> LearntMix | None:
+    for arm in arms:
+        found = evidence.arm(task, arm)
+        runs = found.runs if found else ()
+        mixes = [run.result.mixes[place] for run in runs if run.result and place in run.result.mixes]
+        if found is not None and mixes:
             means = tuple(statistics.fmean(layer) for layer in zip(*(mix.weights for mix in mixes), strict=True))
             return LearntMix(DATASETS[task].row, place, found, means, statistics.fmean(mix.gamma for mix in mixes))
     return None
