@@ -6,13 +6,12 @@ from elmokit.analysis.semantic_change.change import MovedContext, SemanticChange
 from elmokit.analysis.semantic_change.distances import Distance, Distances
 from elmokit.cli.change_tables import NUM_SHOWN, change_json, change_rows, change_text
 
-DISTANCE = Distance(0.25, 0.1, 0.4, 0.01, 0.002, 0.004)
 CONTEXT = MovedContext(Path("old.txt"), 3, 10, tuple(f"t{number}" for number in range(20)), 0.5)
 
 
 def result_of(*words: str, q: float = 0.004) -> SemanticChange:
     uses = UsesInCorpus(1200, {"plane": 1200, "planes": 0, "plane,": 0}, 200, (CONTEXT,))
-    distances = Distances(*(replace(DISTANCE, q=q) for _ in range(3)))
+    distances = Distances(*(replace(Distance(0.25, 0.1, 0.4, 0.01, 0.002, 0.004), q=q) for _ in range(3)))
     others = UsesInCorpus(7, {"plane": 4, "planes": 3, "plane,": 0}, 7, ())
     changes = tuple(WordChange(word, "top", distances, uses, others) for word in words)
     return SemanticChange(changes, {"zebra": (0, 3)})

@@ -27,7 +27,6 @@ from spacy.vectors import Vectors
 
 from elmokit.integrations.spacy import ElmoPipe, make_elmo
 
-ROOT = Path(__file__).parents[2]
 ELMO = Elmo(random_bilm())
 TOKENS = ["the", "cat", "sat", "."]
 
@@ -188,7 +187,7 @@ def test_settings_that_are_not_there_are_refused(model: str):
 
 
 def test_spacy_finds_the_component_by_its_name():
-    entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    entries = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["entry-points"]
     assert entries["spacy_factories"] == {"elmo": f"{make_elmo.__module__}:{make_elmo.__name__}"}
     assert spacy.blank("xx").add_pipe("elmo").width == 512
 

@@ -13,8 +13,6 @@ import pytest
 from attacks.limited_disk import failing
 from elmokit.files.locks import InUseError, lock
 
-NOBODY = 65534
-
 KILLED = """
 import os, signal, sys
 from elmokit.files.locks import lock
@@ -84,11 +82,8 @@ def test_no_lock_is_lost_while_others_are_released(tmp_path: Path, forks: Any):
 
 
 @pytest.mark.parametrize(
-    ("module", "function", "number"),
-    [
-        (fcntl, "flock", errno.ENOLCK),
-        (os, "open", errno.EACCES),  # a folder that cannot be written to
-    ],
+    ("module", "function", "number"),  # the second is of a folder that cannot be written to
+    [(fcntl, "flock", errno.ENOLCK), (os, "open", errno.EACCES)],
 )
 def test_a_place_without_locks_is_warned_about(
     module: ModuleType, function: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -102,18 +97,16 @@ def test_a_place_without_locks_is_warned_about(
 
 def test_the_lock_of_another_user_keeps_others_out_and_is_left_there():
     """In a folder that everybody may write to, which pytest's own are not. Root becomes nobody."""
-    with TemporaryDirectory() as shared, lock(Path(shared, "out.h5")):
+    belongs = r"out\.h5: the lock belongs to another user; wait until"
+    with TemporaryDirectory() as shared, lock(target := Path(shared, "out.h5")):
         os.chmod(shared, 0o777)
         is_root = os.geteuid() == 0
         if is_root:
-            os.seteuid(NOBODY)
+            os.seteuid(65534)
         else:
             Path(shared, ".out.h5.lock").chmod(0o444)
         try:
-            with (
-                pytest.raises(InUseError, match=r"out\.h5: the lock belongs to another user; wait until"),
-                lock(Path(shared, "out.h5")),
-            ):
+            with pytest.raises(InUseError, match=belongs), lock(target):
                 pytest.fail("both hold it")
         finally:
             if is_root:

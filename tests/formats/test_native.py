@@ -109,7 +109,6 @@ def test_refuses_to_write_what_could_not_be_read(tmp_path: Path):
         return replace(stored, **({"tensors": tensors} | fields))
 
     bias = make_stored().tensors[name]
-    few = Vocabulary(["<S>", "</S>", "<UNK>"])
     cases: list[tuple[StoredBiLM, dict[str, Any], str]] = [
         (changed(name, bias[:-1]), {}, rf"{name}: has shape \(39,\)"),
         (changed(name, bias.astype(np.float64)), {}, f"{name}: is float64"),
@@ -117,7 +116,7 @@ def test_refuses_to_write_what_could_not_be_read(tmp_path: Path):
         (changed(name, bias + np.float32(1e5)), {"dtype": "float16"}, "too large for float16"),
         (changed("other", bias), {}, "other: is not a weight"),
         (changed(EMBEDDING, np.ones((262, 4), np.float32)), {}, "row 0 is for padding tokens"),
-        (changed(vocabulary=few), {}, "softmax has 5 rows, but the vocabulary has 3"),
+        (changed(vocabulary=Vocabulary(["<S>", "</S>", "<UNK>"])), {}, "softmax has 5 rows, but the vocabulary has 3"),
         (changed(pretraining={"notes": "x" * (5 << 20)}), {}, "would have 5.0 MiB; at most 4.0 MiB"),
         (changed(), {"max_file_bytes": 5000}, "max_file_bytes is 5000"),
     ]

@@ -28,8 +28,6 @@ from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
 from toy_stored import assert_refused
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-
 
 def pair_names(path: Path) -> list[str]:
     """Names of the options and of the weights that are found."""
@@ -123,8 +121,6 @@ def _torch_file(*, new: bool) -> bytes:
 TAR = tarfile.TarInfo("vocabulary").tobuf() + bytes(1024)
 with zipfile.ZipFile(ZIP := io.BytesIO(), "w") as zipped:
     zipped.writestr("options.json", "{}")
-
-
 CHECKPOINT_INDEX = bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
     "pickle": (pickle.dumps({"a": 1}), FileKind.PICKLE, "opening a pickle can run any code"),
@@ -221,7 +217,7 @@ def test_an_inspection_says_what_a_model_is(written: Path, model: str, format: s
     assert all(words in str(inspection) for words in (size, said, "none found"))
     named = inspect(written / "pair" / "options.json", written / "pair" / "weights.hdf5")
     assert named.vocabulary_size is None  # the words are not those of files that are named
-    assert inspect(FIXTURES / "bilm_tf").refusals == []
+    assert inspect(Path(__file__).parents[1] / "fixtures" / "bilm_tf").refusals == []
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, pair: Path):

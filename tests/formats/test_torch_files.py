@@ -22,7 +22,6 @@ from elmokit.system.messages import FormatError
 from toy_stored import assert_refused
 
 MAGIC = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 
 
 @pytest.fixture(params=[False, True], ids=["old container", "new container"])
@@ -115,7 +114,7 @@ def test_something_else_than_a_state_dict_and_gigabytes_out_of_a_few_numbers_are
 
 @pytest.mark.parametrize("name", ["allennlp/elmo_two_mixes.state_dict.th", "many_langs/word_only/encoder.pkl"])
 def test_layers_that_share_their_numbers_are_refused(tmp_path: Path, name: str, new: bool, monkeypatch: Any):
-    folder = shutil.copytree((FIXTURES / name).parent, tmp_path / "model")
+    folder = shutil.copytree((Path(__file__).parents[1] / "fixtures" / "formats" / name).parent, tmp_path / "model")
     path = folder / Path(name).name
     (folder / "cnn_50_100_512_4096_sample.json").unlink(missing_ok=True)
     state = torch.load(path, weights_only=True, map_location="cpu")

@@ -20,7 +20,6 @@ from elmokit.integrations.sklearn import ElmoVectorizer
 from toy_bilm import random_bilm
 
 TEXTS = ["A good film.", "A bad film!", "Good, good.", "Bad; so bad.", "The good one", "The bad one"]
-LABELS = [1, 0, 1, 0, 1, 0]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,7 @@ def test_its_tags_are_those_of_a_text_vectorizer_and_features_have_names(fitted:
 def test_it_gives_the_pooled_vectors_of_encode(folder: Path, layers: Any, pooling: Any):
     vectorizer = ElmoVectorizer(folder, layers=layers, pooling=pooling, normalize=True, batch_size=2, device="cpu")
     expected = Elmo(folder, device="cpu").encode(TEXTS, layers=layers, pooling=pooling, normalize_embeddings=True)
-    found = vectorizer.fit_transform(TEXTS, LABELS)
+    found = vectorizer.fit_transform(TEXTS, [1, 0, 1, 0, 1, 0])
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, atol=1e-6)
 

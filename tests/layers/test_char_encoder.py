@@ -11,7 +11,6 @@ from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import character_ids
 
 LETTERS = [chr(code) for code in range(33, 127)]
-FILTERS = [(1, 4), (2, 5), (7, 6)]
 
 
 def encoder(*, activation: str = "relu", num_highway_layers: int = 1, projection_dim: int = 8) -> CharEncoder:
@@ -20,7 +19,7 @@ def encoder(*, activation: str = "relu", num_highway_layers: int = 1, projection
         num_characters=262,
         padding_id=PADDING_ID,
         character_dim=3,
-        filters=FILTERS,
+        filters=[(1, 4), (2, 5), (7, 6)],
         activation=activation,
         num_highway_layers=num_highway_layers,
         projection_dim=projection_dim,

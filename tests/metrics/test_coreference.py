@@ -85,10 +85,7 @@ def best_sum(similarity: list[tuple[float, ...]]) -> float:
     )
 
 
-SIMILARITIES = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(-1, 1)
-
-
-@given(st.lists(st.tuples(*[SIMILARITIES] * 3), min_size=1, max_size=5))
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(-1, 1)] * 3), min_size=1, max_size=5))
 def test_no_alignment_is_better_than_the_best(similarity: list[tuple[float, ...]]):
     pairs = best_alignment(similarity)
     rows, columns = zip(*pairs, strict=True)

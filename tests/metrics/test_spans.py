@@ -3,8 +3,6 @@ import pytest
 from elmokit.metrics.score import Accuracy, Score
 from elmokit.metrics.spans import Span, score_spans, spans_from_tags, tagging_scheme, tags_from_spans
 
-SCHEMES = ["IOB1", "BIO", "BIOUL", "IOBES"]
-
 
 @pytest.mark.parametrize(
     ("scheme", "tags"),
@@ -64,7 +62,7 @@ ILLEGAL = {
 }
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", ["IOB1", "BIO", "BIOUL", "IOBES"])
 def test_a_scheme_is_recognised_by_what_it_alone_allows_and_not_by_what_is_illegal_in_it(scheme: str):
     assert all(tagging_scheme([tags.split()]) != scheme for tags in ILLEGAL[scheme])
     spans = [Span("PER", 0, 1), Span("PER", 2, 2), Span("LOC", 4, 6)]

@@ -14,7 +14,6 @@ import pytest
 from elmokit import Elmo
 from toy_stored import datasets_of
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 TOLERANCE = 1e-5
 SENTENCES = {"bilm_tf": "lm_embeddings_sentences.json", "allennlp": "sentences.json"}
 
@@ -32,7 +31,7 @@ def largest_difference(ours: list[list[Any]], theirs: list[list[Any]]) -> float:
 
 @pytest.mark.parametrize("name", SENTENCES)
 def test_every_published_vector_comes_out_when_the_state_is_carried_and_all_layers_of_the_reference(name: str):
-    fixture = FIXTURES / name
+    fixture = Path(__file__).parents[1] / "fixtures" / name
     elmo = Elmo.from_pretrained(fixture / "options.json", fixture / "lm_weights.hdf5", device="cpu")
     streams = [[line.split() for line in stream] for stream in json.loads((fixture / SENTENCES[name]).read_text())]
     published: list[list[Array]] = []  # of the top layer, both directions joined

@@ -18,7 +18,6 @@ from run_contents import contents_of_run
 from toy_run import pretrain_toy
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
-SETTINGS = ("num_steps=7", "checkpoint_every=3", "batch_size=2")
 
 Damage = Callable[[Path], object]
 
@@ -26,7 +25,7 @@ Damage = Callable[[Path], object]
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run with checkpoints of the steps 6 and 7."""
-    return pretrain_toy(tmp_path_factory.mktemp("text") / "run", *SETTINGS)
+    return pretrain_toy(tmp_path_factory.mktemp("text") / "run", "num_steps=7", "checkpoint_every=3", "batch_size=2")
 
 
 @pytest.fixture

@@ -13,8 +13,6 @@ from elmokit.tasks.word_table import new_word_table
 from task_inputs import new_inputs
 
 TRAINING = [["The", "cat", "sat"], ["the", "dog"]]
-HELD_OUT = [["a", "cat", "ran"]]
-VECTORS = "the 1 0\na 0 1\ncat 2 2\nran 3 3\nrare 4 4\n"
 
 PLAIN = InputConfig(word_dim=4)
 NO_WORDS = InputConfig(word_dim=0, character_dim=3, character_filters=((1, 4), (3, 5)))
@@ -22,7 +20,7 @@ NO_WORDS = InputConfig(word_dim=0, character_dim=3, character_filters=((1, 4), (
 
 @pytest.fixture
 def vectors(tmp_path: Path) -> str:
-    (tmp_path / "vectors.txt").write_text(VECTORS)
+    (tmp_path / "vectors.txt").write_text("the 1 0\na 0 1\ncat 2 2\nran 3 3\nrare 4 4\n")
     return str(tmp_path / "vectors.txt")
 
 
@@ -32,7 +30,7 @@ def bilm(tiny_bilms: tuple[Path, Path]) -> str:
 
 
 def make(config: InputConfig, **settings: object) -> TokenInputs:
-    return new_inputs(replace(config, **settings), TRAINING, HELD_OUT)
+    return new_inputs(replace(config, **settings), TRAINING, [["a", "cat", "ran"]])
 
 
 def test_words_of_the_training_set_have_rows_and_others_are_unknown_except_for_their_characters():

@@ -53,12 +53,10 @@ def test_reads_questions_and_finds_their_answers(write):
 
 
 def test_json_lines_of_questions_are_read_as_squad(write):
-    entries = [entry("Broncos", 5), entry("won", 14, id="2")]
+    expected = read(write(squad(entry("Broncos", 5), entry("won", 14, id="2"))))
     lines = [flat("Broncos", 5), "", flat("won", 14, id=2)]  # ids may be numbers
-    assert read(write("\n".join(lines))) == read(write(squad(*entries)))
-    assert read(write("\n".join(line.replace("{", '{"split": "train", ', 1) for line in lines))) == read(
-        write(squad(*entries))
-    )
+    for start in ("{", '{"split": "train", '):
+        assert read(write("\n".join(line.replace("{", start, 1) for line in lines))) == expected
     first, second = read(write("\n".join(lines)))
     assert first.passage is second.passage and first.article == "x"
     untitled = [line.replace('"title": "x", ', "") for line in (*lines, flat("It", 0, id="3", context="It did."))]
@@ -123,9 +121,8 @@ def test_reads_some_articles_of_a_file(file: Path):
     assert ids(file.with_name("train-v1.1.json#1:2")) == ["1a", "1b"]
     assert ids(file.with_name("train-v1.1.json#5:")) == ["5a", "5b"]
     for articles in ("7:", ":0"):
-        with pytest.raises(
-            ValueError, match=r"train-v1.1.json has no questions in the articles that are read \(6 in the file"
-        ):
+        message = r"train-v1.1.json has no questions in the articles that are read \(6 in the file"
+        with pytest.raises(ValueError, match=message):
             ids(file.with_name(f"train-v1.1.json#{articles}"))
     named_so = file.rename(file.with_name("x#1:2"))
     assert len(ids(named_so)) == 12

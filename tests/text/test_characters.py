@@ -9,7 +9,6 @@ from elmokit.text.characters import batch_character_ids, character_ids
 from elmokit.text.indexer import DictionarySpelling
 
 TEXT = st.text(st.characters(), max_size=40)  # any code point, lone surrogates too
-TOKENS = st.lists(TEXT, max_size=6)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +33,7 @@ def test_a_token_is_its_bytes_between_word_boundaries_each_shifted_by_one(token:
     assert character_ids([token, "a", token], max_characters_per_token=size).tolist() == rows
 
 
-@given(st.lists(TOKENS, max_size=4), st.integers(3, 60))
+@given(st.lists(st.lists(TEXT, max_size=6), max_size=4), st.integers(3, 60))
 def test_a_batch_is_its_sentences_and_rows_of_zeros(sentences: list[list[str]], size: int):
     batch = batch_character_ids(sentences, max_characters_per_token=size)
     assert batch.shape == (len(sentences), max(map(len, sentences), default=0), size)
@@ -64,11 +63,10 @@ def test_what_is_no_list_of_strings_and_no_room_for_a_byte_are_refused():
 
 WORDS = {"<oov>": 0, "<bos>": 1, "<eos>": 2, "<pad>": 3, "ab": 4}
 SYMBOLS = {"a": 0, "b": 1, "<bos>": 2, "<eos>": 3, "<oov>": 4, "<pad>": 5, "<bow>": 6, "<eow>": 7}
-NAMES = {"begin": "<bos>", "end": "<eos>", "unknown": "<oov>"}
 
 
 def spelling(words: dict[str, int], symbols: dict[str, int], *, limit: int = 5) -> DictionarySpelling:
-    return DictionarySpelling(words, symbols, limit, **NAMES)
+    return DictionarySpelling(words, symbols, limit, begin="<bos>", end="<eos>", unknown="<oov>")
 
 
 def test_a_word_is_its_number_and_those_of_its_characters_each_shifted_by_one():

@@ -9,7 +9,6 @@ import pytest
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 
 GLOVE = "the 0.5 -1 2\ncat 1 2 3e-1\n밥 0 0 1\n"
-WANTED = {"cat", "밥", "unseen"}
 
 
 def binary(words: dict[str, list[float]], *, end: bytes = b"", promised: int | None = None) -> bytes:
@@ -26,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_the_vectors_of_the_wanted_and_the_first_words_come_in_the_order_of_the_file(path: Path):
     path.write_text(GLOVE)
-    read = read_word_vectors(path, WANTED)
+    read = read_word_vectors(path, {"cat", "밥", "unseen"})
     assert read.words == ["cat", "밥"]
     np.testing.assert_array_equal(read.matrix, np.array([[1, 2, 0.3], [0, 0, 1]], np.float32))
     assert read.matrix.dtype == np.float32

@@ -11,8 +11,7 @@ from elmokit.tasks.run_folder import TaskRecord, write_record
 from paper.plan import DATASETS, SCALES, Arm, Setup
 from paper.runs import Evidence, read_evidence
 
-FINGERPRINT = "01234567"
-SETUP = Setup(SCALES["cpu"], Path("data"), "mini-en", FINGERPRINT, (0, 1, 2))
+SETUP = Setup(SCALES["cpu"], Path("data"), "mini-en", "01234567", (0, 1, 2))
 
 
 def write_arm(

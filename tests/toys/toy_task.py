@@ -21,11 +21,9 @@ from elmokit.tasks.task import Reading, Task, find_splits
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 from toy_bilm import TINY
 
-Write = Callable[[str], Path]
-
 
 @pytest.fixture(scope="session")
-def write(tmp_path_factory: pytest.TempPathFactory) -> Write:
+def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Writes a text into the same file again and again, and gives its path."""
     path = tmp_path_factory.mktemp("reader") / "data"
 

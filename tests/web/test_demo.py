@@ -25,8 +25,6 @@ from toy_bilm import random_bilm
 THE_LIST = read_polysemes()
 SVG = "{http://www.w3.org/2000/svg}"
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "banks", "shore", "play", "a", "tree"])
-
-
 ELMO = Elmo(random_bilm(seed=7, std=0.4), VOCABULARY)
 
 

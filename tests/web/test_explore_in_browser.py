@@ -42,8 +42,6 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backg
 HOSTILE = '<script>alert(1)</script> <img src=x onerror=alert(2)> \u202eabc\u202c 👨‍👩‍👧‍👦 مرحبا "quoted" & a\u0301'
 ENGLISH = ["We sat on the bank of the river .", "Unbelievableness , he said ( twice ) .", "a", "x" * 70]
 KOREAN = ["먼지가 들어가서 눈이 따갑다 .", "ㅋㅋㅋ 밥을 먹었다 !"]
-
-
 LEAD = """(state) => new Promise((done) => {
   addEventListener("hashchange", () => setTimeout(done), { once: true }); // when the page has heard of it
   location.hash = state;

@@ -16,7 +16,6 @@ from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import resume_task, train
 from toy_run import pretrain_toy
 
-SENTENCES = "Jane B-PER\nlives O\nin O\nSeoul B-LOC\n\nThe O\nbank O\nof O\nKorea B-LOC\n"
 PRETRAINING = (
     *("num_steps=2", "checkpoint_every=1", "keep_checkpoints=2", "evaluate_every=1", "log_every=1", "batch_size=2"),
     *("filters=[[1,4],[3,8]]", "character_dim=4", "projection_dim=6", "lstm_dim=16", "bptt_steps=3", "optimizer=adam"),
@@ -50,7 +49,7 @@ def train_tagger(given: Path, elmo: ElmoInput | None, folder: Path) -> None:
         TrainingConfig(max_epochs=2, average_decay=0.9),
     )
     data = given / "data.txt"
-    data.write_text(SENTENCES)
+    data.write_text("Jane B-PER\nlives O\nin O\nSeoul B-LOC\n\nThe O\nbank O\nof O\nKorea B-LOC\n")
     train(TASK, Splits((data,), (data,)), run_dir=folder, config=config, device="cpu")
 
 

@@ -27,7 +27,6 @@ _IMPORTED_BY = {
     "export": ("elmokit.integrations.onnx_export", "torch.onnx", "onnxscript", "onnxruntime"),
 }
 """What single verbs import in addition, before their first job."""
-OLD = b"as it was before\n"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Undisturbed:
             run_whole(job.before, folder)
         for name in job.old if old else ():
             (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_bytes(OLD)
+            (folder / name).write_bytes(b"as it was before\n")
         return folder
 
     def whole(self, job: Job) -> Whole:

@@ -16,7 +16,6 @@ from elmokit.layers.tasks.attention import (
 LENGTHS, OTHER_LENGTHS = [4, 2, 1], [1, 3, 2]
 MASK = torch.arange(4) < torch.tensor(LENGTHS)[:, None]
 OTHER_MASK = torch.arange(3) < torch.tensor(OTHER_LENGTHS)[:, None]
-Attention = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def random_pair() -> tuple[Tensor, Tensor]:
@@ -27,7 +26,7 @@ def random_pair() -> tuple[Tensor, Tensor]:
     )
 
 
-def attentions() -> dict[str, Attention]:
+def attentions() -> dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]]:
     """Each as a function of two batches and their masks."""
     torch.manual_seed(0)
     both, alone = BidirectionalAttention(dim=5).double(), SelfAttention(dim=5).double()

@@ -42,8 +42,6 @@ def sentence(name: str, line: str, *senses: str) -> SenseSentence:
 
 TRAINING = [sentence(str(number), line, sense) for number, (line, sense) in enumerate(LINES)]
 TAGGER = ["word_dim=12", "hidden_dim=12", "min_count=1", "dropout_rate=0", "learning_rate=0.02", "batch_size=3"]
-
-
 needs_sklearn = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs scikit-learn")
 
 

@@ -2,11 +2,9 @@ import pytest
 
 from elmokit.text.corpora.tables import table_rows
 
-COLUMNS = [("text", "document"), ("label",)]
-
 
 def read(*lines: str) -> list[tuple[str, list[str]]]:
-    return list(table_rows(lines, name="x.tsv", columns=COLUMNS))
+    return list(table_rows(lines, name="x.tsv", columns=[("text", "document"), ("label",)]))
 
 
 def test_gives_the_columns_that_were_asked_for_in_that_order_without_spaces_around_them():
