@@ -98,7 +98,9 @@ def test_another_name_is_refused_with_the_list_of_those_that_there_are():
 
 @pytest.mark.parametrize("name", FUNCTIONS + CLASSES)
 def test_a_public_name_is_there_says_what_it_is_and_has_an_example(name: str):
-    assert inspect.getdoc(getattr(elmokit, name))
+    thing = getattr(elmokit, name)
+    assert callable(thing)
+    assert inspect.getdoc(thing)
     assert f"`{name}`" in API and any(f"elmokit.{name}" in block for block in blocks(API))
 
 
