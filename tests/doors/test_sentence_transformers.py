@@ -71,8 +71,9 @@ def test_what_is_saved_is_loaded(tmp_path: Path):
     with torch.no_grad():
         model[0].embedding.mixes[0].weights.copy_(torch.tensor([0.5, -1.0, 2.0]))
     model.max_seq_length = 2
-    expected = model.encode([" ".join(Elmo.tokenize(text)[:2]) for text in SENTENCES])
-    np.testing.assert_array_equal(model.encode(SENTENCES), expected)
+    expected = model.encode(SENTENCES)
+    first_two = [" ".join(Elmo.tokenize(text)[:2]) for text in SENTENCES]
+    np.testing.assert_allclose(model.encode(first_two), expected, atol=2e-6)
     model.save(str(tmp_path))
     loaded = SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True)
     np.testing.assert_array_equal(loaded.encode(SENTENCES), expected)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -138,12 +139,13 @@ def open_transformer(model: str, *, pieces: Pieces) -> SystemLayers:
 
     pieces: whether a word's vector is that of its first piece or the mean of those of its pieces.
 
-    Raises ValueError without transformers and for a tokenizer that does not know words, and ValueError or OSError,
-    which name it, for what is not a model.
+    Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is not a
+    model.
     """
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}
-    transformers.AutoConfig.from_pretrained(model, **safely)  # which names the folder if it is not a model
+    if Path(model).is_dir() and not Path(model, "config.json").exists():  # transformers speaks of its tokenizer
+        raise FileNotFoundError(f"{model} has no config.json; expected a folder of save_pretrained")
     tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
     # As an argument it would add spaces within words of Qwen's; without it, some tokenizers refuse words.
     tokenizer.add_prefix_space = True

@@ -56,10 +56,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def default_cache() -> Path:
-    """The folder that ELMOKIT_CACHE names; else `elmokit` in the user's folder for caches, such as `~/.cache`.
-
-    A relative path starts from the folder in which the program is now, and the result is absolute.
-    """
+    """The folder that ELMOKIT_CACHE names; else `elmokit` in the user's caches, such as `~/.cache`. It is absolute."""
     usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
     caches = os.environ.get("XDG_CACHE_HOME") or usual or "~/.cache"
     folder = expanded(os.environ.get("ELMOKIT_CACHE") or Path(caches, "elmokit"))
