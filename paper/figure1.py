@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
 
-from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, Arm, PlannedRun, Setup
+from elmokit.formats.names import DEFAULT_MODEL
+from paper.plan import CONVERGED, DATASETS, ELMO, MODEL, NO_ELMO, Arm, PlannedRun, Setup
 from paper.printed import FIGURE_1
 from paper.reproduction import Cell, OurTable, Reproduction
-from paper.runs import ArmRuns, Evidence, gain_text, measured_on
+from paper.runs import ArmRuns, Evidence, gain_text, measured_on, setups_by_model
 
 TASKS = ("named-entities", "semantic-roles", "entailment")
 SHARES = (0.001, 0.01, 0.1, 1.0)
-RECIPES = ("", CONVERGED)
+SOURCES = ((DEFAULT_MODEL, CONVERGED), (MODEL, CONVERGED), (MODEL, ""))
+"""BiLM, if the user names none, and recipe of each curve of a task: the first that has all sizes stands for it."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,10 @@ class SampleCurve:
 
     row: str
     """The paper's name of the task."""
+    model: str
+    """The biLM, with its fingerprint."""
     training: str
     """How long runs train: `8 epochs`, or `until the development set stops improving`."""
-    is_converged: bool
-    """Whether it is the latter."""
     points: tuple[Point, ...]
     """In order of size."""
 
@@ -57,23 +59,37 @@ def arms(share: float, recipe: str) -> tuple[Arm, Arm]:
 
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs of each share, without ELMo and with it."""
-    each = ((task, arm) for task in TASKS for recipe in RECIPES for share in SHARES for arm in arms(share, recipe))
-    return [run for task, arm in each for run in setup.runs(task, arm)]
+    each = ((own, arm) for own, recipe in _sources(setup) for share in SHARES for arm in arms(share, recipe))
+    return [run for own, arm in each for task in TASKS for run in own.runs(task, arm)]
+
+
+def _sources(setup: Setup) -> list[tuple[Setup, str]]:
+    """Setup and recipe of each curve of a task."""
+    setups = setups_by_model(setup, dict(SOURCES))
+    return [(setups[model], recipe) for model, recipe in SOURCES if model in setups]
 
 
 def sample_curves(evidence: Evidence) -> list[SampleCurve]:
     """The curves with at least two sizes."""
     curves: list[SampleCurve] = []
     for task in TASKS:
-        for recipe in RECIPES:
-            found = ((share, *(evidence.arm(task, arm) for arm in arms(share, recipe))) for share in SHARES)
+        for setup, recipe in _sources(evidence.setup):
+            own = replace(evidence, setup=setup)
+            found = ((share, *(own.arm(task, arm) for arm in arms(share, recipe))) for share in SHARES)
             points = tuple(Point(share, none, elmo) for share, none, elmo in found if none and elmo)
             if len(points) > 1:
                 training = points[0].elmo.runs[0].record.config.training
                 is_converged = training.patience < training.max_epochs
                 words = "until the development set stops improving" if is_converged else f"{training.max_epochs} epochs"
-                curves.append(SampleCurve(DATASETS[task].row, words, is_converged, points))
+                curves.append(SampleCurve(DATASETS[task].row, points[0].elmo.runs[0].model, words, points))
     return curves
+
+
+def headlines(evidence: Evidence) -> list[SampleCurve]:
+    """The curve that stands for each task: the first of those with the most sizes."""
+    curves = sample_curves(evidence)
+    rows = dict.fromkeys(curve.row for curve in curves)
+    return [max((one for one in curves if one.row == row), key=lambda one: len(one.points)) for row in rows]
 
 
 def overtaken_at(point: Point) -> tuple[float, float | None] | None:
@@ -112,7 +128,7 @@ def details(evidence: Evidence) -> list[OurTable]:
             if math.isclose(more.share, 10 * few.share):
                 sizes = f"{few.num_examples:,} ({100 * few.share:g} %) against {more.num_examples:,}"
                 cells = (few.elmo.score(), more.none.score(), gain_text(more.none, few.elmo))
-                tenfold[f"{curve.row}, {sizes}, {curve.training}"] = cells
+                tenfold[f"{curve.row}, {sizes}, {curve.model}, {curve.training}"] = cells
     return [
         OurTable(
             "Scores by the size of the training set",

@@ -42,7 +42,7 @@ def sample_figure(curves: Sequence[SampleCurve]) -> Any:
         axes.set_xlabel("training examples")
         axes.set_ylim(bottom=0)
         axes.set_ylabel(f"{_unit(curve.points[0].none)}, development set")
-        axes.set_title(f"{curve.row}\n{curve.training}", fontsize=10)
+        axes.set_title(f"{curve.row}, {curve.model}\n{curve.training}", fontsize=10)
         axes.legend(frameon=False)
     return figure
 

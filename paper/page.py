@@ -21,7 +21,7 @@ from paper.ablation import Ablation
 from paper.ablations import KOREAN_TABLE
 from paper.bootstrap import item_records
 from paper.claims import Verdict, verdicts
-from paper.figure1 import sample_curves
+from paper.figure1 import headlines as headline_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import gains_figure, sample_figure, weights_figure
 from paper.perplexity_curve import gain_curves, mean_gain, with_shared_bilms
@@ -36,7 +36,7 @@ PAGE_NAME = "results.md"
 FOLDER = "results"
 """Of the pages of single tables, next to the page."""
 FIGURES: Mapping[str, tuple[Callable[[Evidence], Sequence[Any]], Callable[[Any], Any], str]] = {
-    "figure1": (sample_curves, sample_figure, "Development scores by the number of training examples"),
+    "figure1": (headline_curves, sample_figure, "Development scores by the number of training examples"),
     "perplexity": (gain_curves, gains_figure, "Gain by the perplexity of the biLM on held-out text"),
     "figure2": (learnt_mixes, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
 }
@@ -154,11 +154,10 @@ def _tasks_table(evidence: Evidence) -> str:
     header = ("task", "no ELMo", "+ ELMo", "gain", "error", *places, "the paper's gain", "error")
 
     def row(task: str) -> list[str]:
-        name = DATASETS[task].row
+        name, one = DATASETS[task].row, found.get(task)
         papers = [_cell(TABLE_1.cell(name, "gain")), f"{TABLE_1.cell(name, 'relative')} %"]
-        if task not in found:
+        if one is None:
             return [name, *[ABSENT] * 7, *papers]
-        one = found[task]
         none, elmo = one.none.score(one.test_set), one.elmo.score(one.test_set)
         assert none is not None and elmo is not None, "a pair has test scores"
         gain = str(difference_on_test(one, records) or f"{one.gain:+.2f} (one seed)")
@@ -200,9 +199,7 @@ def _curve_text(evidence: Evidence) -> str:
 
 
 def _claims_table(found: Sequence[Verdict]) -> str:
-    rows = (
-        [str(number), one.claim, one.outcome, str(one.deciding or "no runs")] for number, one in enumerate(found, 1)
-    )
+    rows = [[f"{place}", one.claim, one.outcome, str(one.deciding or "no runs")] for place, one in enumerate(found, 1)]
     return markdown_table(("", "claim", "verdict", "the difference that decides"), rows, num_names=4)
 
 

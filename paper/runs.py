@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import statistics
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -81,6 +81,12 @@ def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = MODEL, seeds:
 def with_model(setup: Setup, model: str) -> Setup:
     """The same of another biLM."""
     return replace(setup, model=model, fingerprint=fingerprint_of(model))
+
+
+def setups_by_model(setup: Setup, models: Iterable[str]) -> dict[str, Setup]:
+    """The setups of biLMs, MODEL among them, that a table has side by side; of the user's alone if he names one."""
+    named = {MODEL: setup}
+    return named if setup.model != MODEL else named | {one: with_model(setup, one) for one in {*models} - {MODEL}}
 
 
 @functools.cache

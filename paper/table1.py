@@ -15,7 +15,7 @@ from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, MODEL, NO_ELMO, RAN
 from paper.printed import ENSEMBLES, TABLE_1
 from paper.reproduction import Cell, OurRow, OurTable, Reproduction
 from paper.results import read_interval
-from paper.runs import Evidence, Tested, gain_text, gains_by_seed, with_model
+from paper.runs import Evidence, Tested, gain_text, gains_by_seed, setups_by_model
 
 NAME = "table1"
 
@@ -81,16 +81,15 @@ OTHER_SYSTEMS = Ablation(
 
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs of all pairs, which score test files, and of the controls."""
-    paired = _with_setups(ALL_PAIRS, setup)
-    arms = [(own, task, arm) for task, pair, own in paired for arm in (pair.none, pair.elmo)]
+    arms = ((own, task, arm) for task, pair, own in _with_setups(ALL_PAIRS, setup) for arm in (pair.none, pair.elmo))
     runs = [run for own, task, arm in arms for run in own.runs(task, arm, tests=True)]
     return [*runs, *(run for table in (CONTROLS, CONTROLS_AT_OUTPUT, OTHER_SYSTEMS) for run in table.plan(setup))]
 
 
 def _with_setups(pairs: Sequence[Pair], setup: Setup) -> list[tuple[str, Pair, Setup]]:
-    """The pairs of each task, with the setups of their biLMs. If the user names one, they are all of that one."""
-    own = [pair for pair in pairs if pair.model == MODEL or setup.model == MODEL]
-    setups = {model: setup if model == MODEL else with_model(setup, model) for model in {pair.model for pair in own}}
+    """The pairs of each task, with the setups of their biLMs."""
+    setups = setups_by_model(setup, [pair.model for pair in pairs])
+    own = [pair for pair in pairs if pair.model in setups]
     return [(task, pair, setups[pair.model]) for task in SIX_TASKS for pair in own if task in pair.tasks]
 
 
@@ -141,41 +140,40 @@ def details(evidence: Evidence) -> list[OurTable]:
     ]
 
 
-def _name(one: Tested) -> str:
-    return f"{DATASETS[one.task].row}: {one.measured_on}"
-
-
 def _intervals(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> OurTable:
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in found:
-        record = item_record(one, records)
-        over_items = str(read_interval(record)) if record else None
-        together = difference_on_test(one, records) if record else None
+        over_items = str(read_interval(record)) if (record := item_record(one, records)) else None
+        together = difference_on_test(one, records)
         seeds = gain_text(one.none, one.elmo, test_set=one.test_set)
-        rows[_name(one)] = (over_items, seeds, None if together is None else str(together))
+        rows[f"{DATASETS[one.task].row}: {one.measured_on}"] = (over_items, seeds, together and str(together))
     about = (
         "Gain on the test set in points, with 95 % intervals: over the test items, of the models that were trained "
-        "(paired bootstrap); over the seeds, on these items (Student's t, paired); and over both together."
+        "(paired bootstrap); over the seeds, on these items (Student's t, paired); and over both together, where the "
+        "largest error over items of pairs with the same runs without ELMo stands for one that was not measured."
     )
     return OurTable("Intervals of the gains", about, ("over test items", "over seeds", "over both"), rows)
 
 
 def difference_on_test(one: Tested, records: Mapping[RunNames, Fields]) -> Difference | None:
-    """The gain over seeds and test items together; over seeds where items were not measured. None for one seed."""
+    """The gain over seeds and test items together; over seeds alone if no items were measured. None for one seed.
+
+    The largest error over items of pairs with the same runs without ELMo stands for one that was not measured.
+    """
     gain = over_seeds(list(gains_by_seed(one.none, one.elmo, test_set=one.test_set).values()))
-    if gain is not None and (record := item_record(one, records)):
-        return replace(gain, of_items=over_items(read_interval(record)).of_items)
-    return gain
+    own = item_record(one, records)
+    others = [record for names, record in records.items() if names[:2] == one.names[:2] and names != one.names]
+    errors = [over_items(read_interval(record)).of_items for record in ([own] if own else others)]
+    return gain and replace(gain, of_items=max(errors, default=0.0))
 
 
 def _ensembles(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> OurTable:
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in found:
-        record = item_record(one, records)
-        scores = record.fields("ensembles") if record else None
+        scores = record.fields("ensembles") if (record := item_record(one, records)) else None
         if scores is not None and scores.names:
             arms = (f"{scores.fields(arm).number(one.none.metric):.2f}" for arm in ("baseline", "elmo"))
-            rows[_name(one)] = (str(len(one.elmo.runs)), *arms)
+            rows[f"{DATASETS[one.task].row}: {one.measured_on}"] = (str(len(one.elmo.runs)), *arms)
     if rows:
         rows |= {f"{row}: paper": (models, None, score) for row, (models, score) in ENSEMBLES.items()}
     about = "Test scores of the mean of the models' probabilities."

@@ -10,6 +10,7 @@ import elmokit
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.runs.logged_runs import read_runs, write_runs
 from paper import table1, table2
+from paper.bootstrap import item_records
 from paper.plan import ELMO, NO_ELMO, Arm
 from paper.results import append_result, read_results
 from paper.runs import gain_text, measured_on, read_evidence, with_model
@@ -103,3 +104,9 @@ def test_runs_of_the_newer_model_stand_for_a_task_if_no_others_have_more_seeds(t
         assert [one.gain for one in table1.tested(evidence)] == [10, 5]
         assert {task: one.gain for task, one in table1.headlines(evidence).items()} == {NER: expected}
         assert [one.gain for one in table1.tested(replace(evidence, setup=newer))] == [10]  # the user names it
+    one, other = table1.tested(evidence)  # of the newer model's pair no items are measured
+    arms = {arm: [run.name for run in runs.runs] for arm, runs in (("baseline", other.none), ("elmo", other.elmo))}
+    record = {"test_set": one.test_set, "interval": {"estimate": 5.0, "low": 3.04, "high": 6.96}, **arms}
+    append_result(folder, "table1", record)
+    gains = [str(table1.difference_on_test(each, item_records([folder]))) for each in (one, other)]
+    assert gains == ["+10.00 [8.04, 11.96]", "+5.00 [3.04, 6.96]"]
