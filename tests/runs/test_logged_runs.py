@@ -36,6 +36,9 @@ def test_many_runs_in_one_file_are_read_back(folder: Path, tmp_path: Path):
     assert read_runs([tmp_path / "runs.jsonl"]) == read_runs([tmp_path]) == expected
     with pytest.raises(ValueError, match="two runs are named a; expected one run per name"):
         write_runs([*runs, runs[0]], tmp_path / "new.jsonl")
+    write_runs(runs, folder / "runs.jsonl")
+    (folder / "a").rename(tmp_path / "a")
+    assert [run.where for run in read_runs([folder])] == [f"{folder / 'runs.jsonl'}, run a", str(folder / "b")]
 
 
 @pytest.mark.parametrize(

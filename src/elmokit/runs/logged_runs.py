@@ -43,7 +43,8 @@ class LoggedRun:
 def read_runs(paths: Sequence[Path]) -> list[LoggedRun]:
     """Read the runs of each path: the folder of a run, its metrics.jsonl, a runs.jsonl, or a folder of any of these.
 
-    Raises FileNotFoundError for a path without runs, and ValueError, naming the file, for what cannot be read.
+    Of a folder that holds a run and has it in its runs.jsonl, too, the run's own folder is read. Raises
+    FileNotFoundError for a path without runs, and ValueError, naming the file, for what cannot be read.
     """
     return [run for path in paths for run in _runs_of(path)]
 
@@ -76,9 +77,9 @@ def _runs_of(path: Path) -> list[LoggedRun]:
         raise FileNotFoundError(f"no run {path}; expected the folder of a run, its {METRICS_NAME}, or a {RUNS_NAME}")
     if is_run_folder(path):
         return [_run_in_folder(path, path / METRICS_NAME)]
-    if (path / RUNS_NAME).is_file():
-        return _runs_in_file(path / RUNS_NAME)
-    runs = [_run_in_folder(child, child / METRICS_NAME) for child in sorted(path.iterdir()) if is_run_folder(child)]
+    kept, folders = path / RUNS_NAME, {child.name: child for child in sorted(path.iterdir()) if is_run_folder(child)}
+    runs = [run for run in (_runs_in_file(kept) if kept.is_file() else ()) if run.name not in folders]
+    runs += [_run_in_folder(folder, folder / METRICS_NAME) for folder in folders.values()]
     if not runs:
         raise FileNotFoundError(f"{path} has no {METRICS_NAME} and no {RUNS_NAME}, and no folder in it is a run")
     return runs

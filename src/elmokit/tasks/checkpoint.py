@@ -111,7 +111,8 @@ def load_checkpoint(
     """
     path = run_dir / CHECKPOINT_FILE
     if not path.exists():
-        if _last_logged_epoch(run_dir / METRICS_NAME) > 1:  # an epoch is logged before its checkpoint
+        epochs = [record.integer("epoch") for record in read_log(run_dir / METRICS_NAME).fields()]
+        if max(epochs, default=0) > 1:  # an epoch is logged before its checkpoint
             raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch; put back a copy")
         return None
     progress = read_progress(path)
@@ -138,8 +139,3 @@ def read_progress(path: Path) -> TaskProgress:
 
 def _named(average: Sequence[Tensor]) -> dict[str, Tensor]:
     return {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(average)}
-
-
-def _last_logged_epoch(log: Path) -> int:
-    """0 if there is none. Raises FormatError for a line without an epoch."""
-    return max((record.integer("epoch") for record in read_log(log).fields()), default=0)
