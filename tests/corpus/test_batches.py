@@ -22,13 +22,13 @@ def packer(path: Path, *, backward: bool, batch_size: int = 1, bptt_steps: int =
     return Packer(sentences, VOCABULARY, rows=[[]] * batch_size, bptt_steps=bptt_steps, backward=backward)
 
 
-def spelled(batch: Batch, direction: int = 0) -> list[tuple[list[str], list[str]]]:
+def spelled(batch: Batch) -> list[tuple[list[str], list[str]]]:
     """Each row's words and targets, as text."""
     size = batch.character_ids.shape[1]
     tokens = (*VOCABULARY.tokens, "z")
     known = {tuple(character_ids([token], max_characters_per_token=size)[0]): token for token in tokens}
     words = [known[tuple(row)] for row in batch.character_ids]
-    part = batch.directions[direction]
+    part = batch.directions[0]
     return [
         ([words[index] for index in part.tokens[:, row]], [VOCABULARY.tokens[index] for index in part.targets[:, row]])
         for row in range(part.tokens.shape[1])

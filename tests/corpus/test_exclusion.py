@@ -16,8 +16,8 @@ from elmokit.text.tokenizer import tokenize
 PASSAGE = "one two three four five six"
 
 
-def exclusion(path: Path, *, num_words: int = 5) -> Exclusion:
-    return Exclusion([path], num_words=num_words, tokenizer=tokenize)
+def exclusion(path: Path) -> Exclusion:
+    return Exclusion([path], num_words=5, tokenizer=tokenize)
 
 
 def columns(*, word: int) -> str:

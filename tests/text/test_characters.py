@@ -65,8 +65,8 @@ WORDS = {"<oov>": 0, "<bos>": 1, "<eos>": 2, "<pad>": 3, "ab": 4}
 SYMBOLS = {"a": 0, "b": 1, "<bos>": 2, "<eos>": 3, "<oov>": 4, "<pad>": 5, "<bow>": 6, "<eow>": 7}
 
 
-def spelling(words: dict[str, int], symbols: dict[str, int], *, limit: int = 5) -> DictionarySpelling:
-    return DictionarySpelling(words, symbols, limit, begin="<bos>", end="<eos>", unknown="<oov>")
+def spelling(words: dict[str, int], symbols: dict[str, int]) -> DictionarySpelling:
+    return DictionarySpelling(words, symbols, 5, begin="<bos>", end="<eos>", unknown="<oov>")
 
 
 def test_a_word_is_its_number_and_those_of_its_characters_each_shifted_by_one():

@@ -47,13 +47,13 @@ def read_table(path: Path) -> Any:
     return pq.read_table(file) if path.suffix == ".parquet" else pa.ipc.open_file(file).read_all()
 
 
-def write_table(path: Path, columns: Any, *, group: int = 2) -> Path:
+def write_table(path: Path, columns: Any) -> Path:
     table = pa.table(columns)
     if path.suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=group)
+        pq.write_table(table, path, row_group_size=2)
     else:
         with pa.ipc.new_file(path, table.schema) as file:
-            file.write_table(table, max_chunksize=group)
+            file.write_table(table, max_chunksize=2)
     return path
 
 

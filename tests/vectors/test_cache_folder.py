@@ -12,11 +12,11 @@ from elmokit.system.python import default_cache
 from elmokit.vectors.cache_folder import cache_limit, cached_pieces, clear_cache, make_room
 
 
-def add_piece(folder: Path, model: str, name: str, *, days_ago: float, num_bytes: int = 100) -> Path:
+def add_piece(folder: Path, model: str, name: str, *, days_ago: float) -> Path:
     """A piece of three files; the size is that of all."""
     place = folder / "activations-2" / model
     place.mkdir(parents=True, exist_ok=True)
-    for ending, size in ((".npy", num_bytes - 20), (".offsets.npy", 10), (".keys.npy", 10)):
+    for ending, size in ((".npy", 80), (".offsets.npy", 10), (".keys.npy", 10)):
         (place / f"{name}{ending}").write_bytes(bytes(size))
         os.utime(place / f"{name}{ending}", (time.time() - days_ago * 86_400,) * 2)
     return place / f"{name}.keys.npy"

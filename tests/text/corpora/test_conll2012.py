@@ -6,8 +6,8 @@ from elmokit.text.corpora.conll2012 import read_conll2012
 ROW = "bc/x 0 {} {} NN * - - - Ann * (A0*) -"
 
 
-def document(*rows: str, head: str = "#begin document (bc/x); part 003", end: str = "#end document") -> list[str]:
-    return [head, *rows, "", end]
+def document(*rows: str, head: str = "#begin document (bc/x); part 003") -> list[str]:
+    return [head, *rows, "", "#end document"]
 
 
 def read(lines: list[str]) -> list[conll2012.Document]:
