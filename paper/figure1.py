@@ -21,7 +21,7 @@ from paper.runs import ArmRuns, Evidence, gain_text, measured_on, setups_by_mode
 TASKS = ("named-entities", "semantic-roles", "entailment")
 SHARES = (0.001, 0.01, 0.1, 1.0)
 SOURCES = ((DEFAULT_MODEL, CONVERGED), (MODEL, CONVERGED), (MODEL, ""))
-"""BiLM, if the user names none, and recipe of each curve of a task: the first that has all sizes stands for it."""
+"""BiLM, if the user names none, and recipe of each curve of a task."""
 
 
 @dataclass(frozen=True)

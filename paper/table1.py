@@ -144,9 +144,9 @@ def _intervals(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> O
     rows: dict[str, tuple[Cell, ...]] = {}
     for one in found:
         over_items = str(read_interval(record)) if (record := item_record(one, records)) else None
-        together = difference_on_test(one, records)
+        both = str(gain) if (gain := difference_on_test(one, records)) and gain.of_items else None
         seeds = gain_text(one.none, one.elmo, test_set=one.test_set)
-        rows[f"{DATASETS[one.task].row}: {one.measured_on}"] = (over_items, seeds, together and str(together))
+        rows[f"{DATASETS[one.task].row}: {one.measured_on}"] = (over_items, seeds, both)
     about = (
         "Gain on the test set in points, with 95 % intervals: over the test items, of the models that were trained "
         "(paired bootstrap); over the seeds, on these items (Student's t, paired); and over both together, where the "

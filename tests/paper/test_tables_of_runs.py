@@ -104,6 +104,7 @@ def test_runs_of_the_newer_model_stand_for_a_task_if_no_others_have_more_seeds(t
         assert [one.gain for one in table1.tested(evidence)] == [10, 5]
         assert {task: one.gain for task, one in table1.headlines(evidence).items()} == {NER: expected}
         assert [one.gain for one in table1.tested(replace(evidence, setup=newer))] == [10]  # the user names it
+    assert {over_both for *_, over_both in table1.details(evidence)[1].rows.values()} == {None}
     one, other = table1.tested(evidence)  # of the newer model's pair no items are measured
     arms = {arm: [run.name for run in runs.runs] for arm, runs in (("baseline", other.none), ("elmo", other.elmo))}
     record = {"test_set": one.test_set, "interval": {"estimate": 5.0, "low": 3.04, "high": 6.96}, **arms}
