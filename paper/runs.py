@@ -84,7 +84,7 @@ def with_model(setup: Setup, model: str) -> Setup:
 
 
 def setups_by_model(setup: Setup, models: Iterable[str]) -> dict[str, Setup]:
-    """The setups of biLMs, MODEL among them, that a table has side by side; of the user's alone if he names one."""
+    """The setups of biLMs, MODEL among them, that a table has side by side; the setup alone if it is of another."""
     named = {MODEL: setup}
     return named if setup.model != MODEL else named | {one: with_model(setup, one) for one in {*models} - {MODEL}}
 

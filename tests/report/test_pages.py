@@ -18,7 +18,7 @@ from elmokit.report import pages
 from elmokit.report.pages import write_report
 from elmokit.report.run_history import LoggedLosses, RunHistory, read_history
 from elmokit.report.training_curve import training_curve, training_figure
-from elmokit.runs.logged_runs import read_runs
+from elmokit.runs.logged_runs import read_runs, write_runs
 from paper.plan import NO_ELMO
 from toy_planned_runs import write_arm
 
@@ -217,6 +217,10 @@ def test_what_cannot_be_shown_is_left_out_and_named_and_does_not_hide_the_others
     assert main(["report", str(runs), "-o", str(tmp_path / "other")]) == 1
     assert f"left out: {runs / 'runs.jsonl'}, line 1" in capsys.readouterr().err
     assert "| long |" in (tmp_path / "other" / "training.md").read_text()
+    write_runs(read_runs([short_run(tmp_path / "old")]), runs / "runs.jsonl")
+    with pytest.warns(UserWarning, match=r"left out: .*young/metrics\.jsonl, line 1") as warned:
+        shown = page_of(runs, folder=page)
+    assert "| old |" in shown and "| long |" in shown and len(warned) == 1
 
 
 def test_names_of_runs_are_as_they_are_in_the_figure(tmp_path: Path):

@@ -65,10 +65,10 @@ def _runs_of(path: Path, problems: list[ValueError | FileNotFoundError]) -> list
         return read_runs([path])
     except (ValueError, FileNotFoundError) as problem:
         is_run = not path.is_dir() or is_run_folder(path)
-        children = [] if is_run else [child for child in sorted(path.iterdir()) if is_run_folder(child)]
-        if not children or (path / RUNS_NAME).is_file():
+        parts = [] if is_run else [*path.glob(RUNS_NAME), *filter(is_run_folder, sorted(path.iterdir()))]
+        if not parts:
             problems.append(problem)
-        return [run for child in children for run in _runs_of(child, problems)]
+        return [*{run.name: run for part in parts for run in _runs_of(part, problems)}.values()]
 
 
 def check_folder(folder: Path) -> None:
