@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from elmokit.cli.main import main
 from elmokit.corpus import external_sort
+from elmokit.corpus.manifest import held_out_file, is_corpus, training_files
 from elmokit.corpus.prepare import Preparation, keep_spelling, prepare
 from elmokit.files.lines import read_lines
 from elmokit.text.corpora.column_texts import column_texts
@@ -252,7 +253,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
         ("long", ["--held-out", "0"], "1 too long; 0 of 0 documents are held out; keep longer sentences (--max-t"),
         (NOT_UTF8, [], r"caf\udce9: its name is not UTF-8; rename"),
         ("raw.txt", ["--exclude", str(tmp_path / NOT_UTF8)], r"caf\udce9: its name is not UTF-8; rename"),
-        ("there", [], f", or {tmp_path}/there/*.txt where several are taken"),
+        ("there", [], "there is a folder; expected a text file"),
         ("pipe", [], "pipe is a pipe or standard input, but it is read twice; write it to a file first"),
         ("raw.txt", ["--exclude", str(tmp_path / "pipe")], "pipe is a pipe or standard input, but it is read twice"),
         ("raw.txt", ["-o", str(tmp_path / "there")], "exists and is not an empty folder"),
@@ -268,3 +269,29 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
     assert sorted(os.listdir(tmp_path)) == before
     with pytest.raises(ValueError, match="no raw text was given"):
         prepare([], tmp_path / "corpus")
+
+
+def test_a_folder_that_prepare_wrote_stands_for_its_files(
+    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "corpus"
+    manifest = prepare([raw], folder, Preparation(held_out=0.1, shard_megabytes=100e-6))
+    assert training_files(folder) == [folder / shard.name for shard in manifest.shards]
+    assert held_out_file(folder) == folder / "heldout.txt.xz"
+    assert training_files(raw) == [raw] and held_out_file(raw) == raw and not is_corpus(raw.parent)
+    assert main(["vocabulary", str(folder), "-o", str(tmp_path / "v.txt")]) == 0
+    assert f"{manifest.train.sentences:,} sentences" in capsys.readouterr().out
+    training_files(folder)[3].unlink()
+    with pytest.raises(FileNotFoundError, match=r"train-00003\.txt\.xz is missing, but manifest\.json lists it; copy"):
+        training_files(folder)
+    (folder / "heldout.txt.xz").unlink()
+    with pytest.raises(FileNotFoundError, match=r"heldout\.txt\.xz is missing"):
+        held_out_file(folder)
+    outside = '{"name": "../raw.txt", "sentences": 1, "tokens": 1, "bytes": 1, "sha256": ""}'
+    for manifest_text in ("[]", "{}", '{"shards": [{"name": "x"}]}', f'{{"shards": [{outside}]}}'):
+        (folder / "manifest.json").write_text(manifest_text)
+        with pytest.raises(ValueError, match=r"manifest\.json: "):
+            training_files(folder)
+    prepare([raw], tmp_path / "all", EVERYTHING)
+    with pytest.raises(ValueError, match="all has no held-out text"):
+        held_out_file(tmp_path / "all")

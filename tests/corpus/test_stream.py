@@ -58,5 +58,5 @@ def test_a_stream_goes_on_from_its_position(shards: list[Path], count: int) -> N
 @pytest.mark.parametrize("name", ["MANIFEST.md", "manifest.json"])
 def test_the_manifest_of_a_corpus_is_not_a_shard(shards: list[Path], name: str) -> None:
     (shards[0].parent / name).write_text("a corpus\n")
-    with pytest.raises(ValueError, match=f"{name} is about a corpus, not a part of it; give its shards: .*train-"):
+    with pytest.raises(ValueError, match=f"{name} describes a corpus; expected its text: .*train-"):
         SentenceStream([*shards, shards[0].parent / name])

@@ -188,10 +188,8 @@ def test_a_disk_that_fails_is_an_error_that_names_the_file(monkeypatch: pytest.M
 def test_a_missing_file_and_a_folder_are_errors_and_stopping_early_closes_the_file(path: Path):
     with pytest.raises(FileNotFoundError, match=r"shard\.txt: there is no such file"):
         list(read_lines(path))
-    for name, ending in (("manifest.json", "txt"), ("b.txt.xz", "xz")):
-        (path.parent / name).touch()
-        with pytest.raises(IsADirectoryError, match=rf"is a folder; expected a text file .* or .*/\*\.{ending} where"):
-            list(read_lines(path.parent))
+    with pytest.raises(IsADirectoryError, match="is a folder; expected a text file"):
+        list(read_lines(path.parent))
     path.write_text("a\nb\n")
     lines = read_lines(path)
     assert next(lines) == "a"

@@ -98,7 +98,13 @@ def _amounts(parts: Sequence[Source | CorpusFile | Amount]) -> str:
 
 
 def _add_vocabulary(parser: Parser) -> None:
-    parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence per line")
+    parser.add_argument(
+        "shards",
+        nargs="+",
+        type=Path,
+        metavar="SHARD",
+        help="tokenised text, one sentence per line; or the folder that prepare wrote",
+    )
     parser.option("-o, --output FILE", "output file, one token per line", type=text_output, required=True)
     parser.option("--min-count N", "leave out tokens that occur fewer than N times (default: 1)", type=int, default=1)
     parser.option("--max-size N", "at most N lines, including <S>, </S> and <UNK>", type=int)

@@ -1,11 +1,14 @@
-"""The manifest of a prepared corpus: its sources, what was dropped and why, and its files."""
+"""The folder that `prepare` writes: its files, and its manifest, which says what was read, dropped and written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from elmokit.system.messages import plural
+from elmokit.files.json import as_type, read_json
+from elmokit.system.messages import FormatError, plural
 
 MANIFEST_NAME = "manifest.json"
 EARLIER_MANIFEST_NAME = "MANIFEST.md"
@@ -14,6 +17,49 @@ TOO_LONG = "too long"
 MIN_HELD_OUT_TOKENS = 5_000
 """A token's loss has a standard deviation of about 3.4 nats (`mini-en`, 3,791 tokens of news), so a perplexity measured
 on this many tokens has a standard error of about 5 %."""
+
+
+_MAX_MANIFEST_BYTES = 1 << 28
+
+
+def is_corpus(path: Path) -> bool:
+    """Whether a path is a folder that `prepare` wrote."""
+    return (path / MANIFEST_NAME).is_file()
+
+
+def training_files(path: Path) -> list[Path]:
+    """The shards of a folder that `prepare` wrote; any other path is one file of text, itself.
+
+    Raises FileNotFoundError for a shard that the manifest lists and the folder lacks.
+    """
+    return _listed(path, "shards", list[CorpusFile]) if is_corpus(path) else [path]
+
+
+def held_out_file(path: Path) -> Path:
+    """The held-out text of a folder that `prepare` wrote; any other path is one file of text, itself.
+
+    Raises ValueError if nothing was held out, and FileNotFoundError if the file is gone.
+    """
+    if not is_corpus(path):
+        return path
+    found = _listed(path, "held_out", CorpusFile | None)
+    if not found:
+        raise ValueError(f"{path} has no held-out text; prepare it with --held-out 0.5%, or name a file of text")
+    return found[0]
+
+
+def _listed(folder: Path, part: str, kind: Any) -> list[Path]:
+    """The files that a part of the manifest lists."""
+    manifest = folder / MANIFEST_NAME
+    value = read_json(manifest, max_bytes=_MAX_MANIFEST_BYTES).get(part)
+    files: list[CorpusFile] | CorpusFile | None = as_type(value, kind, where=manifest, part=part)
+    names = [file.name for file in (files if isinstance(files, list) else [files] if files else [])]
+    for name in names:
+        if Path(name).name != name:
+            raise FormatError(manifest, f"lists {name!r}; expected the name of a file in its folder", part=part)
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"{folder / name} is missing, but {MANIFEST_NAME} lists it; copy the whole folder")
+    return [folder / name for name in names]
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class SentenceStream:
             raise ValueError("no shards were given; expected at least one text file with one sentence per line")
         for path in self.shards:
             if path.name in (MANIFEST_NAME, EARLIER_MANIFEST_NAME):
-                raise ValueError(f"{path} is about a corpus, not a part of it; give its shards: {path.parent}/train-*")
+                raise ValueError(f"{path} describes a corpus; expected its text: {path.parent}/train-*")
         self._sentences = self._read()
 
     def __iter__(self) -> Iterator[list[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from elmokit.corpus.manifest import training_files
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input
 from elmokit.system.progress_bar import counted, progress_bar
@@ -42,8 +43,9 @@ class VocabularySummary:
 def write_vocabulary(
     shards: Iterable[str | Path], path: str | Path, *, min_count: int = 1, max_size: int | None = None
 ) -> VocabularySummary:
-    """Write the vocabulary of text shards: `<S>`, `</S>`, `<UNK>`, then tokens by falling count, ties by code point.
+    """Write the vocabulary of text: `<S>`, `</S>`, `<UNK>`, then tokens by falling count, ties by code point.
 
+    shards: text with one tokenised sentence per line, or a folder that `prepare` wrote; its held-out text is not read.
     min_count: tokens with a lower count are left out.
     max_size: largest number of lines in the file, including the specials.
 
@@ -54,7 +56,7 @@ def write_vocabulary(
         raise ValueError(f"the minimum count is {min_count}; expected at least 1")
     if max_size is not None and max_size <= len(SPECIALS):
         raise ValueError(f"the maximum size is {max_size}; expected more than the {len(SPECIALS)} specials")
-    shards, path = as_paths(shards), expanded(path)
+    shards, path = [file for given in as_paths(shards) for file in training_files(given)], expanded(path)
     check_is_not_input(path, *shards)
     with atomic_write(path) as unfinished:
         counts: Counter[str] = Counter()

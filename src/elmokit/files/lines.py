@@ -208,11 +208,7 @@ def _open(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
     except FileNotFoundError:
         raise FileNotFoundError(f"{name}: there is no such file") from None
     except IsADirectoryError:
-        inside = os.listdir(os.path.expanduser(path))
-        ending = max(".txt", ".gz", ".xz", key=lambda ending: sum(file.endswith(ending) for file in inside))
-        raise IsADirectoryError(
-            f"{name} is a folder; expected a text file (.txt, .gz or .xz), or {name}/*{ending} where several are taken"
-        ) from None
+        raise IsADirectoryError(f"{name} is a folder; expected a text file") from None
     except OSError as error:
         raise OSError(f"{name}: cannot be opened: {error.strerror or error}") from error
     with file:
