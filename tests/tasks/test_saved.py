@@ -302,7 +302,7 @@ def test_the_verbs_train_go_on_score_and_predict(
     assert (tmp_path / "out.jsonl").read_text() == shown
     train, dev, test = (toy_data / f"{name}.tsv" for name in ("train", "dev", "test"))
     start = f"train toy --train {train} --run {tmp_path / 'named'} --elmo none --device cpu --set max_epochs=1"
-    assert main([*start.split(), "--dev", str(dev), "--test", str(test)]) == 0
+    assert main([*start.split(), "--dev", str(dev), "--test-file", str(test)]) == 0
     config = json.loads((tmp_path / "named" / "config.json").read_text())
     assert config["files"] == {"train": [str(train)], "dev": [str(dev)], "test": [str(test)]}
     assert list(last_line(tmp_path / "named")["test"]) == ["test.tsv"]
@@ -317,10 +317,11 @@ def test_the_verbs_train_go_on_score_and_predict(
         ("train --resume RUN --train DATA/train.tsv", "the run began with train.tsv, dev.tsv; say where all of"),
         ("train --resume RUN --data NEW", "has no data set of toys; expected one of these sets of files: "),
         ("train --resume RUN --model nowhere", "no model 'nowhere'"),
-        ("train --resume RUN --test DATA/test.tsv", "the test files of --data and --resume are known"),
+        ("train --resume RUN --test-file DATA/test.tsv", "--test-file needs --train"),
         ("train toy --data DATA --train DATA/train.tsv --run NEW", "--train cannot be combined with --data, which"),
-        ("train toy --data DATA --test DATA/test.tsv --run NEW", "needs --train FILE"),
-        ("train toy --train DATA/train.tsv --run NEW --test", "--test needs a FILE next to --train FILE"),
+        ("train --test toy --data DATA --train DATA/train.tsv --run NEW", "--train cannot be combined with --data"),
+        ("train toy --train DATA/train.tsv --run NEW --test", "the data have no test file to score; name one"),
+        ("evaluate RUN ALONE", "ALONE has neither a development nor a test file to score"),
         ("train toy --train DATA/none.tsv --run NEW", "there is no such file"),
         ("train toy --data DATA --run NEW --word-vectors nowhere", "nowhere: there is no such file"),
         ("train ner --data DATA/dev.tsv --run NEW", "dev.tsv has no data set of named entities; expected one of these"),
@@ -330,9 +331,18 @@ def test_the_verbs_train_go_on_score_and_predict(
     ],
 )
 def test_errors_of_the_verbs_are_one_line_and_exit_with_2(
-    run_dir: Path, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str
+    run_dir: Path,
+    toy_data: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: str,
+    message: str,
 ):
     places = {"RUN": str(run_dir), "DATA": str(toy_data), "NEW": str(tmp_path / "new")}
+    (tmp_path / "ALONE").mkdir()
+    shutil.copy(toy_data / "train.tsv", tmp_path / "ALONE")
+    monkeypatch.chdir(tmp_path)
     for name, place in places.items():
         arguments = arguments.replace(name, place)
     assert main(arguments.split()) == 2

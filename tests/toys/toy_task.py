@@ -116,7 +116,7 @@ def _tiny() -> TaskConfig:
 TOY = replace(
     sentiment.TASK,
     name="toy",
-    find=partial(find_splits, names=[("train.tsv", "dev.tsv", "test.tsv")], task_name="toys"),
+    find=partial(find_splits, names=[("train.tsv", "dev.tsv", "test.tsv"), ("train.tsv", "", "")], task_name="toys"),
     read=_read,
     build=ToyModel,
     recipes={"cpu": _tiny},

@@ -54,12 +54,14 @@ def _add_data(parser: Parser) -> None:
         action="append",
     )
     parser.option(
-        "--test FILE",
-        "score the test set at the end, that of --data or, with --train, a file; if the run to be resumed has "
-        "ended, score it now (default: evaluate does it)",
-        nargs="?",
-        const="",
+        "--test-file FILE",
+        "test file, with --train, which is scored at the end; can be repeated",
+        type=Path,
         action="append",
+    )
+    parser.option(
+        "--test",
+        "score the test files at the end, or now if the run to be resumed has ended (default: evaluate does it)",
     )
 
 
@@ -74,11 +76,7 @@ def _train(arguments: argparse.Namespace) -> None:
     check_apart(arguments, "--no-cache", "--cache")
     check_apart(arguments, "--data", "--train", "--dev", why=", which finds its files by their names")
     check_needed(arguments, "--dev", "--train")
-    files = [file for file in arguments.test or () if file]
-    if files and not arguments.train:
-        raise ValueError(f"--test {files[0]} needs --train FILE; the test files of --data and --resume are known")
-    if arguments.train and len(files) < len(arguments.test or ()):
-        raise ValueError("--test needs a FILE next to --train FILE")
+    check_needed(arguments, "--test-file", "--train")
 
     from elmokit.system.python import default_cache
     from elmokit.tasks.all_tasks import task_recipe
@@ -90,7 +88,8 @@ def _train(arguments: argparse.Namespace) -> None:
     from elmokit.tasks.train import resume_task, train
 
     cache = None if arguments.no_cache else arguments.cache or default_cache()
-    how: dict[str, Any] = {"test": arguments.test is not None, "cache": cache, **given(arguments, "device")}
+    test = arguments.test or arguments.test_file is not None
+    how: dict[str, Any] = {"test": test, "cache": cache, **given(arguments, "device")}
     if config is None:
         run_dir = resume_task(arguments.resume, arguments.set, data=splits, elmo_model=arguments.model, **how)
     else:
@@ -124,8 +123,7 @@ def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
         return find_task(task).find(arguments.data)
     if not arguments.train:
         return None
-    test = tuple(map(Path, arguments.test or ()))
-    splits = Splits(tuple(arguments.train), tuple(arguments.dev or ()), test)
+    splits = Splits(tuple(arguments.train), tuple(arguments.dev or ()), tuple(arguments.test_file or ()))
     for path in (*splits.train, *splits.dev, *splits.test):
         _check_data(path)
     return splits
@@ -164,6 +162,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
     trained = load_task(arguments.run_dir, elmo_model=arguments.model, device=arguments.device)
     splits = trained.task.find(arguments.data) if arguments.data.is_dir() else Splits((), arguments.data)
+    if not (splits.dev or splits.test):
+        raise ValueError(f"{arguments.data} has neither a development nor a test file to score; give a file")
     for path in (*splits.dev, *splits.test):
         scores = {name: round(number, 2) for name, number in trained.evaluate(path).items()}
         print(json.dumps({"file": str(path), **scores}, ensure_ascii=False))
