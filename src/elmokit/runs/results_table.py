@@ -1,0 +1,109 @@
+"""A table of results: tab-separated values, one number per row, with what it was measured on and what it cost.
+
+The first columns are `COLUMNS`. Further ones are settings in which the runs differ, such as `training.dropout_rate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from elmokit.files.atomic import write_text
+from elmokit.system.messages import FormatError
+
+
+@dataclass(frozen=True)
+class Result:
+    """A number, and where it comes from. What is unknown or does not apply is empty, or None if it is a number."""
+
+    value: float
+    metric: str
+    """Name of the number: f1, perplexity."""
+    table: str = ""
+    """The table or figure of the paper that it is for; empty for a user's runs."""
+    task: str = ""
+    data: str = ""
+    """Name of the data set."""
+    corpus_size: int | None = None
+    """Number of items that were scored."""
+    arm: str = ""
+    """What is compared with the other arms: no ELMo, + ELMo."""
+    model: str = ""
+    fingerprint: str = ""
+    """The first digits of the fingerprint of the model's weights."""
+    layer: str = ""
+    seed: int | None = None
+    split: str = ""
+    """dev, or the name of the test set."""
+    train_size: int | None = None
+    """Number of training examples that were used."""
+    epochs: int | None = None
+    """Number of epochs until training ended."""
+    stopped_by: str = ""
+    """Why training ended: patience or max_epochs."""
+    best_epoch: int | None = None
+    cpu_minutes: float | None = None
+    commit: str = ""
+    machine: str = ""
+    run: str = ""
+    """Name of the run's folder."""
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Further columns."""
+
+    @property
+    def was_improving(self) -> bool:
+        """Whether the best epoch is one of the last two, so that more epochs might have been better."""
+        return self.best_epoch is not None and self.epochs is not None and self.best_epoch > self.epochs - 2
+
+
+COLUMNS = (
+    *("table", "task", "data", "corpus_size", "arm", "model", "fingerprint", "layer", "seed", "split", "metric"),
+    *("value", "train_size", "epochs", "stopped_by", "best_epoch", "cpu_minutes", "commit", "machine", "run"),
+)
+_FLOATS, _INTEGERS = ("value", "cpu_minutes"), ("corpus_size", "seed", "train_size", "epochs", "best_epoch")
+_DIGITS = 7
+
+
+def read_results(path: Path) -> list[Result]:
+    """Read a table. Raises FileNotFoundError, and FormatError, naming the line, for one that is damaged."""
+    header, *lines = path.read_text(encoding="utf-8").split("\n")
+    names = header.split("\t")
+    if tuple(names[: len(COLUMNS)]) != COLUMNS:
+        raise FormatError(path, f"is not a table of results; expected the columns {', '.join(COLUMNS)}")
+    results: list[Result] = []
+    for number, line in enumerate(lines, start=2):
+        try:
+            results += [_read(dict(zip(names, line.split("\t"), strict=True)))] if line else []
+        except ValueError as error:
+            raise FormatError(f"{path}, line {number}", f"is not a result: {error}") from None
+    return results
+
+
+def write_results(path: Path, results: Iterable[Result]) -> None:
+    """Write a table, sorted by its columns, so that versions of it can be compared line by line."""
+    results = list(results)
+    settings = sorted({name for result in results for name in result.settings})
+    rows = [
+        [*(_text(getattr(result, name)) for name in COLUMNS), *(result.settings.get(name, "") for name in settings)]
+        for result in results
+    ]
+    write_text(path, "".join("\t".join(row) + "\n" for row in [[*COLUMNS, *settings], *sorted(rows)]))
+
+
+def _read(cells: dict[str, Any]) -> Result:
+    for names, kind in ((_FLOATS, float), (_INTEGERS, int)):
+        for name in names:
+            cells[name] = kind(cells[name]) if cells[name] else None
+    if cells["value"] is None:
+        raise ValueError("it has no value")
+    known = {name: cells.pop(name) for name in COLUMNS}
+    return Result(**known, settings=cells)
+
+
+def _text(value: float | str | None) -> str:
+    """A cell. A text of several lines, or with a tab, becomes one without them."""
+    if isinstance(value, float):
+        return f"{value:.{_DIGITS}g}"
+    return "" if value is None else " ".join(str(value).split())
