@@ -74,8 +74,11 @@ def test_a_file_has_a_dataset_per_line(embedder: ElmoEmbedder, output_format: st
 
 
 def test_a_file_without_the_sentences_opens_as_one_of_ours(embedder: ElmoEmbedder, tmp_path: Path):
-    embedder.embed_file(["a b\n", "c\n"], tmp_path / "vectors.hdf5", forget_sentences=True)
-    assert [array.shape for array in load_vectors(tmp_path / "vectors.hdf5")] == [(3, 2, 32), (3, 1, 32)]
+    lines = ["a b\n", "c\n"] * 6
+    embedder.embed_file(lines, tmp_path / "vectors.hdf5", forget_sentences=True)
+    assert [array.shape for array in load_vectors(tmp_path / "vectors.hdf5")] == [(3, 2, 32), (3, 1, 32)] * 6
+    with h5py.File(tmp_path / "vectors.hdf5") as file:
+        assert list(file) == [str(number) for number in range(12)]
     with h5py.File(tmp_path / "theirs.hdf5", "w") as file:  # as AllenNLP writes it with use_sentence_keys
         file["a b"] = np.zeros((3, 2, 32), np.float32)
     with pytest.raises(ValueError, match="holds no vectors; .* not numbered from 0, perhaps named by sentences: read"):

@@ -87,6 +87,13 @@ def test_every_layout_is_read_and_flat_ones_are_written_without_elmokit_too(tmp_
         np.testing.assert_array_equal(stored[2], arrays["vectors"][2:].swapaxes(0, 1))
 
 
+def test_a_loop_over_an_hdf5_file_meets_the_sentences_in_their_order(tmp_path: Path):
+    stored = FlatVectors(np.zeros((12, 3), np.float32), np.arange(13), ABOUT)
+    format_to_write(tmp_path / "v.h5").write(tmp_path / "v.h5", stored)
+    with h5py.File(tmp_path / "v.h5") as file:
+        assert list(file) == [str(number) for number in range(12)]  # and not 0, 1, 10, 11, 2
+
+
 def test_only_vectors_are_recognised(tmp_path: Path, tiny_bilms: tuple[Path, Path]):
     for ending in (*ENDINGS, *TABLES):
         assert recognise(written(tmp_path, ending)) is format_to_write(Path(f"v{ending}"))

@@ -96,16 +96,22 @@ def open_hdf5(path: Path) -> Generator[HDF5File]:
 
 
 def write_datasets(
-    path: Path, datasets: Iterable[tuple[str, object]], *, about: Mapping[str, str] = MappingProxyType({})
+    path: Path,
+    datasets: Iterable[tuple[str, object]],
+    *,
+    about: Mapping[str, str] = MappingProxyType({}),
+    in_order: bool = False,
 ) -> None:
     """Write arrays by name, neither chunked nor compressed, as bilm-tf does; `about` becomes attributes of the file.
+
+    in_order: whether h5py lists the datasets in the order in which they are written, and not by name: 0, 1, 10, 2.
 
     The file appears complete or not at all. Stops at the first failure of the disk. Raises OSError if the disk is full.
     """
     with atomic_write(path) as unfinished, _FailsafeFile(unfinished, "w+") as disk:
         try:
             # format 1.8, because the older one keeps the names of all datasets in memory
-            with h5py.File(disk, "w", libver="v108") as file:
+            with h5py.File(disk, "w", libver="v108", track_order=in_order) as file:
                 file.attrs.update(about)
                 for name, data in datasets:
                     file.create_dataset(name, data=data)

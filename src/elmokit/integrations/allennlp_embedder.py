@@ -116,7 +116,7 @@ class ElmoEmbedder:
         if not forget_sentences:
             index = json.dumps(dict(zip(sentences, keys, strict=True)))
             datasets = chain(datasets, [("sentence_to_index", [index])])
-        write_datasets(Path(output_file_path), datasets)
+        write_datasets(Path(output_file_path), datasets, in_order=True)
 
     def _datasets(
         self, sentences: list[str], keys: list[str], output_format: str, batch_size: int

@@ -37,8 +37,9 @@ def recognise_hdf5(path: Path, start: bytes) -> bool:
 
 
 def write_hdf5(path: Path, stored: FlatVectors) -> None:
-    """Write the file atomically."""
-    write_datasets(path, ((str(sentence), stored[sentence]) for sentence in range(len(stored))), about=stored.about)
+    """Write the file atomically. h5py lists its datasets in the order of the sentences: 0, 1, 2, ..., 10."""
+    datasets = ((str(sentence), stored[sentence]) for sentence in range(len(stored)))
+    write_datasets(path, datasets, about=stored.about, in_order=True)
 
 
 class HDF5Vectors:
