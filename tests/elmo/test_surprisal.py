@@ -18,6 +18,7 @@ from elmokit.elmo.surprisal import SurprisalModel
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.layers.full_softmax import SoftmaxDetails
+from elmokit.layers.packed.lstm import PackedLSTM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.scoring import perplexity as perplexity_module
 from elmokit.scoring.perplexity import bilm_perplexity
@@ -54,6 +55,23 @@ def test_carried_state_reads_a_story_as_perplexity_reads_one_stream(
     for direction, side in (("forward", measured.forward), ("backward", measured.backward)):
         bits = -sum(result.log2_probability(direction) for result in found) / measured.num_predictions
         assert 2**bits == pytest.approx(side.perplexity, rel=1e-5)
+
+
+@pytest.mark.parametrize("directions", [("forward",), ("backward",), ("forward", "backward")])
+def test_carried_state_runs_only_the_lstms_that_were_asked_for(directions: tuple[str, ...], monkeypatch: Any) -> None:
+    elmo = toy_elmo()
+    elmo.surprisal(["a"])  # whose softmax and packed weights are made first
+    ran: list[PackedLSTM] = []
+    read = PackedLSTM.__call__
+    monkeypatch.setattr(PackedLSTM, "__call__", lambda lstm, *given: ran.append(lstm) or read(lstm, *given))
+    elmo.surprisal(SENTENCES, direction=directions[0] if len(directions) == 1 else "both", carry_state=True)
+    assert len(ran) == len(directions) * len(SENTENCES)
+
+
+def test_a_literal_unknown_token_is_unknown() -> None:
+    found, other = toy_elmo().surprisal([["a", "<UNK>"], ["a", "z"]])
+    assert found.known.tolist() == other.known.tolist() == [True, False]
+    np.testing.assert_array_equal(found.bits(), other.bits())
 
 
 def test_an_empty_sentence_starts_a_new_story_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ import torch
 
 from elmokit.elmo.sentences import TOKENS_AT_ONCE, batches_by_length
 from elmokit.files.lines import NOT_IN_A_TOKEN
-from elmokit.layers.devices import on_meta_device, without_autocast
+from elmokit.layers.devices import for_inference, on_meta_device, without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.system.batches import batched
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from elmokit.elmo.text_warnings import TextWarnings
+    from elmokit.layers.packed.lstm import PackedState
     from elmokit.model.packed_bilm import PackedBiLM, State
     from elmokit.text.vocabulary import Vocabulary
 
@@ -183,7 +184,7 @@ class SurprisalModel:
             lengths = [len(sentence) + 1 for sentence in chunk]
             by_way = {way: self._split(side, lengths) for way, side in sides.items()}
             for index, sentence in enumerate(chunk):
-                known = np.array([token in self.vocabulary for token in sentence], bool)
+                known = self.vocabulary.ids(sentence) != self.vocabulary.unknown_id  # a literal `<UNK>` is unknown too
                 forward, backward = (by_way[way][index] if way in by_way else None for way in (0, 1))
                 yield SentenceSurprisal(list(sentence), known, forward, backward)
 
@@ -257,13 +258,24 @@ class SurprisalModel:
             after: State = list(state)
             for way in directions:
                 bounded = [BEGIN_SENTENCE, *sentence] if way == 0 else [*sentence, END_SENTENCE]
-                activations, last = self.packed.read([bounded], state)
-                after[way] = last[way]
-                hidden[way].append(self._half(activations[-1], way))
+                outputs, after[way] = self._read_one_way(bounded, state, way)
+                hidden[way].append(outputs)
             state = after if sentence else state
         ends = np.cumsum([len(sentence) + 1 for sentence in sentences], dtype=np.int64)
         paths: list[NDArray[np.int64]] = np.split(np.arange(int(ends[-1]), dtype=np.int64), ends[:-1])
         return {way: (torch.cat(hidden[way]), paths) for way in directions}, state
+
+    def _read_one_way(
+        self, tokens: Sequence[str], state: State, way: int
+    ) -> tuple[Float[Tensor, "T D"], list[PackedState]]:
+        """Top-layer outputs of one direction, in the order of the text, and its state after all tokens."""
+        with for_inference(), without_autocast(self.softmax.weight.device):
+            vectors, which = self.packed.token_cache.distinct([tokens])
+            order = torch.arange(len(tokens), device=which.device)
+            order = order if way == 0 else order.flip(0)
+            running = [layer.rows(order.new_zeros(1)) for layer in state[way]]  # the LSTM overwrites its state
+            outputs = self.packed.lstms[way](vectors, which[order], [1] * len(tokens), running)
+            return outputs[-1][order], running
 
     def _half(self, top: Float[Tensor, "N E"], way: int) -> Float[Tensor, "N D"]:
         dim = self.packed.config.projection_dim
