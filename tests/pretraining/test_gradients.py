@@ -50,6 +50,24 @@ def made(config: PretrainingConfig) -> LossAndGradients:
     return LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
 
 
+def test_a_batch_with_a_single_distinct_token_has_gradients_on_two_threads(config: PretrainingConfig) -> None:
+    tokens = np.zeros((T, B), np.int64)
+    direction = DirectionBatch(tokens, targets=tokens + 3, starts=tokens > 0)
+    batch = Batch(character_ids(["a"]), (direction, direction))
+    alone = made(config)
+    losses, _ = alone.backward(batch, None, step=0)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        both = made(config)
+        assert both.threads is not None
+        assert both.backward(batch, None, step=0)[0] == pytest.approx(losses)
+    finally:
+        torch.set_num_threads(threads)
+    for one, other in zip(parameters_of(alone), parameters_of(both), strict=True):
+        torch.testing.assert_close(one.grad, other.grad)
+
+
 def parameters_of(maker: LossAndGradients) -> list[torch.nn.Parameter]:
     return [*maker.bilm.parameters(), *maker.softmax.parameters()]
 

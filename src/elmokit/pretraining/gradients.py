@@ -5,6 +5,7 @@ On a CPU each direction runs on a thread with half of the cores: one core for ea
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -87,7 +88,8 @@ class LossAndGradients:
         train together draw the same negatives, but different dropout, because it depends on their `rank` too.
         """
         ids = torch.from_numpy(batch.character_ids).to(self.device)
-        pieces = self._in_parallel(self._encode, ids.tensor_split(1 if self.threads is None else 2))
+        num_pieces = 2 if self.threads is not None and len(ids) > 1 else 1
+        pieces = self._in_parallel(self._encode, ids.tensor_split(num_pieces))
         seen = torch.cat([piece.detach() for piece in pieces])
         lstms = [lstm for lstm in (self.bilm.forward_lstm, self.bilm.backward_lstm) if lstm is not None]
         states = [None, None] if state is None else [state.forward, state.backward]
@@ -98,7 +100,7 @@ class LossAndGradients:
             )
 
         results = self._in_parallel(direction, range(len(lstms)))
-        self._fill_char_encoder(pieces, torch.stack([result.grad_tokens for result in results]).sum(dim=0))
+        self._fill_char_encoder(pieces, _sum([result.grad_tokens for result in results]))
         for lstm, result in zip(lstms, results, strict=True):
             for parameter, gradient in zip(lstm.parameters(), result.grad_parameters, strict=True):
                 parameter.grad = gradient
@@ -192,7 +194,7 @@ class LossAndGradients:
         parts = list(zip(pieces, gradient.tensor_split(len(pieces)), strict=True))
         gradients = self._in_parallel(lambda part: torch.autograd.grad(part[0], parameters, part[1]), parts)
         for parameter, shares in zip(parameters, zip(*gradients, strict=True), strict=True):
-            parameter.grad = torch.stack(shares).sum(dim=0)
+            parameter.grad = _sum(shares)
 
     def _in_parallel(self, function: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
         """Results in the order of the parts, each on a thread of its own if there are threads."""
@@ -218,3 +220,7 @@ class LossAndGradients:
     def seed_for(self, step: int, direction: int) -> int:
         """Seed for the negatives (and, offset, the dropout) of a step and direction, the same in all processes."""
         return ((self.config.seed * 1_000_003 + step) * 2 + direction) % 2**62
+
+
+def _sum(tensors: Sequence[Tensor]) -> Tensor:
+    return functools.reduce(torch.add, tensors)
