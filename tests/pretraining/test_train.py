@@ -260,7 +260,8 @@ def interruptible() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("number", "raised", "message"),
     [
-        (signal.SIGTERM, SystemExit(143), "stopped at step 8; continue with --resume '{run}'\n"),
+        (signal.SIGTERM, SystemExit(143), "finishing this step and saving\n"),
+        (signal.SIGHUP, SystemExit(129), "finishing this step and saving\n"),
         (signal.SIGINT, KeyboardInterrupt(), "finishing this step and saving; Ctrl-C again ends at once\n"),
     ],
 )
@@ -276,12 +277,36 @@ def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
     with pytest.raises(type(raised)) as stopped:
         pretrain_toy(run, on_step=stop_after_seven)
     assert stopped.value.args == raised.args
-    assert message.format(run=run) in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.endswith(f"\nstopped at step 8; elmokit pretrain --resume '{run}' continues\n")
     assert signal.getsignal(number) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
     resume_pretraining(run)
     assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert _losses(run) == _losses(whole)
+
+
+def test_a_terminal_that_closes_does_not_end_a_run_before_it_has_saved(tmp_path: Path, monkeypatch: Any) -> None:
+    master, slave = os.openpty()
+
+    def close_the_terminal(run: Run) -> None:
+        if run.progress.step == 3:
+            os.close(master)
+            os.kill(os.getpid(), signal.SIGHUP)
+
+    with os.fdopen(slave, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with pytest.raises(SystemExit, match="129"):
+            pretrain_toy(tmp_path / "run", "log_every=1", on_step=close_the_terminal)
+    assert (tmp_path / "run" / "checkpoints" / "step-00000004").is_dir()
+
+
+@pytest.mark.parametrize("handler", [None, signal.SIG_IGN])  # None: not set from Python
+def test_signals_that_somebody_else_answers_stay_as_they_are(tmp_path: Path, monkeypatch: Any, handler: Any) -> None:
+    monkeypatch.setattr(signal, "getsignal", lambda _: handler)
+    monkeypatch.setattr(signal, "signal", lambda *_: pytest.fail("changed a handler"))
+    pretrain_toy(tmp_path / "run", "num_steps=1")
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -296,12 +321,11 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
         pretrain_toy(tmp_path / "run", on_step=interrupt_twice)
 
 
-def test_the_command_says_what_continues_an_interrupted_run(shard: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_the_command_says_that_it_was_interrupted(shard: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.setattr(Run, "train", lambda run, _: interrupt_at(0)(run))
     vocabulary, run = (str(shard.with_name(name)) for name in ("vocabulary.txt", "my run"))
     assert main(["pretrain", str(shard), "--vocabulary", vocabulary, "--recipe", "tiny", "--run", run]) == 130
-    said = "interrupted; elmokit pretrain --resume DIR continues a run that has begun\n"
-    assert capsys.readouterr().err.endswith(said)
+    assert capsys.readouterr().err.endswith("elmokit: interrupted\n")
 
 
 def test_a_run_leaves_what_is_not_its_own_and_gets_the_softmax_that_it_can(tmp_path: Path) -> None:
@@ -317,6 +341,13 @@ def test_a_run_leaves_what_is_not_its_own_and_gets_the_softmax_that_it_can(tmp_p
     assert json.loads((run / "config.json").read_text())["pretraining"]["softmax"] == "full"
     assert torch.equal(torch.rand(3), expected)
     assert theirs.read_bytes() == b"theirs"
+
+
+@pytest.mark.parametrize(("num_negatives", "softmax"), [(12, "sampled"), (13, "full")])
+@pytest.mark.filterwarnings("ignore:.*training with the full softmax")
+def test_the_full_softmax_replaces_sampling_most_of_the_vocabulary(num_negatives: int, softmax: str) -> None:
+    config = with_settings(recipe("tiny"), ["softmax=sampled", f"num_negatives={num_negatives}", "precision=float32"])
+    assert resolved(config, num_tokens=24, device=torch.device("cpu")).softmax == softmax
 
 
 def test_a_log_file_gets_whole_lines_and_at_least_one_a_minute(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from elmokit.files.locks import InUseError
-from elmokit.runs.folder import checked_config, existing_run, new_run, read_config, write_config
+from elmokit.formats.names import resolve_model
+from elmokit.runs.folder import checked_config, existing_run, model_folder, new_run, read_config, write_config
+from elmokit.runs.tensor_files import write_tensors
 
 
 def read(folder: Path) -> dict[str, object]:
@@ -46,6 +48,22 @@ def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
         (run / "config.json").write_text(json.dumps({"format": format}))
         with pytest.raises(ValueError, match=f"holds a run; resume it with elmokit {verb} --resume '.*/a run', or"):
             new_run(run).__enter__()
+
+
+def test_the_model_of_a_run_is_its_best_if_it_has_one(tmp_path: Path):
+    run, best = tmp_path / "run", tmp_path / "run" / "best"
+    best.mkdir(parents=True)
+    write_tensors(run / "model.safetensors", {}, metadata={"step": "7"})
+    (run / "metrics.jsonl").touch()
+    assert model_folder(run) == run
+    write_tensors(best / "model.safetensors", {}, metadata={"step": "7"})
+    assert model_folder(run) == best  # they are the same: there is nothing to say
+    write_tensors(best / "model.safetensors", {}, metadata={"step": "5"})
+    with pytest.warns(UserWarning, match=rf"run: using its best weights, {best} \(step 5\); the last ones \(step 7\)"):
+        assert model_folder(run) == resolve_model(run) == best
+    assert resolve_model(run / "model.safetensors") == run / "model.safetensors"
+    (run / "metrics.jsonl").unlink()  # a folder with a folder that is called best
+    assert model_folder(run) == run
 
 
 def test_a_run_is_not_continued_through_links_that_lead_elsewhere(tmp_path: Path):

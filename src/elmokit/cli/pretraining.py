@@ -7,8 +7,6 @@ from pathlib import Path
 
 from elmokit.cli.verb import Parser, add_device, add_model, add_run, check_apart, check_needed, given
 
-_CONTINUES = "; elmokit pretrain --resume DIR continues a run that has begun"
-
 
 def _add_pretrain(parser: Parser) -> None:
     parser.add_argument(
@@ -32,7 +30,6 @@ def _add_pretrain(parser: Parser) -> None:
     parser.option("--resume DIR", "continue the run in this folder", type=Path)
     parser.option("--from-start", "with --resume: train again from the first step if no checkpoint can be read")
     add_device(parser)
-    parser.set_defaults(when_interrupted=_CONTINUES)
 
 
 def _pretrain(arguments: argparse.Namespace) -> None:
@@ -79,7 +76,6 @@ def _add_finetune(parser: Parser) -> None:
         "--vocabulary FILE", "vocabulary of the domain, for a new softmax (default: the model's own)", type=Path
     )
     parser.option("--set FIELD=VALUE", "override settings of the training", nargs="+", action="extend", default=[])
-    parser.set_defaults(when_interrupted=_CONTINUES)
 
 
 def _finetune(arguments: argparse.Namespace) -> None:

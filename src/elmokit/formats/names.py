@@ -14,6 +14,7 @@ from pathlib import Path
 from elmokit.files.tensor_bundle import index_of
 from elmokit.formats import hub
 from elmokit.formats.published import find_published, published_folder, published_names
+from elmokit.runs.folder import model_folder
 from elmokit.system.messages import did_you_mean
 from elmokit.system.python import expanded
 
@@ -57,7 +58,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
 
     A bundled model, and one that a package brings, comes before a path of that name, a published one after it. In any
     other case (`Small-EN`) all come after it. Published models and those of the Hub (`hf://user/model@revision`) are
-    downloaded into a cache. Of a TensorFlow checkpoint, `model.ckpt-5` or its data, the path is that of its index.
+    downloaded into a cache. Of a run it is the folder of its best weights (`model_folder`). Of a TensorFlow checkpoint,
+    `model.ckpt-5` or its data, the path is that of its index.
 
     Raises FileNotFoundError, with the nearest name, if there is neither, and the errors of `hub.download` and
     `published_folder`.
@@ -73,7 +75,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
     if (index := index_of(path)) is not None:
         return index
     if os.path.lexists(path):  # what is wrong with a link to nothing is said by what reads it
-        return path
+        return model_folder(path)
     if installed := _installed(name.lower()):
         return installed
     published = find_published(name)

@@ -118,9 +118,10 @@ def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device
 
     `precision="auto"` becomes bfloat16 on GPUs with instructions for it (of NVIDIA's, those since Ampere), and on a CPU
     that multiplies it at least 1.3 times as fast as float32.
-    If the vocabulary has no more tokens than negatives are to be drawn, the full softmax is used, with a warning.
+    If the vocabulary has fewer than twice as many tokens as negatives are to be drawn, the full softmax is used, with a
+    warning: it takes less time than drawing most of the vocabulary.
     """
-    if config.softmax == "sampled" and config.num_negatives >= num_tokens:
+    if config.softmax == "sampled" and num_tokens < 2 * config.num_negatives:
         warn_caller(
             f"the vocabulary has {num_tokens:,} tokens and num_negatives is {config.num_negatives:,}: "
             "training with the full softmax"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.pretraining.checkpoints import PretrainingProgress
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.run_folder import BEST_DIR, RunRecord, best_step
-from elmokit.runs.folder import METRICS_NAME
+from elmokit.pretraining.run_folder import RunRecord, best_step
+from elmokit.runs.folder import BEST_DIR, METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.scoring.perplexity import Perplexity
 from elmokit.system.progress_bar import LINE_EVERY, progress_bar, shows_bars

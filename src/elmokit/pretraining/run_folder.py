@@ -20,11 +20,17 @@ from elmokit.files.safetensors import read_layout
 from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, HELD_OUT_NAME, checked_config, read_config, write_config
+from elmokit.runs.folder import (
+    BEST_DIR,
+    BILM_FORMAT,
+    CONFIG_NAME,
+    HELD_OUT_NAME,
+    checked_config,
+    read_config,
+    write_config,
+)
 from elmokit.system.markdown import escape_markdown
 from elmokit.text.vocabulary import Vocabulary
-
-BEST_DIR = "best"
 
 
 @dataclass(frozen=True)

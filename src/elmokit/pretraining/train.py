@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -57,7 +58,6 @@ from elmokit.pretraining.logging import RunLog, held_out_summary, start_line
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
-    BEST_DIR,
     RunRecord,
     best_step,
     change_record,
@@ -65,7 +65,7 @@ from elmokit.pretraining.run_folder import (
     read_record,
     with_change,
 )
-from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.runs.folder import BEST_DIR, HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.tensor_files import DivergenceError, optimizer_tensors, write_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 from elmokit.system.python import expanded
@@ -77,6 +77,11 @@ WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME
 WORSE_THAN_GUESSING = 20
 """Nats above the loss of guessing, the logarithm of the size of the vocabulary, that a loss needs to stop a run."""
 REMEDY = "a lower learning_rate or, with Muon, weight_decay=0.1"
+
+_USUAL_HANDLERS: dict[int, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+if sys.platform != "win32":
+    _USUAL_HANDLERS[signal.SIGHUP] = signal.SIG_DFL
+"""What Python does with the signals that end a run."""
 
 OnStep = Callable[["Run"], None]
 
@@ -301,12 +306,12 @@ class Run:
 
     def _stop(self, signals: list[int]) -> NoReturn:
         """End all processes as the first signal, if it came to this one, would have ended it."""
+        if self.ranks.first:
+            resume = f"elmokit pretrain --resume {quote(str(self.run_dir))}"
+            print(f"\nstopped at step {self.progress.step}; {resume} continues", file=sys.stderr, flush=True)
         if signals[:1] == [signal.SIGINT]:
             raise KeyboardInterrupt
-        if self.ranks.first:
-            step = self.progress.step
-            print(f"\nstopped at step {step}; continue with --resume {quote(str(self.run_dir))}", file=sys.stderr)
-        sys.exit(128 + signal.SIGTERM)
+        sys.exit(128 + (signals[0] if signals else signal.SIGTERM))
 
     def _advance(self, source: Iterator[Batch]) -> None:
         """Make one optimiser step; the progress gets each direction's mean loss over its batches and all processes."""
@@ -388,21 +393,30 @@ def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
 
 @contextmanager
 def _stop_signals() -> Generator[list[int]]:
-    """Collects SIGTERM, which schedulers send before they kill, and the first Ctrl-C, instead of ending the process."""
+    """Collect the signals that ask a run to end, instead of ending at once; the second Ctrl-C does end it.
+
+    Schedulers send SIGTERM before they kill. A terminal that is closed, or an ssh connection that breaks, sends SIGHUP.
+    """
     received: list[int] = []
     before: dict[int, Any] = {}
 
     def receive(number: int, frame: object) -> None:
         received.append(number)
+        again = ""
         if number == signal.SIGINT:
             signal.signal(signal.SIGINT, before[signal.SIGINT])
-            with suppress(OSError, RuntimeError):  # it may have come while something was being printed
-                print("\nfinishing this step and saving; Ctrl-C again ends at once", file=sys.stderr, flush=True)
+            again = "; Ctrl-C again ends at once"
+        try:
+            print(f"\nfinishing this step and saving{again}", file=sys.stderr, flush=True)
+        except RuntimeError:
+            pass  # the signal came while something was being printed
+        except OSError:  # the terminal is gone, and the next line of the log would raise this too
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
     if threading.current_thread() is threading.main_thread():  # Python delivers signals to no other thread
-        before[signal.SIGTERM] = signal.signal(signal.SIGTERM, receive)
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, or somebody's own
-            before[signal.SIGINT] = signal.signal(signal.SIGINT, receive)
+        for number, usual in _USUAL_HANDLERS.items():
+            if signal.getsignal(number) is usual:  # otherwise it is ignored, as after nohup, or belongs to the caller
+                before[number] = signal.signal(number, receive)
     try:
         yield received
     finally:

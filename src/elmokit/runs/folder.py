@@ -13,11 +13,16 @@ from typing import Any
 from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folder
 from elmokit.files.json_fields import MAX_BYTES, read_json_object
 from elmokit.files.locks import lock
+from elmokit.files.safetensors import read_layout
 from elmokit.system.messages import FormatError, readable_bytes, refuse_link_out
+from elmokit.system.python import warn_caller
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"
 HELD_OUT_NAME = "heldout.txt"
+BEST_DIR = "best"
+"""Folder of a pretraining run: the model with the lowest perplexity on held-out text."""
+_WEIGHTS_NAME = "model.safetensors"
 STARTING_NAME = ".starting"
 """Marks a folder in which a run was being created; `write_config` removes it."""
 BILM_FORMAT = "elmokit"
@@ -81,6 +86,24 @@ def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[Non
     with lock(run_dir):
         remove_leftovers(run_dir)
         yield
+
+
+def model_folder(folder: Path) -> Path:
+    """The folder of the model that a path names: of a pretraining run `best/`, if there is one, else the path itself.
+
+    Warns if the run was trained on after its best step; `RUN/model.safetensors` names the last weights. Raises
+    FormatError for a file of weights that cannot be read.
+    """
+    best = folder / BEST_DIR
+    if not ((folder / METRICS_NAME).is_file() and (best / _WEIGHTS_NAME).is_file()):
+        return folder
+    steps = [read_layout(path / _WEIGHTS_NAME).metadata.get("step", "unknown") for path in (best, folder)]
+    if steps[0] != steps[1]:
+        warn_caller(
+            f"{folder} is a run: using its best weights, {best} (step {steps[0]}); the last ones (step {steps[1]}) are "
+            f"{folder / _WEIGHTS_NAME}"
+        )
+    return best
 
 
 def _check_is_run(run_dir: Path) -> None:
