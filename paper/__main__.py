@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmokit.cli.main import main as run_verb
-from elmokit.cli.verb import Verb
+from elmokit.cli.main import execute
+from elmokit.cli.options import Parser
 from elmokit.report.pages import check_folder
 from elmokit.system.python import default_cache
 from paper.comparators.all_comparators import VERBS as COMPARATOR_VERBS
@@ -31,7 +31,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = [name for name, _, _ in VERBS]
     if given and not given[0].startswith("-") and given[0] not in names:
         given.insert(0, TABLES)
-    return run_verb(given, program="python -m paper", verbs=VERBS)
+    parser = Parser(prog="python -m paper", description=__doc__)
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
+    for name, add_arguments, run in VERBS:
+        command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+        command.set_defaults(function=run)
+        add_arguments(command)
+    return execute(parser.parse_args(given))
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
@@ -183,7 +189,7 @@ def _add_output(parser: argparse.ArgumentParser, files: str) -> None:
 
 
 TABLES = "tables"
-VERBS: Sequence[Verb] = (
+VERBS = (
     (TABLES, _add_tables, _tables),
     ("train", _add_train, _train),
     ("page", _add_page, _page),

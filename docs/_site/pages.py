@@ -100,14 +100,14 @@ def reference() -> str:
 
 
 def commands() -> str:
-    """A page with the help of each verb of the command line, which needs neither torch nor NumPy."""
+    """A page with the help of each command, which needs neither torch nor NumPy."""
     sys.path.insert(0, str(ROOT / "src"))
     os.environ["COLUMNS"] = WIDTH_OF_HELP
 
-    from elmokit.cli.main import VERBS, main
+    from elmokit.cli.main import COMMANDS, main
 
-    parts = ["# Commands", "What `elmokit VERB --help` prints. `--debug` shows where in the code an error arose."]
-    for name, *_ in VERBS:
+    parts = ["# Commands", "What `elmokit COMMAND --help` prints. `--debug` shows where in the code an error arose."]
+    for name in (command.name for command in COMMANDS):
         shown = io.StringIO()
         with redirect_stdout(shown), suppress(SystemExit):
             main([name, "--help"])

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
-from elmokit.cli.verb import Verb
 from elmokit.files.lines import split_tokens
 from elmokit.integrations.embed_with import SYSTEMS, check_paths, find_system, write_vectors
 from elmokit.integrations.encoder import Comparator
@@ -77,7 +75,7 @@ def _embed(arguments: argparse.Namespace) -> None:
     write_vectors(layers, arguments.input, arguments.output, model=model, raw_text=arguments.tokenize)
 
 
-VERBS: Sequence[Verb] = (
+VERBS = (
     ("embed", _add_embed, _embed),
     ("train-comparator", _add_train_comparator, _train_comparator),
     ("substitutes", _add_substitutes, _substitutes),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.cli.command import command
+from elmokit.__main__ import command
 from elmokit.cli.main import main
 
 INTERRUPTED_AT = """
@@ -17,9 +17,10 @@ import runpy, signal, sys
 
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
-        if name == sys.argv[1]:
+        if name == module:
             signal.raise_signal(signal.SIGINT)
 
+module = sys.argv.pop(1)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
 sys.meta_path.insert(0, Interrupt())
 runpy.run_module("elmokit", run_name="__main__")
@@ -28,7 +29,7 @@ runpy.run_module("elmokit", run_name="__main__")
 
 @pytest.mark.parametrize("module", ["elmokit.cli.main", "elmokit.cli.tasks", "elmokit.tasks.all_tasks"])
 def test_an_interrupt_in_the_first_moments_is_one_line(module: str):
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED_AT, module], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_AT, module, "train"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "elmokit: interrupted\n")
 
 

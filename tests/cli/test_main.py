@@ -7,9 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit import __version__
-from elmokit.cli.main import VERBS, main
+from elmokit.cli.main import COMMANDS, main
 from elmokit.elmo.elmo import Elmo
 from elmokit.integrations.embed_with import embed_with
 from elmokit.scoring.minimal_pairs import read_pairs
@@ -38,27 +39,15 @@ def run(command: str) -> int:
     return main(command.split())
 
 
-def test_help_lists_the_verbs_with_what_they_do_and_there_is_a_version(capsys: pytest.CaptureFixture[str]):
+def test_help_lists_the_commands_with_what_they_do_and_there_is_a_version(capsys: pytest.CaptureFixture[str]):
     assert main([]) == 2
     shown = capsys.readouterr().out
-    assert all(f"    {verb}" in shown for verb, *_ in VERBS)
+    assert all(f"    {command.name}" in shown for command in COMMANDS)
     assert "Compute the contextual vectors of every" in shown
     with pytest.raises(SystemExit) as exit:
         main(["--version"])
     assert exit.value.code == 0
     assert capsys.readouterr().out == f"elmokit {__version__}\n"
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["surprisal m t -o o.CSV", "perplexity m t --json o.json.gz", "change a b -o o.xlsx", "vocabulary t -o o.xz"],
-)
-def test_text_is_not_written_under_a_name_that_promises_something_else(
-    command: str, capsys: pytest.CaptureFixture[str]
-):
-    with pytest.raises(SystemExit):
-        run(command)
-    assert "would be plain text, not what ." in capsys.readouterr().err
 
 
 def test_help_inspect_convert_and_what_is_refused_need_no_torch():
@@ -105,7 +94,7 @@ def test_an_output_never_replaces_its_input(name: str, capsys: pytest.CaptureFix
         "change text.txt text.txt --words text.txt --model text.txt --weights in.txt -o in.txt",
     ],
 )
-def test_no_verb_writes_over_what_it_reads(command: str, capsys: pytest.CaptureFixture[str]):
+def test_no_command_writes_over_what_it_reads(command: str, capsys: pytest.CaptureFixture[str]):
     Path("in.txt").write_text("the cat sat\n")
     assert run(command) == 2
     assert "in.txt would be replaced by the output" in capsys.readouterr().err
@@ -122,8 +111,6 @@ def test_errors_are_one_line_and_exit_with_2(capsys: pytest.CaptureFixture[str])
         ("embed text.txt -o out.h5 --model nothing", "no model 'nothing'"),
         ("convert model model", "is not an empty folder"),
         ("perplexity model text.txt", "softmax"),
-        ("pretrain text.txt", "a new run also needs --vocabulary FILE, --run DIR"),
-        ("pretrain text.txt --resume . --recipe tiny", "--recipe cannot be combined with --resume, which uses"),
         ("pretrain text.txt --run run --vocabulary text.txt --recipe huge", "no recipe 'huge'; "),
     ):
         assert run(command) == 2
@@ -207,7 +194,6 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(c
     assert [row.split("\t")[1] for row in Path("c.tsv").read_text().splitlines()] == ["word", "bank"]
     for refused, message in (
         (command, "no word occurs at least 5 times in both corpora"),
-        (f"{command} --words stop.txt --stop-words en", "--stop-words cannot be combined with --words"),
         ("change a.txt caf\udce9.txt --json c.json", "its name is not UTF-8; rename"),
         (f"{command} --max-uses 1", "max_uses is 1; expected a whole number, at least 2"),
     ):
@@ -215,31 +201,54 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(c
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("embed text.txt -o out.npy --fasta --batch-size 2", "--batch-size cannot be combined with --fasta"),
-        ("embed text.txt -o out.npy --with static:x --split-sentences", "--split-sentences cannot be combined"),
-        ("embed text.txt -o out.npy --with static:x --batch-size 2", "--batch-size cannot be combined with --with"),
-        ("embed text.txt -o out.vec --types --resume", "--resume cannot be combined with --types"),
-        ("embed text.txt -o out.npy --min-count 2", "--min-count needs --types"),
-        ("explore --tokenize", "--tokenize needs --corpus"),
-        ("embed text.txt -o out.npy --with static", "--with static: expected SYSTEM:MODEL"),
-        ("embed text.txt -o out.npy --with statik:x", "no system 'statik'; did you mean static?"),
-        ("perplexity small-en text.txt --top-min-count 2", "--top-min-count needs --top"),
-        ("prepare text.txt -o out --exclude-words 5", "--exclude-words needs --exclude"),
-        ("surprisal model text.txt -o out.tsv --nats", "--nats needs --conditional"),
-        ("surprisal model text.txt -o out.tsv --sentences --words", "--words cannot be combined with --sentences"),
-        ("surprisal model text.txt -o out.tsv --conditional --rank", "--rank cannot be combined with --conditional, w"),
-        ("surprisal model text.txt -o out.tsv --conditional --carry-state", "--conditional, which reads each pair"),
-        ("surprisal model text.txt -o out/x.tsv", "out does not exist; create it first"),
-        ("embed text.txt -o out.npy --weights text.txt", "small-en is the name of a model, which has weights of its"),
-    ],
-)
-def test_what_would_be_ignored_is_refused(command: str, message: str, capsys: pytest.CaptureFixture[str]):
-    assert run(command) == 2
-    assert message in capsys.readouterr().err
-    assert not list(Path().glob("out*"))
+def refusal(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The last line of what a command that exits with 2 prints."""
+    try:
+        code = run(command)
+    except SystemExit as exit:
+        code = exit.code
+    assert code == 2
+    return capsys.readouterr().err.splitlines()[-1].replace(str(Path.cwd()), "HERE")
+
+
+REFUSED = """
+embed text.txt -o out.npy --fasta --batch-size 2
+embed text.txt -o out.npy --fasta --types
+embed text.txt -o out.npy --with static:x --split-sentences
+embed text.txt -o out.npy --with static:x --batch-size 2
+embed text.txt -o out.vec --types --resume
+embed text.txt -o out.npy --min-count 2
+embed text.txt -o out.npy --with static
+embed text.txt -o out.npy --with statik:x
+embed text.txt -o out.npy --weights text.txt
+explore --tokenize
+perplexity small-en text.txt --top-min-count 2
+prepare text.txt -o out --exclude-words 5
+prepare text.txt -o out --held-out half
+pretrain text.txt
+pretrain text.txt --resume . --recipe tiny
+pretrain text.txt --from-start
+surprisal model text.txt -o out.tsv --nats
+surprisal model text.txt -o out.tsv --sentences --words
+surprisal model text.txt -o out.tsv --format lm-zoo --words
+surprisal model text.txt -o out.tsv --conditional --rank
+surprisal model text.txt -o out.tsv --conditional --carry-state
+surprisal model text.txt -o out/x.tsv
+surprisal m t -o o.CSV
+perplexity m t --json o.json.gz
+change a b -o o.xlsx
+change a b --words text.txt --stop-words en
+vocabulary t -o o.xz
+train ner --data . --train text.txt --run out
+train ner --data . --run out --cache . --no-cache
+neighbours a --word a --corpus text.txt --among others
+"""
+
+
+def test_what_would_be_ignored_or_misnamed_is_refused(snapshot: SnapshotAssertion, capsys: pytest.CaptureFixture[str]):
+    said = [f"{command}\n  {refusal(command, capsys)}" for command in REFUSED.strip().splitlines()]
+    assert "\n".join(said) == snapshot
+    assert not list(Path().glob("o*"))
 
 
 def test_errors_call_standard_input_by_its_name(monkeypatch: pytest.MonkeyPatch):
@@ -266,7 +275,7 @@ def test_errors_call_standard_input_by_its_name(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_verbs_that_read_text_read_a_column_of_it(command: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_commands_that_read_text_read_a_column_of_it(command: str, folder: Path, capsys: pytest.CaptureFixture[str]):
     Path("text.csv").write_text('id,text\n1,"a,b"\n2,"a b a"\n3,b a\n')
     write_toy(folder / "toy")
     assert run(command) == 2

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import elmokit
-from elmokit.cli import main as cli
-from elmokit.cli.main import main
+from elmokit.cli.main import main, parse
 from elmokit.elmo.embedding import ElmoEmbedding
 from elmokit.formats.published import find_published
 from elmokit.layers.packed.linear import PRECISIONS
@@ -34,7 +33,7 @@ def of_mice(ends: list[str]) -> str:
 def test_every_command_of_ours_is_one_that_there_is(name: str):
     for program, *arguments in commands(read_page(name)):
         if program == "elmokit":
-            assert cli._parser().parse_args(arguments).run
+            assert parse(arguments).function
 
 
 @pytest.mark.parametrize("name", ["docs/questions.md", "docs/coming-from.md", "docs/korean.md"])

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import elmokit
-from elmokit.cli.main import VERBS
+from elmokit.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,7 +75,7 @@ def test_the_commands_have_the_help_of_every_verb(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("COLUMNS", "80")  # which the page changes
     monkeypatch.setattr(sys, "path", [*sys.path])
     shown = PAGES.commands()
-    verbs = {name for name, *_ in VERBS}
+    verbs = {command.name for command in COMMANDS}
     assert set(re.findall(r"^## elmokit (\S+)$", shown, flags=re.MULTILINE)) == verbs
     assert set(re.findall(r"^usage: elmokit (\S+) ", shown, flags=re.MULTILINE)) == verbs
     assert "--precision {float32,bfloat16,int8,auto}" in shown

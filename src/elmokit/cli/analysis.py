@@ -1,4 +1,4 @@
-"""Verbs of analyses: what a model's vectors say about words in corpora."""
+"""Commands of analyses: change and neighbours."""
 
 from __future__ import annotations
 
@@ -6,49 +6,51 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmokit.cli.vectors import layer_choice, open_elmo
-from elmokit.cli.verb import Parser, add_model, add_text, check_apart, given, open_output, text_output
+from elmokit.cli.options import Parser, add_model, add_text, given, layer_choice, open_elmo, open_output, text_output
 from elmokit.system.messages import printable
 
 _CONTEXT = 50  # columns on each side of a word
 
 
-def _add_change(parser: Parser) -> None:
+def add_change(parser: Parser) -> None:
+    add = parser.add_argument
     text = "one sentence per line: a file (plain, .gz or .xz), or a folder of such files"
-    parser.add_argument("first", type=Path, metavar="CORPUS1", help=f"the earlier text, {text}")
-    parser.add_argument("second", type=Path, metavar="CORPUS2", help="the later text")
-    parser.option(
-        "--words FILE",
-        "words to measure, one per line, other forms of it after a space; - for stdin (default: the words that "
+    add("first", type=Path, metavar="CORPUS1", help=f"the earlier text, {text}")
+    add("second", type=Path, metavar="CORPUS2", help="the later text")
+    words = parser.add_mutually_exclusive_group()
+    words.add_argument(
+        "--words",
+        metavar="FILE",
+        help="words to measure, one per line, other forms of it after a space; - for stdin (default: the words that "
         "are most frequent in both corpora)",
     )
-    add_model(parser, has_default=True)
-    parser.option("--layers", "top, average, a number, weights, or all (default: top)", type=layer_choice)
-    add_text(parser)
-    parser.option("--ignore-case", "count Plane as a use of plane")
-    parser.option("--max-uses N", "uses compared per corpus, drawn at random (default: 200)", type=int)
-    parser.option("--min-uses N", "leave out words with fewer uses in a corpus (default: 5)", type=int)
-    parser.option("--max-words N", "without --words: how many (default: 1000)", type=int)
-    parser.option(
-        "--stop-words FILE",
-        "without --words: words to leave out, in any case, in lines or separated by spaces; en: function words",
+    words.add_argument(
+        "--stop-words",
+        metavar="FILE",
+        help="without --words: words to leave out, in any case, in lines or separated by spaces; en: function words",
     )
-    parser.option("--contexts N", "contexts shown per word and corpus (default: 3)", type=int, dest="num_contexts")
-    parser.option("--resamples N", "resamples for each interval and each test (default: 1000)", type=int)
-    parser.option("--seed N", "seed of the random draws (default: 0)", type=int)
-    parser.option("-o, --output OUT.tsv", "also write all words as a table", type=text_output)
-    parser.option("--json FILE", "also write everything as JSON, with the contexts", type=text_output)
+    add_model(parser, has_default=True)
+    add("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
+    add_text(parser)
+    add("--ignore-case", action="store_true", help="count Plane as a use of plane")
+    add("--max-uses", metavar="N", type=int, help="uses compared per corpus, drawn at random (default: 200)")
+    add("--min-uses", metavar="N", type=int, help="leave out words with fewer uses in a corpus (default: 5)")
+    add("--max-words", metavar="N", type=int, help="without --words: how many (default: 1000)")
+    contexts = "contexts shown per word and corpus (default: 3)"
+    add("--contexts", metavar="N", type=int, dest="num_contexts", help=contexts)
+    add("--resamples", metavar="N", type=int, help="resamples for each interval and each test (default: 1000)")
+    add("--seed", metavar="N", type=int, help="seed of the random draws (default: 0)")
+    add("-o", "--output", metavar="OUT.tsv", type=text_output, help="also write all words as a table")
+    add("--json", metavar="FILE", type=text_output, help="also write everything as JSON, with the contexts")
 
 
-def _change(arguments: argparse.Namespace) -> None:
-    """Measure how much the use of words differs between two corpora (semantic change)."""
+def run_change(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.uses import corpus_files
     from elmokit.files.atomic import check_is_not_input, check_names
     from elmokit.files.lines import read_lines
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
-    check_apart(arguments, "--words", "--stop-words")
     words = None if arguments.words is None else list(read_lines(arguments.words))
     stop_words = arguments.stop_words or ()
     if stop_words and stop_words != "en":
@@ -74,29 +76,30 @@ def _change(arguments: argparse.Namespace) -> None:
     print(change_text(result))
 
 
-def _add_neighbours(parser: Parser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="a sentence, which is tokenised")
-    parser.option("--word W", "its word; the first, if it has several", required=True)
-    parser.option(
-        "--corpus FILE",
-        "where to look: one sentence per line (plain, .gz or .xz), or a folder of such files",
-        required=True,
+def add_neighbours(parser: Parser) -> None:
+    add = parser.add_argument
+    add("text", metavar="TEXT", help="a sentence, which is tokenised")
+    add("--word", metavar="W", required=True, help="its word; the first, if it has several")
+    add(
+        "--corpus",
+        metavar="FILE",
         type=Path,
+        required=True,
+        help="where to look: one sentence per line (plain, .gz or .xz), or a folder of such files",
     )
     add_text(parser)
-    parser.option("--number N", "how many (default: %(default)s)", type=int, default=10)
-    parser.option(
+    add("--number", metavar="N", type=int, default=10, help="how many (default: %(default)s)")
+    add(
         "--among",
-        "occurrences of which words (default: %(default)s)",
         choices=("any word", "same word", "other words"),
         default="any word",
+        help="occurrences of which words (default: %(default)s)",
     )
-    parser.option("--layers", "top, average, a number, or weights", type=layer_choice, default="top")
+    add("--layers", type=layer_choice, default="top", help="top, average, a number, or weights")
     add_model(parser, has_default=True)
 
 
-def _neighbours(arguments: argparse.Namespace) -> None:
-    """Find the occurrences in a corpus that are nearest to a word in a sentence."""
+def run_neighbours(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.uses import open_corpus
     from elmokit.files.lines import shown_name
     from elmokit.system.markdown import columns
@@ -122,6 +125,3 @@ def _neighbours(arguments: argparse.Namespace) -> None:
         start, file = max(pair for pair in starts if pair[0] <= one.sentence)
         place = f"{printable(shown_name(file), most=None)}:{one.sentence - start + 1}"
         print(f"{one.similarity:.3f}  {space}{left} [{printable(one.token)}] {right}  ({place})")
-
-
-VERBS = (("change", _add_change, _change), ("neighbours", _add_neighbours, _neighbours))

@@ -1,4 +1,4 @@
-"""Verbs of the corpus: raw text to shards, and shards to a vocabulary."""
+"""Commands of the corpus: prepare and vocabulary."""
 
 from __future__ import annotations
 
@@ -8,65 +8,63 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.verb import Parser, add_column, check_needed, given, text_output
+from elmokit.cli.options import Parser, add_column, check_option, given, text_output
 from elmokit.system.messages import plural
 
 if TYPE_CHECKING:
     from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, Source
 
 
-def _add_prepare(parser: Parser) -> None:
-    parser.add_argument(
-        "raw", nargs="+", type=Path, metavar="RAW", help="raw text: plain, .gz or .xz; a blank line ends a document"
-    )
-    parser.option("-o, --output FOLDER", "output folder (must not exist)", type=Path, required=True)
-    parser.option(
+def add_prepare(parser: Parser) -> None:
+    add = parser.add_argument
+    add("raw", metavar="RAW", type=Path, nargs="+", help="raw text: plain, .gz or .xz; a blank line ends a document")
+    add("-o", "--output", metavar="FOLDER", type=Path, required=True, help="output folder (must not exist)")
+    add(
         "--language",
-        "en and ko drop sentences that are mostly in another script (default: other, which keeps all)",
         choices=("en", "ko", "other"),
         default="other",
+        help="en and ko drop sentences that are mostly in another script (default: other, which keeps all)",
     )
-    parser.option(
+    add(
         "--unit",
-        "tokens of Korean: words between spaces with punctuation split off (default), or morphemes (needs "
-        "'elmokit[ko]')",
         choices=("eojeol", "morphemes"),
         default="eojeol",
+        help="tokens of Korean: words between spaces with punctuation split off (default), or morphemes (needs "
+        "'elmokit[ko]')",
     )
     add_column(parser)
-    parser.option("--min-tokens N", "drop shorter sentences (default: 4)", type=int)
-    parser.option("--max-tokens N", "drop longer sentences (default: 100)", type=int)
-    parser.option("--keep-duplicates", "keep repeated sentences")
-    parser.option(
+    add("--min-tokens", metavar="N", type=int, help="drop shorter sentences (default: 4)")
+    add("--max-tokens", metavar="N", type=int, help="drop longer sentences (default: 100)")
+    add("--keep-duplicates", action="store_true", help="keep repeated sentences")
+    add(
         "--join-hyphens",
-        "join words that a hyphen breaks at a line end, as in scanned books, if they occur in one piece elsewhere "
-        "in the text (default: no)",
+        action="store_true",
+        help="join words that a hyphen breaks at the end of a line, as in scanned books, if they occur unbroken "
+        "elsewhere in the text (default: no)",
     )
-    parser.option("--no-nfc", "do not normalise characters (default: Unicode NFC)")
-    parser.option(
-        "--held-out SHARE", "share of the documents to hold out, such as 0.5%% or 0.005 (default: 0.5%%)", type=_share
-    )
-    parser.option(
-        "--exclude FILE",
-        "evaluation data (plain text, columns, JSON, JSON lines): sentences that share a passage with it are dropped",
+    add("--no-nfc", action="store_true", help="do not normalise characters (default: Unicode NFC)")
+    share = "share of the documents to hold out, such as 0.5%% or 0.005 (default: 0.5%%)"
+    add("--held-out", metavar="SHARE", type=_share, help=share)
+    add(
+        "--exclude",
+        metavar="FILE",
         nargs="+",
         action="extend",
         default=[],
+        help="evaluation data (plain text, columns, JSON, JSON lines): sentences that share a passage with it are "
+        "dropped",
     )
-    parser.option(
-        "--exclude-words N",
-        "with --exclude: number of successive words that count as a shared passage (default: 10)",
-        type=int,
-    )
-    parser.option("--seed", "seed for shuffling and holding out (default: %(default)s)", type=int, default=0)
-    parser.option("--shard-megabytes N", "megabytes of text per shard, before compression (default: 40)", type=float)
+    words = "with --exclude: number of successive words that count as a shared passage (default: 10)"
+    add("--exclude-words", metavar="N", type=int, help=words)
+    add("--seed", type=int, default=0, help="seed for shuffling and holding out (default: %(default)s)")
+    megabytes = "megabytes of text per shard, before compression (default: 40)"
+    add("--shard-megabytes", metavar="N", type=float, help=megabytes)
 
 
-def _prepare(arguments: argparse.Namespace) -> None:
-    """Turn raw text into a corpus: sentences, tokens, no duplicates, shuffled shards, held-out text."""
+def run_prepare(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.prepare import Preparation, prepare
 
-    check_needed(arguments, "--exclude-words", "--exclude")
+    check_option(arguments, "--exclude-words", needs="--exclude")
     names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
     names += ("language", "unit", "column", "keep_duplicates", "join_hyphens", "seed")
     how = Preparation(nfc=not arguments.no_nfc, exclude=tuple(arguments.exclude), **given(arguments, *names))
@@ -97,21 +95,17 @@ def _amounts(parts: Sequence[Source | CorpusFile | Amount]) -> str:
     return f"{num_sentences:>12,} sentences {num_tokens:>14,} tokens"
 
 
-def _add_vocabulary(parser: Parser) -> None:
-    parser.add_argument(
-        "shards",
-        nargs="+",
-        type=Path,
-        metavar="SHARD",
-        help="tokenised text, one sentence per line; or the folder that prepare wrote",
-    )
-    parser.option("-o, --output FILE", "output file, one token per line", type=text_output, required=True)
-    parser.option("--min-count N", "leave out tokens that occur fewer than N times (default: 1)", type=int, default=1)
-    parser.option("--max-size N", "at most N lines, including <S>, </S> and <UNK>", type=int)
+def add_vocabulary(parser: Parser) -> None:
+    add = parser.add_argument
+    shards = "tokenised text, one sentence per line; or the folder that prepare wrote"
+    add("shards", metavar="SHARD", type=Path, nargs="+", help=shards)
+    add("-o", "--output", metavar="FILE", type=text_output, required=True, help="output file, one token per line")
+    rare = "leave out tokens that occur fewer than N times (default: %(default)s)"
+    add("--min-count", metavar="N", type=int, default=1, help=rare)
+    add("--max-size", metavar="N", type=int, help="at most N lines, including <S>, </S> and <UNK>")
 
 
-def _vocabulary(arguments: argparse.Namespace) -> None:
-    """Count the tokens of a corpus and write them, most frequent first."""
+def run_vocabulary(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.vocabulary_counts import write_vocabulary
     from elmokit.text.vocabulary import SPECIALS
 
@@ -135,6 +129,3 @@ def _share(text: str) -> float:
         return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share; expected one such as 0.5% or 0.005") from None
-
-
-VERBS = (("prepare", _add_prepare, _prepare), ("vocabulary", _add_vocabulary, _vocabulary))

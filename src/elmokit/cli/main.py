@@ -1,51 +1,122 @@
-"""`elmokit <verb>`: each verb is a library function with a parser in front (a file of this folder for each room).
+"""`elmokit <command>`: the table of commands, and how one is run.
 
-The library is imported when a verb runs, so that `--help`, `--version` and wrong arguments cost no torch.
+A command is a library function with a parser in front. Only the module and the parser of the command that runs are
+loaded, and these import the library when they run, so `--help`, `--version` and wrong arguments do not import torch.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import pkgutil
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from elmokit.cli import analysis, corpus, models, pretraining, report, scoring, tasks, vectors, web
-from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
-from elmokit.cli.verb import MAX_SHOWN, Parser, Verb
+from elmokit.cli.options import MAX_SHOWN, Parser
 from elmokit.system.messages import printable
 from elmokit.version import __version__
 
-VERBS: tuple[Verb, ...] = (
-    *(*web.VERBS, *vectors.VERBS, *models.VERBS),
-    *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS, *analysis.VERBS),
-    *(*tasks.VERBS, *report.VERBS),
+REFUSED = 2
+"""Exit code for wrong arguments, files that are not what they should be, or a device that is missing or too small.
+
+1 means that `doctor` or `inspect` found something wrong, or that `report` left runs out.
+"""
+INTERRUPTED = 130  # 128 + SIGINT, as the shell reports it
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell reports a reader that went away
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line.
+
+    Its module in `elmokit.cli` has `add_NAME`, which adds the arguments to a parser, and `run_NAME`, which takes the
+    parsed arguments and returns the exit code (None: 0).
+    """
+
+    name: str
+    module: str
+    summary: str
+
+
+COMMANDS = (
+    Command("demo", "web", "Show the senses of a few words that have several. Works offline and writes a web page."),
+    Command("explore", "web", "Open a page that runs a model in your browser: nearest contexts, maps, surprisal."),
+    Command("embed", "vectors", "Compute the contextual vectors of every line of a text file."),
+    Command("cache", "vectors", "Show or clear the cached activations of frozen biLMs."),
+    Command("models", "models", "List the models that have a name, and get published ones into the cache."),
+    Command("convert", "models", "Convert a model to another format; the weights keep their values."),
+    Command("export", "models", "Export a model as ONNX and check it in onnxruntime (needs 'elmokit[onnx]')."),
+    Command("inspect", "models", "Describe a model on disk: format, sizes, risks. Does not import torch."),
+    Command("prepare", "corpus", "Turn raw text into a corpus: tokenised sentences, shuffled, and held-out text."),
+    Command("vocabulary", "corpus", "Count the tokens of a corpus and write them, most frequent first."),
+    Command("pretrain", "pretraining", "Train a biLM on text, or continue a run."),
+    Command("finetune", "pretraining", "Continue training a biLM on text of a domain."),
+    Command("perplexity", "scoring", "Measure the perplexity of a model on text, in both directions."),
+    Command("surprisal", "scoring", "Compute the surprisal of every token of a text, in bits, with the full softmax."),
+    Command("change", "analysis", "Measure how much the use of words differs between two corpora (semantic change)."),
+    Command("neighbours", "analysis", "Find the occurrences in a corpus that are nearest to a word in a sentence."),
+    Command("train", "tasks", "Train a task model on a data set, with or without ELMo, or continue a run."),
+    Command("evaluate", "tasks", "Score a trained task model on labelled data, as the official scorer does."),
+    Command("predict", "tasks", "Run a trained task model on a file."),
+    Command("report", "report", "Report on runs: training curves, and task results with and without ELMo."),
+    Command("doctor", "report", "Check this installation: versions, processor, GPU, threads, bundled models."),
 )
 
 
-def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: Sequence[Verb] = VERBS) -> int:
-    """Run one verb and return the exit code; argparse leaves by SystemExit for --help, --version and wrong usage."""
-    parser = _parser(program, verbs)
-    arguments = parser.parse_args(argv)
-    if "run" not in arguments:
-        parser.print_help()
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code; argparse raises SystemExit for --help, --version and wrong usage."""
+    arguments = parse(list(sys.argv[1:] if argv is None else argv))
+    if "function" not in arguments:
+        _parser(None).print_help()
         return REFUSED
-    if arguments.verb != "doctor":  # which tells what Python programs find here
+    if arguments.command != "doctor":  # it tells what Python programs find here
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin on busy cores are up to 30 times slower
         os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # huge pages for large tensors: up to a third faster
+    return execute(arguments)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the arguments with the parser of the command that they name."""
+    return _parser(next((word for word in argv if not word.startswith("-")), None)).parse_args(argv)
+
+
+def _parser(chosen: str | None) -> Parser:
+    """The parser of all commands. Only the chosen one gets its arguments."""
+    common = Parser(add_help=False)
+    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors")
+    about = "Contextual word vectors from a bidirectional language model (ELMo)."
+    parser = Parser(prog="elmokit", description=about, parents=[common])
+    parser.add_argument("--version", action="version", version=f"elmokit {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    for command in COMMANDS:
+        name, summary = command.name, command.summary
+        subparser = commands.add_parser(name, help=summary, description=summary, parents=[common])
+        if name == chosen:
+            module = f"elmokit.cli.{command.module}"
+            subparser.set_defaults(command=name, function=pkgutil.resolve_name(f"{module}:run_{name}"))
+            pkgutil.resolve_name(f"{module}:add_{name}")(subparser)
+    return parser
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Call `arguments.function` with the arguments and return the exit code; errors and warnings become one line.
+
+    `arguments.when_interrupted` is what a user should do after Ctrl-C, if there is something.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
         try:
-            code = arguments.run(arguments)
+            code = arguments.function(arguments)
             sys.stdout.flush()
         except BrokenPipeError:
             _discard_output()
             return BROKEN_PIPE
         except KeyboardInterrupt:
-            print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
+            print(f"\nelmokit: interrupted{getattr(arguments, 'when_interrupted', '')}", file=sys.stderr)
             return INTERRUPTED
         except (ValueError, OSError, RuntimeError, MemoryError) as error:
             if getattr(arguments, "debug", False) or not _is_refusal(error):
@@ -53,24 +124,6 @@ def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: 
             print(f"elmokit: error: {_message(error)}", file=sys.stderr)
             return REFUSED
     return code or 0
-
-
-def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> Parser:
-    common = Parser(add_help=False)
-    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors")
-    parser = Parser(
-        prog=program,
-        description="Contextual word vectors from a bidirectional language model (ELMo).",
-        parents=[common],
-    )
-    parser.add_argument("--version", action="version", version=f"elmokit {__version__}")
-    verbs = parser.add_subparsers(metavar="VERB", title="verbs")
-    for name, add_arguments, run in known:
-        summary = (run.__doc__ or "").strip()
-        verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
-        verb.set_defaults(verb=name, run=run, when_interrupted="")
-        add_arguments(verb)
-    return parser
 
 
 def _is_refusal(error: Exception) -> bool:
@@ -83,9 +136,10 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def _message(error: Exception) -> str:
-    """In one line; `[Errno 28] ...` of the operating system without its number, with the file first.
+    """The error in one line.
 
-    Of torch's complaints the first line, which is followed by advice to its developers.
+    Errors of the operating system name the file first and have no number. Of torch's errors only the first line is
+    kept; the rest is advice to torch's developers.
     """
     text = str(error).partition("\n")[0] if isinstance(error, RuntimeError) else str(error)
     if isinstance(error, MemoryError):
@@ -97,7 +151,7 @@ def _message(error: Exception) -> str:
 
 
 def _unwritten() -> str:
-    """Standard output, if what was printed cannot be written, as on a full disk; else nothing."""
+    """`standard output` if what was printed cannot be written, as on a full disk; otherwise nothing."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -107,12 +161,12 @@ def _unwritten() -> str:
 
 
 def _discard_output() -> None:
-    """Write what was printed nowhere, or Python complains again when it ends."""
+    """Throw away what was printed, because Python would complain about it again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(text: str) -> str:
-    """Names of files and what they hold come from strangers: nothing of them reaches the terminal unescaped."""
+    """The text without line ends and control characters, because names and contents of files may hold any."""
     return printable(" ".join(text.split()), most=MAX_SHOWN)
 
 

@@ -1,4 +1,4 @@
-"""Verbs of models: describe, convert, export; list the published ones, and get them."""
+"""Commands of models: models, convert, export and inspect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from elmokit.cli.verb import MODEL, Parser, add_weights, given
+from elmokit.cli.options import MODEL, Parser, add_weights, given
 from elmokit.system.messages import did_you_mean
 
 ABOUT_BUNDLED = {
@@ -16,26 +16,23 @@ ABOUT_BUNDLED = {
 """Language, text and licence of the bundled models, from their cards."""
 
 
-def _add_convert(parser: Parser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help=MODEL)
-    parser.add_argument("target", type=Path, metavar="TARGET", help="output folder (must not exist)")
+def add_convert(parser: Parser) -> None:
+    add = parser.add_argument
+    add("source", metavar="SOURCE", help=MODEL)
+    add("target", metavar="TARGET", type=Path, help="output folder (must not exist)")
     add_weights(parser)
-    parser.option("--to FORMAT", "native, or bilm_tf (options.json and HDF5) (default: native)", default="native")
-    parser.option(
-        "--dtype TYPE",
-        "type of the weights: float32, or float16 in the native format (default: float32)",
-        default="float32",
-    )
-    parser.option(
-        "--softmax-dtype TYPE",
-        "type of the softmax, if it is not that of the other weights; in the native format also int8",
-    )
-    parser.option("--no-softmax", "leave the softmax out: perplexity and fine-tuning need it, embedding does not")
-    parser.option("--max-file-bytes N", "split the softmax into files of at most N bytes each", type=int)
+    formats = "native, or bilm_tf (options.json and HDF5) (default: %(default)s)"
+    add("--to", metavar="FORMAT", default="native", help=formats)
+    dtypes = "type of the weights: float32, or float16 in the native format (default: %(default)s)"
+    add("--dtype", metavar="TYPE", default="float32", help=dtypes)
+    softmax = "type of the softmax, if it is not that of the other weights; in the native format also int8"
+    add("--softmax-dtype", metavar="TYPE", help=softmax)
+    without = "leave the softmax out: perplexity and fine-tuning need it, embedding does not"
+    add("--no-softmax", action="store_true", help=without)
+    add("--max-file-bytes", metavar="N", type=int, help="split the softmax into files of at most N bytes each")
 
 
-def _convert(arguments: argparse.Namespace) -> None:
-    """Convert a model to another format; the weights keep their values."""
+def run_convert(arguments: argparse.Namespace) -> None:
     from elmokit.formats.convert import convert
 
     how = given(arguments, "to", "weights", "dtype", "softmax_dtype", "max_file_bytes")
@@ -45,16 +42,14 @@ def _convert(arguments: argparse.Namespace) -> None:
     print(arguments.target)
 
 
-def _add_export(parser: Parser) -> None:
+def add_export(parser: Parser) -> None:
     parser.add_argument("model", metavar="MODEL", help=MODEL)
-    parser.option(
-        "-o, --output FILE.onnx", "output file; large weights go into FILE.onnx.data", type=Path, required=True
-    )
+    output = "output file; large weights go into FILE.onnx.data"
+    parser.add_argument("-o", "--output", metavar="FILE.onnx", type=Path, required=True, help=output)
     add_weights(parser)
 
 
-def _export(arguments: argparse.Namespace) -> None:
-    """Export a model as ONNX and check it in onnxruntime (needs 'elmokit[onnx]'; takes up to a minute)."""
+def run_export(arguments: argparse.Namespace) -> None:
     from elmokit.formats.read import read_bilm
     from elmokit.integrations.onnx_export import export_onnx
 
@@ -67,13 +62,12 @@ def _export(arguments: argparse.Namespace) -> None:
         print(path)
 
 
-def _add_inspect(parser: Parser) -> None:
+def add_inspect(parser: Parser) -> None:
     parser.add_argument("path", metavar="PATH", help="name of a bundled model, a model folder, or a model file")
     add_weights(parser)
 
 
-def _inspect(arguments: argparse.Namespace) -> int:
-    """Describe a model on disk: format, sizes, risks. Does not read the weights or import torch."""
+def run_inspect(arguments: argparse.Namespace) -> int:
     from elmokit.formats.recognise import inspect
 
     inspection = inspect(arguments.path, arguments.weights)
@@ -81,7 +75,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     return 1 if inspection.refusals else 0
 
 
-def _add_models(parser: Parser) -> None:
+def add_models(parser: Parser) -> None:
     parser.add_argument(
         "action",
         nargs="?",
@@ -93,8 +87,7 @@ def _add_models(parser: Parser) -> None:
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="files to add: options.json weights.hdf5")
 
 
-def _models(arguments: argparse.Namespace) -> None:
-    """List the models that have a name, and get published ones into the cache."""
+def run_models(arguments: argparse.Namespace) -> None:
     from elmokit.formats import published
     from elmokit.formats.names import is_model_name
 
@@ -136,11 +129,3 @@ def _table_of_models() -> str:
         place = "in the cache" if model.is_here else "to download"
         rows.append([name, place, model.parameters, model.size, model.language, model.text, model.licence])
     return aligned_table([[*row, *[""] * (len(rows[0]) - len(row))] for row in rows], num_names=len(rows[0]))
-
-
-VERBS = (
-    ("models", _add_models, _models),
-    ("convert", _add_convert, _convert),
-    ("export", _add_export, _export),
-    ("inspect", _add_inspect, _inspect),
-)

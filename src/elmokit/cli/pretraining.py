@@ -1,46 +1,38 @@
-"""Verbs of pretraining: text to a biLM, or a biLM to a domain."""
+"""Commands of pretraining: pretrain and finetune."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_device, add_model, add_run, check_apart, check_needed, given
+from elmokit.cli.options import Parser, add_device, add_model, add_set, check_option, given
+
+_SHARDS = "tokenised text, one sentence per line"
 
 
-def _add_pretrain(parser: Parser) -> None:
-    parser.add_argument(
-        "shards",
-        nargs="*",
-        type=Path,
-        metavar="SHARD",
-        help="tokenised text, one sentence per line; with --resume only if the run's text has moved",
-    )
-    parser.option("--vocabulary FILE", "vocabulary: one token per line, most frequent first", type=Path)
-    add_run(parser)
-    parser.option("--recipe NAME", "sizes and settings: tiny, mini, small-en, small, medium, original (default: mini)")
-    parser.option("--set FIELD=VALUE", "override settings of the recipe", nargs="+", action="extend", default=[])
-    parser.option(
-        "--held-out FILE",
-        "text for held-out perplexity, measured every evaluate_every steps and after the last",
-        nargs="+",
-        type=Path,
-        default=[],
-    )
-    parser.option("--resume DIR", "continue the run in this folder", type=Path)
-    parser.option("--from-start", "with --resume: train again from the first step if no checkpoint can be read")
+def add_pretrain(parser: Parser) -> None:
+    add = parser.add_argument
+    add("shards", metavar="SHARD", type=Path, nargs="*", help=f"{_SHARDS}; with --resume only if it has moved")
+    add("--vocabulary", metavar="FILE", type=Path, help="vocabulary: one token per line, most frequent first")
+    _add_run(parser)
+    recipes = "sizes and settings: tiny, mini, small-en, small, medium, original (default: mini)"
+    add("--recipe", metavar="NAME", help=recipes)
+    add_set(parser, "recipe")
+    held_out = "text for held-out perplexity, measured every evaluate_every steps and after the last"
+    add("--held-out", metavar="FILE", type=Path, nargs="+", default=[], help=held_out)
+    add("--resume", metavar="DIR", type=Path, help="continue the run in this folder")
+    from_start = "with --resume: train again from the first step if no checkpoint can be read"
+    add("--from-start", action="store_true", help=from_start)
     add_device(parser)
 
 
-def _pretrain(arguments: argparse.Namespace) -> None:
-    """Train a biLM on text, or continue a run."""
+def run_pretrain(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
     from elmokit.pretraining.recipes import recipe
 
-    settings = ("--vocabulary", "--run", "--recipe", "--held-out")
-    check_apart(arguments, "--resume", *settings, why=", which uses the settings of the run")
-    check_needed(arguments, "--from-start", "--resume")
-    needed = {"SHARD": arguments.shards, "--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
+    check_option(arguments, "--resume", without=("--vocabulary", "--run", "--recipe", "--held-out"))
+    check_option(arguments, "--from-start", needs="--resume")
+    needed = {"SHARD": arguments.shards, "--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run}
     missing = [name for name, value in needed.items() if not value]
     if missing and not arguments.resume:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
@@ -56,30 +48,25 @@ def _pretrain(arguments: argparse.Namespace) -> None:
         how = given(arguments, "shards", "from_start", "device")
         run_dir = resume_pretraining(arguments.resume, arguments.set, **how)
     else:
-        how = given(arguments, "run_dir", "held_out", "device")
-        run_dir = pretrain(arguments.shards, vocabulary_path=arguments.vocabulary, config=config, **how)
+        how = given(arguments, "held_out", "device")
+        vocabulary, run_dir = arguments.vocabulary, arguments.run
+        run_dir = pretrain(arguments.shards, vocabulary_path=vocabulary, config=config, run_dir=run_dir, **how)
     print(run_dir)
 
 
-def _add_finetune(parser: Parser) -> None:
+def add_finetune(parser: Parser) -> None:
+    add = parser.add_argument
     add_model(parser)
-    parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence per line")
-    add_run(parser, required=True)
-    parser.option(
-        "--held-out FILE",
-        "held-out text; training stops when its perplexity stops improving",
-        nargs="+",
-        type=Path,
-        default=[],
-    )
-    parser.option(
-        "--vocabulary FILE", "vocabulary of the domain, for a new softmax (default: the model's own)", type=Path
-    )
-    parser.option("--set FIELD=VALUE", "override settings of the training", nargs="+", action="extend", default=[])
+    add("shards", metavar="SHARD", type=Path, nargs="+", help=_SHARDS)
+    _add_run(parser, required=True)
+    held_out = "held-out text; training stops when its perplexity stops improving"
+    add("--held-out", metavar="FILE", type=Path, nargs="+", default=[], help=held_out)
+    vocabulary = "vocabulary of the domain, for a new softmax (default: the model's own)"
+    add("--vocabulary", metavar="FILE", type=Path, help=vocabulary)
+    add_set(parser, "training")
 
 
-def _finetune(arguments: argparse.Namespace) -> None:
-    """Continue training a biLM on domain text; stops when held-out perplexity stops improving."""
+def run_finetune(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import resolve_model
 
@@ -90,15 +77,18 @@ def _finetune(arguments: argparse.Namespace) -> None:
     from elmokit.system.python import keep_freed_memory
 
     keep_freed_memory()
-    how = given(arguments, "run_dir", "weights", "held_out", "device")
+    how = {"run_dir": arguments.run, **given(arguments, "weights", "held_out", "device")}
     run_dir = finetune(
         arguments.model, arguments.shards, settings=arguments.set, vocabulary_path=arguments.vocabulary, **how
     )
     print(run_dir)
 
 
+def _add_run(parser: Parser, *, required: bool = False) -> None:
+    text = "output folder of the run (must not contain a run)"
+    # torchrun takes --run for its own --run-path, so there is --run-dir
+    parser.add_argument("--run", "--run-dir", metavar="DIR", type=Path, required=required, help=text)
+
+
 def _texts(arguments: argparse.Namespace) -> list[Path]:
-    return [path for path in (*arguments.shards, arguments.vocabulary, *(arguments.held_out or ())) if path]
-
-
-VERBS = (("pretrain", _add_pretrain, _pretrain), ("finetune", _add_finetune, _finetune))
+    return [path for path in (*arguments.shards, arguments.vocabulary, *arguments.held_out) if path]

@@ -1,4 +1,4 @@
-"""Verbs that report: on runs, and on this installation: versions, processor, threads, GPU, bundled models."""
+"""Commands that report: report on runs, doctor on this installation."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, Verb
+from elmokit.cli.options import Parser
 from elmokit.version import __version__
 
-CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2", "filelock")
+CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2", "filelock", "msgspec", "safetensors")
 """The packages that elmokit depends on, as in pyproject.toml."""
 TORCH_AT_LEAST = (2, 10)  # older ones run code hidden in crafted weights (CVE-2026-24747)
 
@@ -19,24 +19,14 @@ Finding = tuple[str, str, str]
 """A line of the report: `FAIL` for what keeps elmokit from working, `note` or `ok`; the topic; and the text."""
 
 
-def _add_report(parser: Parser) -> None:
-    parser.add_argument(
-        "runs",
-        nargs="+",
-        type=Path,
-        metavar="RUN",
-        help="folder of a run of pretrain or train, its metrics.jsonl, a runs.jsonl, or a folder of runs",
-    )
-    parser.option(
-        "-o, --output FOLDER",
-        "output folder: training.md and training-curve.svg for pretraining, tasks.md for tasks (default: %(default)s)",
-        type=Path,
-        default=Path("report"),
-    )
+def add_report(parser: Parser) -> None:
+    runs = "folder of a run of pretrain or train, its metrics.jsonl, a runs.jsonl, or a folder of runs"
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help=runs)
+    output = "output folder: training.md and training-curve.svg for pretraining, tasks.md for tasks (default: report)"
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("report"), help=output)
 
 
-def _report(arguments: argparse.Namespace) -> int:
-    """Report on runs: training curves of pretraining, and task results with and without ELMo."""
+def run_report(arguments: argparse.Namespace) -> int:
     from elmokit.report.pages import write_report
 
     written, num_left_out = write_report(arguments.runs, arguments.output)
@@ -44,8 +34,11 @@ def _report(arguments: argparse.Namespace) -> int:
     return 1 if num_left_out else 0
 
 
-def _doctor(arguments: argparse.Namespace) -> int:
-    """Check this installation: versions, processor, GPU, threads, bundled models."""
+def add_doctor(parser: Parser) -> None:
+    """`doctor` takes no arguments."""
+
+
+def run_doctor(arguments: argparse.Namespace) -> int:
     findings = [*_versions()]
     if "FAIL" not in (mark for mark, _, _ in findings):  # what follows imports the packages
         findings += [*_torch(), *_models()]
@@ -106,6 +99,3 @@ def _models() -> Iterator[Finding]:
 
 def _environment(name: str) -> str:
     return f"{name} is {os.environ.get(name, 'not set')}"
-
-
-VERBS: tuple[Verb, ...] = (("report", _add_report, _report), ("doctor", lambda parser: None, _doctor))

@@ -1,55 +1,45 @@
-"""Verbs of scoring: how well a biLM predicts text."""
+"""Commands of scoring: perplexity and surprisal."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.vectors import open_elmo
-from elmokit.cli.verb import Parser, add_model, add_text, check_apart, check_needed, given, open_output, text_output
+from elmokit.cli.options import Parser, add_model, add_text, check_option, given, open_elmo, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
 
-_LM_ZOO = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
-_ROWS = ("words", "sentences", "pairs", "conditional")
 _OF_TOKENS = ("--rank", "--entropy", "--top", "--boundaries")
 
 
-def _add_perplexity(parser: Parser) -> None:
+def add_perplexity(parser: Parser) -> None:
+    add = parser.add_argument
     add_model(parser)
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="text, one sentence per line; several files get one row each, and one row for all",
-    )
+    files = "text, one sentence per line; several files get one row each, and one row for all"
+    add("files", metavar="FILE", type=Path, nargs="+", help=files)
     add_text(parser)
-    parser.option("--carry-state", "read each file as one stream, as bilm-tf does, instead of sentence by sentence")
-    parser.option("--bands", "split the results by the rank of the predicted word in the vocabulary")
-    parser.option(
-        "--top N", "list the N words with the largest total loss in each direction, including <UNK> and </S>", type=int
-    )
-    parser.option(
-        "--top-min-count N", "with --top: list only words that were predicted at least N times (default: 1)", type=int
-    )
-    parser.option(
-        "--json FILE",
-        "also write everything as JSON, with bands and, with --top, top words for every file",
-        type=text_output,
-    )
+    stream = "read each file as one stream, as bilm-tf does, instead of sentence by sentence"
+    add("--carry-state", action="store_true", help=stream)
+    bands = "split the results by the rank of the predicted word in the vocabulary"
+    add("--bands", action="store_true", help=bands)
+    top = "list the N words with the largest total loss in each direction, including <UNK> and </S>"
+    add("--top", metavar="N", type=int, help=top)
+    count = "with --top: list only words that were predicted at least N times (default: 1)"
+    add("--top-min-count", metavar="N", type=int, help=count)
+    json = "also write everything as JSON, with bands and, with --top, top words for every file"
+    add("--json", metavar="FILE", type=text_output, help=json)
 
 
-def _perplexity(arguments: argparse.Namespace) -> None:
-    """Measure the perplexity of a model on text, in both directions, with the full softmax."""
+def run_perplexity(arguments: argparse.Namespace) -> None:
     from elmokit.files.atomic import check_is_not_input, check_names
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import check_is_not_a_model, resolve_model
 
-    check_needed(arguments, "--top-min-count", "--top")
+    check_option(arguments, "--top-min-count", needs="--top")
     check_is_not_a_model(*arguments.files)
     check_inputs(*arguments.files)
     if arguments.json:
@@ -72,67 +62,65 @@ def _perplexity(arguments: argparse.Namespace) -> None:
         if file:
             file.write(table.to_json())
     if arguments.bands and not table.ids_are_ranks:
-        print(
-            "elmokit: warning: the model's vocabulary does not seem to be sorted by falling frequency, so the places "
-            "of words in it, and with them the bands, say nothing about how frequent they are",
-            file=sys.stderr,
+        warnings.warn(
+            "the vocabulary of the model does not seem to be sorted by falling frequency, so the bands say nothing "
+            "about how frequent words are",
+            stacklevel=2,
         )
     print(perplexity_text(table, bands=arguments.bands))
 
 
-def _add_surprisal(parser: Parser) -> None:
+def add_surprisal(parser: Parser) -> None:
+    add = parser.add_argument
     add_model(parser)
-    parser.add_argument("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
-    parser.option("-o, --output OUT.tsv", "output file (default: stdout)", type=text_output)
+    add("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
+    add("-o", "--output", metavar="OUT.tsv", type=text_output, help="output file (default: stdout)")
     add_text(parser)
-    parser.option(
-        "--direction",
-        "given the tokens before it, those after it, or a column for each (default: both)",
-        choices=("forward", "backward", "both"),
-    )
-    parser.option(
-        "--words", "a row for each word between white space, with the sum of its tokens and its character offsets"
-    )
-    parser.option("--sentences", "a row for each sentence: its log2 probability")
-    parser.option("--pairs", "a line is a good sentence, a tab and a bad one: how often is the good one more probable?")
-    parser.option(
+    direction = "given the tokens before it, those after it, or a column for each (default: both)"
+    add("--direction", choices=("forward", "backward", "both"), help=direction)
+    rows = parser.add_mutually_exclusive_group()
+    words = "a row for each word between white space, with the sum of its tokens and its character offsets"
+    rows.add_argument("--words", action="store_true", help=words)
+    rows.add_argument("--sentences", action="store_true", help="a row for each sentence: its log2 probability")
+    pairs = "a line is a good sentence, a tab and a bad one: how often is the good one more probable?"
+    rows.add_argument("--pairs", action="store_true", help=pairs)
+    rows.add_argument(
         "--conditional",
-        "a line is a prefix, a tab and a continuation: the surprisal of the continuation given the prefix and, "
+        action="store_true",
+        help="a line is a prefix, a tab and a continuation: the surprisal of the continuation given the prefix and, "
         "backward, of the prefix given the continuation",
     )
-    parser.option("--nats", "with --conditional: in nats instead of bits")
-    parser.option("--rank", "add the rank of the token among the whole vocabulary")
-    parser.option("--entropy", "add the entropy of what was predicted, in bits")
-    parser.option("--top K", "add the K likeliest tokens", type=int)
-    parser.option("--boundaries", "add rows of <S> and </S>")
-    parser.option(
+    rows.add_argument(
+        "--format",
+        metavar="FORMAT",
+        choices=("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec"),
+        help="what the programs of an lm-zoo container print for raw text, as SyntaxGym reads it: lm-zoo (the table of "
+        "get_surprisals), lm-zoo-tokenize, lm-zoo-unkify or lm-zoo-spec",
+    )
+    add("--nats", action="store_true", help="with --conditional: in nats instead of bits")
+    add("--rank", action="store_true", help="add the rank of the token among the whole vocabulary")
+    add("--entropy", action="store_true", help="add the entropy of what was predicted, in bits")
+    add("--top", metavar="K", type=int, help="add the K likeliest tokens")
+    add("--boundaries", action="store_true", help="add rows of <S> and </S>")
+    add(
         "--carry-state",
-        "read the lines as one story, each after the one before it; after a blank line, a new story starts (with "
+        action="store_true",
+        help="read the lines as one story, each after the one before it; after a blank line, a new story starts (with "
         "--column, all rows are one story)",
     )
-    parser.option(
-        "--format FORMAT",
-        "what the programs of an lm-zoo container print for raw text, as SyntaxGym reads it: lm-zoo (the table of "
-        "get_surprisals), lm-zoo-tokenize, lm-zoo-unkify or lm-zoo-spec",
-        choices=_LM_ZOO,
-    )
 
 
-def _surprisal(arguments: argparse.Namespace) -> None:
-    """Compute the surprisal of every token of a text, in bits, with the full softmax."""
+def run_surprisal(arguments: argparse.Namespace) -> None:
     from elmokit.files.atomic import check_is_not_input, check_output
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import check_is_not_a_model
 
-    rows = [f"--{name}" for name in _ROWS]
-    check_needed(arguments, "--nats", "--conditional")
-    check_apart(arguments, "--format", *rows, *_OF_TOKENS, "--column", "--carry-state", "--direction")
-    for number, option in enumerate(rows):
-        check_apart(arguments, option, *rows[:number])
-        check_apart(arguments, option, *_OF_TOKENS, why=", which has no rows of tokens")
-    alone = ", which reads each pair of two columns by itself"
-    check_apart(arguments, "--pairs", "--column", "--carry-state", "--direction", why=alone)
-    check_apart(arguments, "--conditional", "--column", "--carry-state", why=alone)
+    check_option(arguments, "--nats", needs="--conditional")
+    check_option(arguments, "--format", without=("--column", "--carry-state", "--direction"))
+    check_option(arguments, "--pairs", without=("--column", "--carry-state", "--direction"))
+    check_option(arguments, "--conditional", without=("--column", "--carry-state"))
+    for option in ("--words", "--sentences", "--pairs", "--conditional", "--format"):
+        check_option(arguments, option, without=_OF_TOKENS)
     check_is_not_a_model(arguments.file)
     check_inputs(arguments.file)
     check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
@@ -222,6 +210,3 @@ def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> 
 def _show(arguments: argparse.Namespace) -> bool | None:
     """No bar between the rows of a table on the terminal."""
     return None if arguments.output or not sys.stdout.isatty() else False
-
-
-VERBS = (("perplexity", _add_perplexity, _perplexity), ("surprisal", _add_surprisal, _surprisal))

@@ -1,47 +1,46 @@
-"""Verbs that write web pages."""
+"""Commands that write web pages: demo and explore."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from elmokit.cli.verb import Parser, add_column, check_needed, given
+from elmokit.cli.options import Parser, add_column, check_option, given
 
 
-def _add_demo(parser: Parser) -> None:
-    parser.option("--html", "where to write the page (default: %(default)s)", type=Path, default=Path("demo.html"))
-    parser.option("--model M", "name of a bundled model, or a model folder (default: small-en)")
+def add_demo(parser: Parser) -> None:
+    page = "where to write the page (default: %(default)s)"
+    parser.add_argument("--html", metavar="FILE", type=Path, default=Path("demo.html"), help=page)
+    parser.add_argument("--model", metavar="M", help="name of a bundled model, or a model folder (default: small-en)")
 
 
-def _demo(arguments: argparse.Namespace) -> None:
-    """Show what contextual vectors know about words with several senses; works offline, writes a web page."""
+def run_demo(arguments: argparse.Namespace) -> None:
     from elmokit.web.demo import demo
 
     demo.run(arguments.html, model=arguments.model)
 
 
-def _add_explore(parser: Parser) -> None:
-    parser.option(
-        "-o, --output SITE", "write the pages into a new folder, for a web server, in place of opening them", type=Path
-    )
-    parser.option("--model M", "name of a bundled model, or one of at most 40 M parameters (default: small-en)")
-    parser.option(
-        "--corpus FILE",
-        "text to search in, one sentence per line: plain, .gz or .xz; several files are told apart by colour; "
-        ".tsv files have senses of tokens, too",
+def add_explore(parser: Parser) -> None:
+    add = parser.add_argument
+    add("-o", "--output", metavar="SITE", type=Path, help="write the pages into a new folder, for a web server")
+    add("--model", metavar="M", help="name of a bundled model, or one of at most 40 M parameters (default: small-en)")
+    add(
+        "--corpus",
+        metavar="FILE",
         type=Path,
         nargs="+",
         default=[],
+        help="text to search in, one sentence per line: plain, .gz or .xz; several files get different colours; "
+        ".tsv files may have senses of tokens",
     )
-    parser.option("--tokenize", "with --corpus: split its lines into tokens (default: at spaces)")
+    add("--tokenize", action="store_true", help="with --corpus: split its lines into tokens (default: at spaces)")
     add_column(parser)
-    parser.option("--umap", "compute maps of frequent words by UMAP, too (needs elmokit[umap])")
-    parser.option("--port N", "port on this machine (default: a free one)", type=int, default=0)
-    parser.option("--no-browser", "print the address without opening a browser")
+    add("--umap", action="store_true", help="also compute maps of frequent words by UMAP (needs 'elmokit[umap]')")
+    add("--port", metavar="N", type=int, default=0, help="port on this machine (default: a free one)")
+    add("--no-browser", action="store_true", help="print the address without opening a browser")
 
 
-def _explore(arguments: argparse.Namespace) -> None:
-    """Open a page that runs a model in the browser: nearest contexts, maps, what it expects; nothing leaves it."""
+def run_explore(arguments: argparse.Namespace) -> None:
     import shlex
     import tempfile
     import webbrowser
@@ -51,8 +50,8 @@ def _explore(arguments: argparse.Namespace) -> None:
     from elmokit.web.explore.server import address, serve
     from elmokit.web.explore.site import write_site
 
-    check_needed(arguments, "--tokenize", "--corpus")
-    check_needed(arguments, "--column", "--corpus")
+    check_option(arguments, "--tokenize", needs="--corpus")
+    check_option(arguments, "--column", needs="--corpus")
 
     def write(folder: Path) -> Path:
         how = given(arguments, "model", "column", "umap")
@@ -63,7 +62,7 @@ def _explore(arguments: argparse.Namespace) -> None:
         print(shlex.join(["python", "-m", "http.server", "--directory", str(arguments.output)]))
         return
     with temporary_folder(Path(tempfile.gettempdir(), "elmokit-explore")) as folder:
-        folder.chmod(0o700)  # as the text may be nobody else's business
+        folder.chmod(0o700)  # because the text may be private
         site = folder / "site"
         with serve(site, port=arguments.port) as server:  # first, since a port may be taken
             write(site)
@@ -72,6 +71,3 @@ def _explore(arguments: argparse.Namespace) -> None:
                 if not arguments.no_browser:
                     webbrowser.open(address(server))
                 server.serve_forever()
-
-
-VERBS = (("demo", _add_demo, _demo), ("explore", _add_explore, _explore))

@@ -104,9 +104,9 @@ JOBS = (
 
 def verbs_not_attacked() -> set[str]:
     """Verbs of the command line that are neither in `JOBS` nor in `NOT_WRITING`."""
-    from elmokit.cli.main import VERBS
+    from elmokit.cli.main import COMMANDS
 
-    return {name for name, _, _ in VERBS} - {job.verb for job in JOBS} - set(NOT_WRITING)
+    return {command.name for command in COMMANDS} - {job.verb for job in JOBS} - set(NOT_WRITING)
 
 
 def make_inputs(folder: Path) -> None:
