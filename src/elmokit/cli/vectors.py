@@ -45,7 +45,7 @@ def add_embed(parser: Parser) -> None:
     add("--batch-size", metavar="N", type=int, help="sentences per batch (default: 128)")
     add(
         "--precision",
-        choices=("float32", "bfloat16", "int8", "auto"),
+        choices=("float32", "bfloat16", "int8"),
         help="float32 is exact; bfloat16 and int8 are faster but approximate (default: float32)",
     )
     add(

@@ -147,9 +147,8 @@ class Elmo:
         models` lists them) is downloaded at its first use. A model on the Hugging Face Hub is `"hf://user/model"` or,
         pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
         device: by default the GPU if there is one.
-        precision: "float32" is exact; "auto" is also exact, with the kernel that is faster on this machine; "bfloat16"
-            (float16 weights where the CPU has no bfloat16) and "int8" trade accuracy for speed, especially on few
-            sentences.
+        precision: "float32" is exact; "bfloat16" (float16 weights where the CPU has no bfloat16) and "int8" trade
+            accuracy for speed, especially on few sentences.
         Raises FileNotFoundError when there is no such model, ValueError when a file is damaged or not a model, and
         OSError when a model cannot be downloaded.
         """

@@ -6,7 +6,7 @@
 | `Transposed` | float32 or bfloat16 | as the weight | the number of rows, by rounding |
 | `BlockedBFloat16` | bfloat16, in oneDNN's blocks | bfloat16, summed in float32 | the number of rows, by rounding |
 | `Float16` | float16, in FBGEMM's blocks | float32 | the number of rows, by rounding |
-| `Int8`, `BlockedInt8` | int8, one scale per output | int8, one scale per row | only that row, bit for bit |
+| `Int8` | int8, one scale per output | int8, one scale per row | only that row, bit for bit |
 
 Torch itself multiplies with MKL, which is slow on few rows, especially on processors not made by Intel. The operators
 of oneDNN and FBGEMM are private to torch, so each kernel is tried before it is used (see `kernel_for`).
@@ -14,8 +14,6 @@ of oneDNN and FBGEMM are private to torch, so each kernel is tried before it is 
 
 from __future__ import annotations
 
-import ctypes
-import time
 import warnings
 from collections.abc import Callable
 from functools import cache, reduce
@@ -30,27 +28,27 @@ from elmokit.system.python import STATE_LOCK
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-Precision = Literal["float32", "bfloat16", "int8", "auto"]
-"""float32: exact, and the same bits in any batch. auto: also exact, with the kernel that is faster on this machine.
-bfloat16: weights in 16 bits (float16 weights and float32 arithmetic where the processor has no bfloat16 and that is
-faster). int8: weights and activations in 8 bits."""
-PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8", "auto")
+Precision = Literal["float32", "bfloat16", "int8"]
+"""float32: exact, and the same bits in any batch. bfloat16: weights in 16 bits (float16 weights and float32 arithmetic
+where the processor does not multiply bfloat16). int8: weights and activations in 8 bits."""
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8")
 
 LARGEST_FLOAT16 = torch.finfo(torch.float16).max
-ROWS_TIMED = 32
 COLUMNS = 512
 TYPICAL_ROWS = 128  # the number of rows that oneDNN's block layout is chosen for
 ROWS_TOGETHER = 8
 """Numbers of rows up to `TYPICAL_ROWS` are rounded up to multiples of this: oneDNN compiles, and keeps, one program
 per number of rows."""
-BLOCK = 64  # outputs that oneDNN stores together
+BLOCK = 64  # outputs of a row that are summed together
+LARGEST_COPY = 1 << 22
+"""Numbers in the largest weight that is kept a second time, for single rows. Larger ones wait for memory, not for
+oneDNN."""
 ROWS_AT_ONCE = 256
 """Rows of a weight that are rounded to whole numbers together."""
 _TINY = torch.finfo(torch.float32).tiny
 
 _torch: Any = torch
 _onednn: Any = torch.ops.mkldnn
-_onednn_int8: Any = torch.ops.onednn
 _fbgemm: Any = torch.ops.quantized
 
 
@@ -79,31 +77,24 @@ def check_precision(precision: str, device: torch.device | None = None) -> None:
 def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKernel:
     """The constructor of the kernel for a model with this weight, on the device of the weight.
 
-    Of several that work, the fastest in a short measurement is chosen; in int8, and in bfloat16 on a processor that
-    multiplies it, the first: those are about as fast as each other, and a measurement would give a sentence other
-    vectors in another process. Raises ValueError when this machine has no kernel of that precision.
+    It is the first kernel that works, so that two processes get the same vectors. Raises ValueError when this machine
+    has no kernel of that precision.
     """
     check_precision(precision, weight.device)
+    plain = PlainBFloat16 if precision == "bfloat16" else Transposed
     if weight.device.type != "cpu":
-        return PlainBFloat16 if precision == "bfloat16" else Transposed
-    candidates: dict[Precision, list[MakeKernel]] = {
-        "float32": [Blocked],
-        "auto": [Blocked, Transposed],
-        "bfloat16": [BlockedBFloat16, Float16],
-        "int8": [Int8, BlockedInt8],
-    }
-    working = [make for make in candidates[precision] if _works(make)]
-    if working:
-        takes_first = precision == "int8" or (precision == "bfloat16" and _multiplies_bfloat16())
-        return working[0] if takes_first else _fastest(working, weight)
-    if precision == "int8":
+        return plain
+    of_bfloat16: list[MakeKernel] = [BlockedBFloat16, Float16] if _multiplies_bfloat16() else [Float16, BlockedBFloat16]
+    candidates: dict[Precision, list[MakeKernel]] = {"float32": [Blocked], "bfloat16": of_bfloat16, "int8": [Int8]}
+    working = next((make for make in candidates[precision] if _works(make)), None)
+    if working is None and precision == "int8":
         raise ValueError("torch has no int8 matrix products for this machine; choose another precision")
-    return PlainBFloat16 if precision == "bfloat16" else Transposed
+    return working or plain
 
 
 def rows_are_independent(make_kernel: MakeKernel) -> bool:
     """Whether the result of a row is the same, bit for bit, whatever other rows are in the batch."""
-    return make_kernel in (Blocked, Int8, BlockedInt8)
+    return make_kernel in (Blocked, Int8)
 
 
 def weight_dtype(make_kernel: MakeKernel) -> torch.dtype:
@@ -117,15 +108,16 @@ class Blocked:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.pieces = [_onednn._reorder_linear_weight(piece, TYPICAL_ROWS) for piece in _pieces(weight)]
         self.bias = bias
-        found = [_one_row(piece) for piece in self.pieces] if bias is None else []
-        self.of_one_row = [multiply for multiply in found if multiply is not None]
+        self.one_row = None if bias is not None or weight.numel() > LARGEST_COPY else _one_row(weight, self)
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
-        if len(inputs) == 1 and len(self.of_one_row) == len(self.pieces):
-            products = [multiply(columns) for multiply, columns in zip(self.of_one_row, _pieces(inputs), strict=True)]
-            return reduce(Tensor.add_, products if total is None else [total, *products])
+        if len(inputs) == 1 and self.one_row is not None:
+            return self.one_row(inputs, total)
+        return self.multiply(inputs, total)
+
+    def multiply(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
         if total is None and len(inputs) != round_up(len(inputs)):
-            return self(_with_more_rows(inputs))[: len(inputs)]
+            return self.multiply(_with_more_rows(inputs))[: len(inputs)]
         bias = self.bias
         for piece, columns in zip(self.pieces, _pieces(inputs), strict=True):
             if total is None:
@@ -138,31 +130,33 @@ class Blocked:
 
 
 class _OneRow:
-    """A row times a weight in oneDNN's layout, (M / `BLOCK`, K, `BLOCK`), as a sum of embeddings, each times a number.
+    """The product of `Blocked` for a single row, without the time that oneDNN takes to prepare (about 50 us).
 
-    That sum is sequential, too, but begins after 10 us; oneDNN prepares for 50, longer than most products take.
+    It is a sum of embeddings: a row of the transposed weight, `BLOCK` numbers long, times a number of the input. That
+    sum is sequential, too, and has a bag for each piece of `COLUMNS`.
     """
 
-    def __init__(self, packed: Tensor) -> None:
-        self.packed = packed  # the owner of the memory
-        numbers = (ctypes.c_float * packed.numel()).from_address(_onednn.data_ptr(packed))
-        self.embeddings = torch.frombuffer(numbers, dtype=torch.float32).view(-1, BLOCK)
+    def __init__(self, weight: Float[Tensor, "M K"]) -> None:
+        num_blocks, num_inputs = len(weight) // BLOCK, weight.shape[1]
+        self.embeddings = weight.view(num_blocks, BLOCK, num_inputs).transpose(1, 2).reshape(-1, BLOCK)
         self.indices = torch.arange(len(self.embeddings), dtype=torch.int32, device="cpu")
-        self.starts = self.indices[:: packed.shape[1]].contiguous()
+        self.starts = self.indices.view(num_blocks, num_inputs)[:, ::COLUMNS].reshape(-1)
+        self.num_blocks = num_blocks
 
-    def __call__(self, row: Float[Tensor, "1 K"]) -> Float[Tensor, "1 M"]:
-        weights = row.expand(self.starts.shape[0], -1).reshape(-1)
-        return torch.embedding_bag(self.embeddings, self.indices, self.starts, False, 0, False, weights)[0].view(1, -1)
+    def __call__(self, row: Float[Tensor, "1 K"], total: Float[Tensor, "1 M"] | None) -> Float[Tensor, "1 M"]:
+        weights = row.expand(self.num_blocks, -1).reshape(-1)
+        sums = torch.embedding_bag(self.embeddings, self.indices, self.starts, False, 0, False, weights)[0]
+        products = sums.view(self.num_blocks, -1, BLOCK).unbind(1)
+        first = [] if total is None else [total.view(self.num_blocks, BLOCK)]
+        return reduce(Tensor.add_, [*first, *products]).reshape(1, -1)
 
 
-def _one_row(packed: Tensor) -> _OneRow | None:
-    """None where the layout is another one, or the result not the same as oneDNN's, bit for bit."""
-    num_outputs, num_inputs = packed.shape
-    can_be_read = hasattr(_onednn, "data_ptr") and _onednn._nbytes(packed) == 4 * packed.numel()
-    if num_outputs % BLOCK or not can_be_read:
+def _one_row(weight: Tensor, blocked: Blocked) -> _OneRow | None:
+    """None where the result would not be that of oneDNN, bit for bit."""
+    if len(weight) % BLOCK:
         return None
-    row, one_row = _line(-1, 1, rows=1, columns=num_inputs), _OneRow(packed)
-    return one_row if torch.equal(one_row(row), _onednn._linear_pointwise(row, packed, None, "none", [], "")) else None
+    row, one_row = _line(-1, 1, rows=1, columns=weight.shape[1]), _OneRow(weight)
+    return one_row if torch.equal(one_row(row, None), blocked.multiply(row)) else None
 
 
 def round_up(num_rows: int) -> int:
@@ -241,7 +235,7 @@ class Int8:
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
-        self.levels = levels or _levels(Int8)
+        self.levels = levels or _levels()
         self.bias = bias
         whole, scales = _whole_numbers(weight)
         with STATE_LOCK, warnings.catch_warnings():
@@ -262,27 +256,6 @@ class Int8:
         return _sum(product.mul_(largest), self.bias, total)
 
 
-class BlockedInt8:
-    """Products of int8 numbers by oneDNN, with inputs rounded as in `Int8`."""
-
-    def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
-        self.levels = levels or _levels(BlockedInt8)
-        self.bias = bias
-        whole, scales = _whole_numbers(weight)
-        self.scales = scales / self.levels
-        self.ones = torch.ones_like(scales)
-        self.zeros = torch.zeros(len(weight), dtype=torch.long, device=weight.device)
-        self.weight = _onednn_int8.qlinear_prepack(whole, None)
-
-    def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
-        largest = _largest(inputs)
-        zero = self.levels + 1
-        steps = (inputs * (self.levels / largest)).round_().add_(zero).to(torch.uint8)
-        weight = (self.weight, self.ones, self.zeros, None)  # no scales: AMX rounds them as the batch is
-        product = _onednn_int8.qlinear_pointwise(steps, 1.0, zero, *weight, 1.0, 0, torch.float32, "none", [], "")
-        return _sum(product.mul_(self.scales).mul_(largest), self.bias, total)
-
-
 def _whole_numbers(weight: Tensor) -> tuple[Tensor, Tensor]:
     """The weight as integers in -127..127, and the scale of each row; of copies in float32 there are few rows."""
     whole, scales = torch.empty_like(weight, dtype=torch.int8), weight.new_empty(len(weight))
@@ -299,10 +272,10 @@ def _largest(inputs: Tensor) -> Tensor:
 
 
 @cache
-def _levels(make: type[Int8 | BlockedInt8]) -> int:
+def _levels() -> int:
     """Positive levels of an activation: 127, or 63 on machines where the sum of two products overflows 16 bits."""
     ones = torch.ones(16, 64, dtype=torch.float32, device="cpu")
-    product = make(ones, None, levels=127)(ones[:1])
+    product = Int8(ones, None, levels=127)(ones[:1])
     return 127 if bool((product - 64).abs().max() < 0.01) else 63
 
 
@@ -313,6 +286,7 @@ def _sum(product: Tensor, bias: Tensor | None, total: Tensor | None) -> Tensor:
     return product
 
 
+@cache
 def _works(make: MakeKernel) -> bool:
     """Whether the kernel gives the right result here; a private operator may be missing or change its arguments."""
     inputs, weight = _line(-1, 1, rows=3, columns=32), _line(1, -0.5, rows=16, columns=32)
@@ -334,20 +308,3 @@ def _multiplies_bfloat16() -> bool:
 def _line(first: float, last: float, *, rows: int, columns: int) -> Float[Tensor, "N K"]:
     """Evenly spaced numbers, whatever default dtype and device the program has set: they must not choose the kernel."""
     return torch.linspace(first, last, rows * columns, dtype=torch.float32, device="cpu").view(rows, columns)
-
-
-def _fastest(kernels: list[MakeKernel], weight: Tensor) -> MakeKernel:
-    if len(kernels) == 1:
-        return kernels[0]
-    inputs = _line(-1, 1, rows=ROWS_TIMED, columns=weight.shape[1])
-
-    def seconds(make: MakeKernel) -> float:
-        kernel = make(weight, None)
-        times: list[float] = []
-        for _ in range(4):  # the first warms up
-            began = time.thread_time()
-            kernel(inputs)
-            times.append(time.thread_time() - began)
-        return min(times)
-
-    return min(kernels, key=seconds)

@@ -82,8 +82,8 @@ def embed_file(
     column: of a Parquet or Arrow file, JSON lines, or a table in tabs or commas: strings, or lists of tokens; `form` of
         CoNLL-U. By default `tokens`, or else `text`, of Parquet and Arrow.
     resume: whether to continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the output has the
-        same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size`, number of
-        threads or kernel of "auto" changes the rounding of the lines that are left.) A different model, different
+        same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size` or number
+        of threads changes the rounding of the lines that are left.) A different model, different
         options, or different text in the finished lines are refused. A job that was started with `resume` keeps its
         finished lines also if it fails.
     Raises ValueError for input that is not text, OSError for files that cannot be read or written, naming the file and
