@@ -338,8 +338,8 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     monkeypatch.setenv("ELMOKIT_CACHE", str(tmp_path))
     assert main(["models"]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert len(shown) == 1 + len(names.bundled_models()) + len(published_models())
-    assert re.fullmatch(r"mini-ko +bundled +5.4 M +11 MB +Korean +open texts, .* +Apache-2.0", shown[2].strip())
+    assert len(shown) == 1 + len(names.bundled_models() | names.packaged_models()) + len(published_models())
+    assert re.fullmatch(r"mini-ko +installed +5.4 M +11 MB +Korean +open texts, .* +Apache-2.0", shown[2].strip())
     assert re.fullmatch(r"small-en +bundled +10.1 M +20 MB +English +open texts, .* +Apache-2.0", shown[1].strip())
     known = {"small", "medium", "original", "original-5.5b", "pubmed", "pt", "pt-wikipedia", "ja", "de", "eu"}
     assert known < set(published_models())

@@ -1,4 +1,4 @@
-"""Scripts and the notebook in `examples` and pages of integrations run; tests/doors/test_examples.py runs others."""
+"""Scripts and the notebook in `examples` and pages of integrations run; tests/large_integrations/test_examples.py runs others."""
 
 import json
 import re
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from page_code import ROOT, is_behind_doors, run_page
+from page_code import ROOT, needs_large_packages, run_page
 
 FOLDER = ROOT / "examples"
 NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/formats/test_hub.py has one
-EXAMPLES = sorted(path for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB} if not is_behind_doors(path))
-PAGES = [page.stem for page in sorted(ROOT.glob("docs/integrations/*.md")) if not is_behind_doors(page)]
+EXAMPLES = sorted(path for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB} if not needs_large_packages(path))
+PAGES = [page.stem for page in sorted(ROOT.glob("docs/integrations/*.md")) if not needs_large_packages(page)]
 PAGES.remove("hub")  # as its example
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def is_behind_doors(path: Path) -> bool:
-    """Whether a page or script is of an integration with large packages: `make test-doors` tests spacy, ray_data."""
-    return (ROOT / "tests" / "doors" / f"test_{path.stem.removeprefix('with_')}.py").exists()
+def needs_large_packages(path: Path) -> bool:
+    """Whether a page or script is of an integration with large packages: `make test-integrations` tests spacy, ray_data."""
+    return (ROOT / "tests" / "large_integrations" / f"test_{path.stem.removeprefix('with_')}.py").exists()
 
 
 def read_page(name: str) -> str:

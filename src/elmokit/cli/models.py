@@ -119,11 +119,12 @@ def _table_of_models() -> str:
     from elmokit.system.markdown import aligned_table
 
     rows = [["name", "where", "parameters", "size", "language", "text", "licence"]]
-    for name, folder in bundled_models().items():
+    bundled = bundled_models()
+    for name, folder in (bundled | packaged_models()).items():
         millions = read_config(folder / CONFIG_NAME)[0].num_parameters / 1e6
         megabytes = (folder / WEIGHTS_NAME).stat().st_size / 1e6
-        rows.append([name, "bundled", f"{millions:.1f} M", f"{megabytes:.0f} MB", *ABOUT_BUNDLED.get(name, ())])
-    rows += [[name, "installed"] for name in packaged_models()]
+        place = "bundled" if name in bundled else "installed"
+        rows.append([name, place, f"{millions:.1f} M", f"{megabytes:.0f} MB", *ABOUT_BUNDLED.get(name, ())])
     for model in published_models().values():
         name = ", ".join([model.name, *(alias for alias in model.aliases if alias.startswith("efml:"))])
         place = "in the cache" if model.is_here else "to download"

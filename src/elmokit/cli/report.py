@@ -82,9 +82,9 @@ def _torch() -> Iterator[Finding]:
 
 def _models() -> Iterator[Finding]:
     from elmokit.elmo.elmo import Elmo
-    from elmokit.formats.names import DEFAULT_MODEL, bundled_models
+    from elmokit.formats.names import DEFAULT_MODEL, bundled_models, packaged_models
 
-    models = bundled_models()
+    models = bundled_models() | packaged_models()
     if DEFAULT_MODEL not in models:
         yield "FAIL", "models", f"the default model {DEFAULT_MODEL} is not in this installation"
     for name, folder in models.items():

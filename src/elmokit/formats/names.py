@@ -23,6 +23,8 @@ _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 DEFAULT_MODEL = "small-en"
 FORMER_MODELS = {"mini-en": "small-en"}
 """Models that were bundled once, and those that have taken their places."""
+SEPARATE_MODELS = {"mini-ko": "elmokit[ko]"}
+"""Models of our own that are distributed separately, and what to install for them."""
 FINGERPRINT_DIGITS = 8
 """How many of a fingerprint's digits tables and names of runs have."""
 ENTRY_POINTS = "elmokit.models"
@@ -84,6 +86,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
     new = FORMER_MODELS.get(name.lower())
     known = bundled_models() | packaged_models()
     hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*known, *published_names()])
+    if package := SEPARATE_MODELS.get(name.lower()):
+        hint = f"install it: pip install '{package}'; "
     if _URL.match(name):
         hint = f"of a URL, download the files and give their path (on the Hugging Face Hub, {hub.SCHEME}user/model); "
     names = ", ".join(known) or "none in this installation"

@@ -12,7 +12,7 @@ def pinned(file: str) -> dict[str, str]:
 
 
 def test_what_we_depend_on_has_the_version_of_the_other_tests_and_torch_is_the_one_for_the_cpu():
-    ours, theirs = pinned("constraints.txt"), pinned("constraints-doors.txt")
+    ours, theirs = pinned("constraints.txt"), pinned("constraints-integrations.txt")
     for package in ("torch", "numpy", "h5py", "tqdm", "jinja2", "filelock"):
         assert theirs[package] == ours[package]
         assert importlib.metadata.version(package).partition("+")[0] == ours[package]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from page_code import ROOT, is_behind_doors, run_page
+from page_code import ROOT, needs_large_packages, run_page
 
-EXAMPLES = sorted(filter(is_behind_doors, ROOT.glob("examples/integrations/*.py")))
-PAGES = sorted(filter(is_behind_doors, ROOT.glob("docs/integrations/*.md")))
+EXAMPLES = sorted(filter(needs_large_packages, ROOT.glob("examples/integrations/*.py")))
+PAGES = sorted(filter(needs_large_packages, ROOT.glob("docs/integrations/*.md")))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
