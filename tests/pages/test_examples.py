@@ -1,4 +1,4 @@
-"""Scripts and the notebook in `examples` and pages of integrations run; tests/large_integrations/test_examples.py runs others."""
+"""Run the scripts and the notebook in `examples`, and the pages of integrations that need no large packages."""
 
 import json
 import re

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def needs_large_packages(path: Path) -> bool:
-    """Whether a page or script is of an integration with large packages: `make test-integrations` tests spacy, ray_data."""
+    """Whether `make test-integrations` tests the page or script: it belongs to an integration with large packages."""
     return (ROOT / "tests" / "large_integrations" / f"test_{path.stem.removeprefix('with_')}.py").exists()
 
 
