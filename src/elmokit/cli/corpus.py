@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 def add_prepare(parser: Parser) -> None:
     add = parser.add_argument
-    add("raw", metavar="RAW", type=Path, nargs="+", help="raw text: plain, .gz or .xz; a blank line ends a document")
+    add(
+        "raw",
+        metavar="RAW",
+        type=Path,
+        nargs="+",
+        help="raw text (may be .gz, .bz2, .xz); a blank line ends a document",
+    )
     add("-o", "--output", metavar="FOLDER", type=Path, required=True, help="output folder (must not exist)")
     add(
         "--language",

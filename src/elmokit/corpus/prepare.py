@@ -112,8 +112,8 @@ def prepare(
 ) -> CorpusManifest:
     """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz` and `manifest.json`.
 
-    raw: UTF-8 files, plain, gzip or xz. A blank line or the end of a file ends a document; a single line end counts as
-        a space. Files in another order give another corpus.
+    raw: UTF-8 files, plain or compressed. A blank line or the end of a file ends a document; a single line end
+        counts as a space. Files in another order give another corpus.
     folder: the new folder, which is written completely or not at all.
     how: the settings, by default `Preparation()`.
     memory_bytes: approximate limit for sentences in memory; it does not change the result.
@@ -352,7 +352,7 @@ def _placed(records: Iterable[bytes], *, shard_bytes: int) -> Iterator[tuple[str
 def _nothing_left(found: _Sentences) -> str:
     reasons = [f"{amount.sentences:,} {reason}" for reason, amount in found.dropped.items() if amount.sentences]
     if not found.num_documents and not reasons:
-        return "no sentence in the raw text; expected UTF-8 text (.txt, .gz or .xz)"
+        return "no sentence in the raw text; expected UTF-8 text (plain, .gz, .bz2 or .xz)"
     held_out = f"; {found.num_held_out_documents:,} of {found.num_documents:,} documents are held out"
     longer = "; keep longer sentences (--max-tokens N, or max_tokens=N), or end each by a blank line"
     advice = longer if found.dropped[TOO_LONG].sentences else ""

@@ -1,33 +1,34 @@
-"""Lines of text files: plain, gzip or xz, recognised by their first bytes and read in constant memory."""
+"""Lines of text files: plain or compressed, recognised by their first bytes, and read in constant memory."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import importlib
 import io
 import lzma
 import os
 import stat
 import sys
 import zlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO, cast
 
-from elmokit.system.messages import readable_bytes
+from elmokit.system.messages import join_names, plural, readable_bytes
+from elmokit.system.python import expanded
 
 STDIN = "-"
 
-CHUNK = 1 << 16
-"""Bytes that are read and unpacked at once."""
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
+_BZIP2_MAGIC = b"BZh"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _NOT_TEXT = {
-    b"\x28\xb5\x2f\xfd": "zstd",
     b"PK\x03\x04": "zip (or .docx, .xlsx, .odt)",
     b"7z\xbc\xaf\x27\x1c": "7z",
-    **{b"BZh%d1AY" % level: "bzip2" for level in range(1, 10)},
     b"%PDF-": "PDF",
     b"{\\rtf": "RTF",
     b"\xd0\xcf\x11\xe0": "Microsoft Office",
@@ -36,10 +37,13 @@ _NOT_TEXT = {
     b"\xff\xff\xff\xff": "an Arrow stream, as Hugging Face datasets are kept",
     b"\x89HDF": "HDF5",
 }
-"""First bytes of compressed files and of documents that are not read here."""
+"""First bytes of documents that are not read here."""
+_CHUNK = 1 << 16
+"""Bytes that are read and unpacked at once."""
+_MAX_XZ_BYTES = 1 << 30
+"""Memory for an xz file. Its header may ask for gigabytes; `xz -9` asks for 65 MiB."""
 MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
-
 MAX_WHOLE_BYTES = 64 << 20
 """Of a file that is in memory as a whole. The training set of SQuAD 1.1 has 30 MB."""
 _MAX_EXPANSION, _SMALL = 20, 1 << 20
@@ -50,20 +54,22 @@ HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 OLD_LINE_ENDS = "its lines end as on old Macs; convert it, for example with tr '\\r' '\\n'"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OTHER_UNICODE = {b"\xff\xfe\0\0": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\0\0\xfe\xff": "UTF-32"}
-_FAILURES = (EOFError, lzma.LZMAError, zlib.error, MemoryError, OSError)
-"""Errors of files that do not unpack, or of the disk. A header of xz may ask for gigabytes of memory."""
+_FAILURES = (EOFError, lzma.LZMAError, zlib.error, OSError)
+"""Errors of files that do not unpack, or of the disk."""
 
 
 def read_lines(
     path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES, keep_marks: bool = False
 ) -> Iterator[str]:
-    r"""Lines of a UTF-8 text file, of a `.gz` or `.xz` file, or of standard input (`-`), without their line ends.
+    r"""Lines of a UTF-8 text file, or of standard input (`-`), without their line ends.
 
+    The file may be compressed: gzip, bzip2, xz, or zstd if Python has it (3.14) or the package backports.zstd
+    is installed.
     A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like are part of the line). A byte order
     mark at the start of a line is removed: files that were put one after the other have some within. The last line
     needs no line end.
 
-    keep_marks: remove only that at the start of the file, because lines are those of tokens, which may begin with it.
+    keep_marks: remove only the mark at the start of the file, because lines are tokens, which may begin with one.
     Raises OSError when the file cannot be opened or read, and ValueError when its content is not text: malformed
     UTF-8, a NUL byte, a line of more than `max_line_bytes`, lines that end at `\r`, or a truncated or damaged
     compressed file. Both name the file, and the line if there is one.
@@ -74,7 +80,7 @@ def read_lines(
         try:
             lines = iter(partial(stream.readline, max_line_bytes + 1), b"")  # they are split at b"\n" only
             for number, line in enumerate(lines, start=1):
-                if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1]:
+                if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1] and b"\0" not in line:
                     raise ValueError(f"{name}: {OLD_LINE_ENDS}")
                 if len(line) > max_line_bytes:
                     most = readable_bytes(max_line_bytes)
@@ -92,16 +98,20 @@ def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_L
 
 
 def with_head(lines: Iterator[str], *, most: int = HEAD_LINES) -> tuple[Iterator[str], list[str]]:
-    """All lines of a file, which is read once, and the first of them that are not blank; of comments (`# ...`) one."""
+    """All lines of a file, which is read once, and the first of them that are not blank.
+
+    most: the first lines reach to the `most`-th that is not blank and does not begin with `#`, as comments do.
+    """
     read: list[str] = []
     head: list[str] = []
-    num_characters = 0
+    num_characters = num_lines = 0
     for line in lines:
         read.append(line)
         num_characters += len(line)
-        if line.strip() and not (head and head[0].startswith("# ") and line.startswith("#")):
+        if line.strip():
             head.append(line)
-        if len(head) == most or num_characters > _HEAD_CHARACTERS:
+            num_lines += not line.startswith("#")
+        if num_lines == most or num_characters > _HEAD_CHARACTERS:
             break
     return chain(read, lines), head
 
@@ -113,7 +123,7 @@ def whole(lines: Iterable[str], path: str | os.PathLike[str]) -> list[str]:
 
 def up_to(most: int, lines: Iterable[str], path: str | os.PathLike[str]) -> Iterator[str]:
     """The lines of a file. Raises ValueError for more than `most` bytes, or than what such text is packed from."""
-    most = left = most if is_read_once(path) else min(most, _MAX_EXPANSION * os.stat(path).st_size + _SMALL)
+    most = left = most if is_read_once(path) else min(most, _MAX_EXPANSION * os.stat(expanded(path)).st_size + _SMALL)
     for line in lines:
         yield line
         left -= len(line) + 1
@@ -130,6 +140,21 @@ def check_inputs(*paths: str | os.PathLike[str]) -> None:
                 pass
 
 
+def check_texts(*paths: str | os.PathLike[str]) -> None:
+    """Read all files to their ends. Raises one ValueError for all that are not text: the first error, and the names."""
+    errors: dict[str, str] = {}
+    for path in paths:
+        try:
+            for _ in read_lines(path):
+                pass
+        except ValueError as error:
+            errors[shown_name(path)] = str(error)
+    if errors:
+        first, *others = errors
+        more = f" ({plural(len(others), 'more file')} cannot be read either: {join_names(others)})" if others else ""
+        raise ValueError(errors[first] + more)
+
+
 def is_terminal(path: str | os.PathLike[str]) -> bool:
     """Whether a path is standard input (-) that somebody types."""
     return os.fspath(path) == STDIN and sys.stdin.buffer.isatty()
@@ -140,7 +165,7 @@ def is_read_once(path: str | os.PathLike[str]) -> bool:
     if os.fspath(path) == STDIN:
         return True
     try:
-        mode = os.stat(os.path.expanduser(path)).st_mode
+        mode = os.stat(expanded(path)).st_mode
     except (OSError, ValueError):  # opening it says what is wrong
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
@@ -163,10 +188,9 @@ def shown_name(path: str | os.PathLike[str]) -> str:
 
 
 def _failure(name: str, error: Exception, after: str = "") -> Exception:
-    if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+    if isinstance(error, OSError) and error.errno is not None:  # of the disk
         return OSError(f"{name}: reading failed{after}: {error.strerror or error}")
-    reason = "it needs more memory than there is" if isinstance(error, MemoryError) else error
-    return ValueError(f"{name}: the compressed file is truncated or damaged{after} ({reason}); download it again")
+    return ValueError(f"{name}: the compressed file is truncated or damaged{after} ({error}); download it again")
 
 
 def split_tokens(line: str) -> list[str]:
@@ -204,7 +228,7 @@ def _open(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
         yield _decompressed(cast("BinaryIO", sys.stdin.buffer), name)
         return
     try:
-        file = open(os.path.expanduser(path), "rb")  # noqa: SIM115 (closed by the with statement below)
+        file = open(expanded(path), "rb")  # noqa: SIM115 (closed by the with statement below)
     except FileNotFoundError:
         raise FileNotFoundError(f"{name}: there is no such file") from None
     except IsADirectoryError:
@@ -222,44 +246,59 @@ def _decompressed(file: BinaryIO, name: str) -> BinaryIO:
         raise _failure(name, error) from error
     if head.startswith(GZIP_MAGIC):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file))
+    if head.startswith(_BZIP2_MAGIC) and head[3:4].isdigit():
+        return _unpacked(file, bz2.BZ2Decompressor)
     if head.startswith(XZ_MAGIC):
-        return cast("BinaryIO", io.BufferedReader(_Chunks(_xz_chunks(file)), CHUNK))
+        return _unpacked(file, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, _MAX_XZ_BYTES))
+    if head.startswith(_ZSTD_MAGIC):
+        try:
+            zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+        except ModuleNotFoundError:
+            raise ValueError(f"{name} is zstd; pip install backports.zstd, or unpack it with zstd -d") from None
+        return _unpacked(file, zstd.ZstdDecompressor)
     for magic, kind in _NOT_TEXT.items():
         if head.startswith(magic):
-            raise ValueError(f"{name} is {kind}; expected plain text, .gz or .xz: unpack it, or save its text as UTF-8")
+            expected = "plain text, or text in .gz, .bz2 or .xz"
+            raise ValueError(f"{name} is {kind}; expected {expected}: unpack it, or save its text as UTF-8")
     return file
 
 
-def _xz_chunks(file: BinaryIO) -> Iterator[bytes]:
-    """What a file of one or more xz streams unpacks to. `LZMAFile` takes a damaged second stream for the file's end."""
-    packed = file.read(CHUNK)
-    while packed:
-        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
-        while not stream.eof:
-            if stream.needs_input and not packed:
-                packed = file.read(CHUNK)
-                if not packed:
-                    raise EOFError("it ends within a stream")
-            yield stream.decompress(packed, CHUNK)
-            packed = b""
-        packed = stream.unused_data.lstrip(b"\0")  # zeros may be between streams, and at the end
-        while not packed and (more := file.read(CHUNK)):
-            packed = more.lstrip(b"\0")
+def _unpacked(file: BinaryIO, new_stream: Callable[[], Any]) -> BinaryIO:
+    return cast("BinaryIO", io.BufferedReader(_Streams(file, new_stream), _CHUNK))
 
 
-class _Chunks(io.RawIOBase):
-    """Chunks of bytes as a file."""
+class _Streams(io.RawIOBase):
+    """The content of a file of one or more compressed streams.
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._rest = b""
+    `LZMAFile` and `BZ2File` take a damaged second stream for the end of the file. Here it is an error.
+    """
+
+    def __init__(self, file: BinaryIO, new_stream: Callable[[], Any]) -> None:
+        self._file = file
+        self._new_stream = new_stream
+        self._stream = new_stream()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._rest and (following := next(self._chunks, None)) is not None:
-            self._rest = following
-        size = min(len(buffer), len(self._rest))
-        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
-        return size
+        unpacked = self._unpack(len(buffer))
+        buffer[: len(unpacked)] = unpacked
+        return len(unpacked)
+
+    def _unpack(self, size: int) -> bytes:
+        while True:
+            packed = b""
+            if self._stream.eof:
+                packed = self._stream.unused_data.lstrip(b"\0")  # zeros may be between streams, and at the end
+                while not packed and (more := self._file.read(_CHUNK)):
+                    packed = more.lstrip(b"\0")
+                if not packed:
+                    return b""
+                self._stream = self._new_stream()
+            elif self._stream.needs_input:
+                packed = self._file.read(_CHUNK)
+                if not packed:
+                    raise EOFError("it ends within a stream")
+            if unpacked := self._stream.decompress(packed, size):
+                return unpacked

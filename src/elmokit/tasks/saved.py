@@ -113,7 +113,7 @@ class TrainedTask:
             yield from (None if example is None else (example, next(made)) for example in group)
 
     def _kind_of(self, path: Path) -> str:
-        suffix = next((suffix for suffix in reversed(path.suffixes) if suffix not in (".gz", ".xz")), "")
+        suffix = next((suffix for suffix in reversed(path.suffixes) if suffix not in (".gz", ".bz2", ".xz")), "")
         if str(path) != STDIN and suffix != ".txt":
             return "json" if suffix == ".jsonl" else "data"
         with suppress(ValueError, OSError):

@@ -18,7 +18,7 @@ from elmokit.system.python import expanded, warn_caller
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
-TEXT_ENDINGS = (".txt", ".gz", ".xz")
+TEXT_ENDINGS = (".txt", ".gz", ".bz2", ".xz")
 COLUMN_ENDINGS = (".conllu", ".json", ".jsonl", ".tsv", ".csv")
 
 
@@ -99,11 +99,11 @@ def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None 
 
 
 def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
-    """A text file (`-`: standard input), or those of a folder (.txt, .gz, .xz), one corpus in the order of their names.
+    """A text file (`-`: standard input), or those of a folder, one corpus in the order of their names.
 
-    With a column, also files that end in .conllu, .json, .jsonl, .tsv or .csv; endings may be in capitals. Names that
-    begin with a dot are skipped. Raises FileNotFoundError for a missing file, and ValueError for a folder without such
-    files, or with one packed and unpacked.
+    Its files end in .txt, .gz, .bz2 or .xz, and with a column also in .conllu, .json, .jsonl, .tsv or .csv; endings may
+    be in capitals. Names that begin with a dot are skipped. Raises FileNotFoundError for a missing file, and ValueError
+    for a folder without such files, or with one packed and unpacked.
     """
     if not path.is_dir():
         if not path.exists() and str(path) != STDIN:
@@ -119,7 +119,7 @@ def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
         raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}{rest}")
     unpacked: dict[str, str] = {}
     for name in (file.name for file in files):
-        if (other := unpacked.setdefault(re.sub(r"(?i)\.[gx]z$", "", name), name)) != name:
+        if (other := unpacked.setdefault(re.sub(r"(?i)\.(gz|bz2|xz)$", "", name), name)) != name:
             raise ValueError(f"{path} has {other} and {name}, the same text by their names; remove or rename one")
     return files
 

@@ -33,7 +33,7 @@ MAX_TOKENS = 200_000
 """Tokens of a corpus: an index of 150 MB for a small model."""
 BLOCK_SENTENCES = 1024
 """Sentences whose vectors are in memory at once."""
-LABELLED = re.compile(r"\.tsv(\.gz|\.xz)?$", re.IGNORECASE)
+LABELLED = re.compile(r"\.tsv(\.gz|\.bz2|\.xz)?$", re.IGNORECASE)
 MAX_RATED_OCCURRENCES = 300
 """Most occurrences of one word in the rates, shared evenly among its senses."""
 MAX_RATED = 3000
