@@ -14,7 +14,7 @@ def result_of(*words: str, q: float = 0.004) -> SemanticChange:
     distances = Distances(*(replace(Distance(0.25, 0.1, 0.4, 0.01, 0.002, 0.004), q=q) for _ in range(3)))
     others = UsesInCorpus(7, {"plane": 4, "planes": 3, "plane,": 0}, 7, ())
     changes = tuple(WordChange(word, "top", distances, uses, others) for word in words)
-    return SemanticChange(changes, {"zebra": (0, 3)})
+    return SemanticChange("toy", changes, {"zebra": (0, 3)})
 
 
 def test_the_text_shows_the_first_words_contexts_and_what_was_left_out():

@@ -17,7 +17,7 @@ CORPUS = ["a cat sat", RIVER, "the bank", "", LAKE, LAKE, "the cat ran to the ba
 QUERY = "the bank"
 
 
-@pytest.mark.parametrize("among", ["any word", "same word", "other words"])
+@pytest.mark.parametrize("among", ["any", "same", "other"])
 @pytest.mark.parametrize("layers", ["top", 1, [0.2, 0.3, 0.5]])
 def test_they_are_the_occurrences_with_the_largest_cosines(
     monkeypatch: pytest.MonkeyPatch, among: nearest.Among, layers: Any
@@ -30,7 +30,7 @@ def test_they_are_the_occurrences_with_the_largest_cosines(
         for number, (sentence, array) in enumerate(zip(CORPUS, ELMO.encode(CORPUS, layers=layers), strict=True))
         for index, (token, vector) in enumerate(zip(sentence.split(), array, strict=True))
         if CORPUS.index(sentence) == number and sentence != QUERY  # the first of those that are repeated
-        if (among == "any word" or (token == "bank") == (among == "same word"))
+        if (among == "any" or (token == "bank") == (among == "same"))
     }
     best = sorted(cosines, key=lambda place: -cosines[place])[:4]
     assert [(one.sentence, one.index) for one in found] == best
@@ -45,9 +45,13 @@ def test_the_verb_shows_the_word_in_the_middle_and_its_place_at_the_end(
     (tmp_path / "1.txt").write_text("")
     (tmp_path / "2.txt").write_text("\n".join(CORPUS[4:]))
     arguments = ["neighbours", QUERY, "--word", "bank", "--corpus", str(tmp_path)]
-    assert main([*arguments, "--model", str(tiny_bilms[0]), "--number", "3", "--among", "same word"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3 and {line.index("[bank]") for line in lines} == {len("0.000  ") + 51}
+    assert main([*arguments, "--model", str(tiny_bilms[0]), "--number", "3", "--among", "same"]) == 0
+    model, *lines = capsys.readouterr().out.splitlines()
+    assert (
+        model == f"model {tiny_bilms[0].name}"
+        and len(lines) == 3
+        and {line.index("[bank]") for line in lines} == {len("0.000  ") + 51}
+    )
     places = {f"({tmp_path / place})" for place in ("0.txt:2", "2.txt:1", "2.txt:3")}
     assert {line.rpartition("  ")[2] for line in lines} == places
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"\nthe bank of a river\n"))))
@@ -61,9 +65,9 @@ def test_tokens_are_compared_in_nfc_and_a_word_may_be_spelt_as_in_raw_text():
     composed, decomposed = ["the", "caf\u00e9"], ["the", "cafe\u0301"]
     for sentence, word, other in ((composed, decomposed[1], decomposed), (decomposed, composed[1], composed)):
         corpus = [other, [*other, "sat"]]
-        (found,) = ELMO.nearest(sentence, word, corpus, among="same word")
+        (found,) = ELMO.nearest(sentence, word, corpus, among="same")
         assert (found.sentence, found.index, found.tokens) == (1, 1, corpus[1])
-        assert {one.index for one in ELMO.nearest(sentence, word, corpus, among="other words")} == {0, 2}
+        assert {one.index for one in ELMO.nearest(sentence, word, corpus, among="other")} == {0, 2}
     tokens = ["the", "l'eau", "coop"]
     for word, index in (("l’eau", 1), ("co\u00adop", 2)):
         assert ELMO.nearest(tokens, word, CORPUS) == ELMO.nearest(tokens, index, CORPUS)

@@ -13,6 +13,10 @@ from elmokit.text.vocabulary import Vocabulary
 from toy_language_model import toy_elmo
 
 KOREAN = [["나는", "학교에", "갔다", "."], ["밥을", "먹었다", "."]]
+GERMAN = (
+    "Der alte Mann ging langsam durch die Straße und dachte an seine Frau , die vor vielen Jahren gestorben war . "
+    "Niemand wusste , warum das Haus am Ende leer stand ."
+)
 DECOMPOSED = [[unicodedata.normalize("NFD", token) for token in sentence] for sentence in KOREAN]
 NOT_ONE_TOKEN = {"the bank": "'the bank'", "": "''", " a": "' a'", "a\n": r"'a\\n'", "a\tb": "'a"}
 
@@ -36,6 +40,11 @@ def check(sentences: Sequence[str | list[str]], model: str = "small-en", vocabul
         ("mini-ko", ["I sat on a bank."], "written in Latin, of which mini-ko has read almost nothing; use small-en,"),
         ("small-en", [["Привет", ",", "мир"]], "written in Cyrillic, .* train a model on such text"),
         ("small-en", [["我", "在", "河岸"]], "written in Chinese characters, .* train a model on such text"),
+        (
+            "small-en",
+            [GERMAN.split()] * 5,
+            r"38% of the first 160 tokens are not in the vocabulary of small-en, compared",
+        ),
         ("small-en", [["We", "-LRB-", "sat"]], r"such as -LRB-, where small-en has read \(; replace them"),
         ("small-en", [["We", "``", "sat"]], 'such as ``, where small-en has read "; replace them'),
         ("mini-ko", DECOMPOSED, "5 of 7 tokens are not in Unicode NFC, .* and mini-ko has read only NFC; "),

@@ -79,8 +79,8 @@ def study_senses(elmo: Elmo, occurrences: list[Occurrence], *, model: str, langu
 
     def nearest(number: int) -> tuple[int, list[NearOccurrence]]:
         of = encode, sentences[number], occurrences[number].index, sentences
-        same = nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="same word")
-        return number, same + nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="other words")
+        same = nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="same")
+        return number, same + nearest_occurrences(*of, number=NUM_NEIGHBOURS, among="other")
 
     return SenseStudy(
         model=model,

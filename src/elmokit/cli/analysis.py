@@ -14,7 +14,7 @@ _CONTEXT = 50  # columns on each side of a word
 
 def add_change(parser: Parser) -> None:
     add = parser.add_argument
-    text = "one sentence per line: a file (plain, .gz or .xz), or a folder of such files"
+    text = "one sentence per line: a file (plain, .gz or .xz), a folder of such files, or one that prepare wrote"
     add("first", type=Path, metavar="CORPUS1", help=f"the earlier text, {text}")
     add("second", type=Path, metavar="CORPUS2", help="the later text")
     words = parser.add_mutually_exclusive_group()
@@ -32,6 +32,8 @@ def add_change(parser: Parser) -> None:
     add_model(parser, has_default=True)
     add("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
     add_text(parser)
+    regex = "with --words: the forms are regular expressions for whole tokens, such as linhas?"
+    add("--regex", dest="patterns", action="store_true", help=regex)
     add("--ignore-case", action="store_true", help="count Plane as a use of plane")
     add("--max-uses", metavar="N", type=int, help="uses compared per corpus, drawn at random (default: 200)")
     add("--min-uses", metavar="N", type=int, help="leave out words with fewer uses in a corpus (default: 5)")
@@ -51,6 +53,8 @@ def run_change(arguments: argparse.Namespace) -> None:
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
+    if arguments.patterns and not arguments.words:
+        raise ValueError("--regex needs --words")
     words = None if arguments.words is None else list(read_lines(arguments.words))
     stop_words = arguments.stop_words or ()
     if stop_words and stop_words != "en":
@@ -66,7 +70,7 @@ def run_change(arguments: argparse.Namespace) -> None:
         from elmokit.text.corpora.tables import as_tsv
 
         names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
-        how = given(arguments, "ignore_case", "column", *names)
+        how = given(arguments, "ignore_case", "patterns", "column", *names)
         settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **how)
         result = semantic_change(open_elmo(arguments), arguments.first, arguments.second, words, settings)
         if table:
@@ -89,12 +93,8 @@ def add_neighbours(parser: Parser) -> None:
     )
     add_text(parser)
     add("--number", metavar="N", type=int, default=10, help="how many (default: %(default)s)")
-    add(
-        "--among",
-        choices=("any word", "same word", "other words"),
-        default="any word",
-        help="occurrences of which words (default: %(default)s)",
-    )
+    among = "occurrences of any word, of the same word, or of other words (default: %(default)s)"
+    add("--among", choices=("any", "same", "other"), default="any", help=among)
     add("--layers", type=layer_choice, default="top", help="top, average, a number, or weights")
     add_model(parser, has_default=True)
 
@@ -102,6 +102,7 @@ def add_neighbours(parser: Parser) -> None:
 def run_neighbours(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.uses import open_corpus
     from elmokit.files.lines import shown_name
+    from elmokit.formats.names import model_name
     from elmokit.system.markdown import columns
 
     corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize, column=arguments.column)
@@ -117,7 +118,8 @@ def run_neighbours(arguments: argparse.Namespace) -> None:
 
     found = elmo.nearest(arguments.text, arguments.word, sentences(), **how)
     if not found:
-        raise ValueError(f"{arguments.corpus} has no such occurrence, among {arguments.among}")
+        raise ValueError(f"{arguments.corpus} has no such occurrence (--among {arguments.among})")
+    print(f"model {printable(model_name(elmo.name or ''))}")
     for one in found:
         left, right = " ".join(one.tokens[: one.index]), " ".join(one.tokens[one.index + 1 :])
         left, right = printable(left[-_CONTEXT:], most=None), printable(right[:_CONTEXT], most=None)

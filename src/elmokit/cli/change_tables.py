@@ -32,7 +32,7 @@ _PARTS = tuple(field.name for field in fields(Distance))
 
 def change_text(result: SemanticChange) -> str:
     """The words that changed most, and the contexts that moved most, for each layer."""
-    parts: list[str] = []
+    parts = [f"model {printable(result.model)}"]
     for layer, of_layer in groupby(result.changes, key=lambda change: change.layer):
         changes = list(of_layer)
         parts += [f"layer {layer}", _table(changes[:NUM_SHOWN])]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.options import Parser, add_model, check_option, given, layer_choice, open_elmo
-from elmokit.system.messages import plural
+from elmokit.system.messages import plural, printable
 
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
@@ -89,6 +89,7 @@ def add_embed(parser: Parser) -> None:
 def run_embed(arguments: argparse.Namespace) -> None:
     from elmokit.files.atomic import check_is_not_input
     from elmokit.files.lines import check_inputs
+    from elmokit.formats.names import model_name
     from elmokit.vectors.arrow_groups import is_table
 
     system = getattr(arguments, "with")
@@ -104,11 +105,13 @@ def run_embed(arguments: argparse.Namespace) -> None:
     if arguments.types or system:
         arguments.when_interrupted = ""  # they have no --resume
     if system:
-        counts = _embed_with(system, arguments)
+        counts, model = _embed_with(system, arguments), system
     else:
         embed = _embed_types if arguments.types else _embed_fasta if arguments.fasta else _embed_with_elmo
-        counts = embed(open_elmo(arguments, **given(arguments, "precision")), arguments)
-    print(f"{arguments.output}: {counts}, {arguments.output.stat().st_size / 1e6:,.1f} MB")
+        elmo = open_elmo(arguments, **given(arguments, "precision"))
+        counts, model = embed(elmo, arguments), model_name(elmo.name or "")
+    size = arguments.output.stat().st_size / 1e6
+    print(f"{arguments.output}: {counts}, {size:,.1f} MB, vectors of {printable(model)}")
 
 
 def _embed_types(elmo: Elmo, arguments: argparse.Namespace) -> str:

@@ -361,7 +361,7 @@ class Elmo:
         corpus: Iterable[Sentence],
         *,
         number: int = 5,
-        among: Among = "any word",
+        among: Among = "any",
         layers: Layers = DEFAULT_LAYERS,
     ) -> list[NearOccurrence]:
         """The occurrences in a corpus nearest to a word of a sentence; each has `tokens`, `index` and `similarity`.
@@ -370,7 +370,7 @@ class Elmo:
         corpus: sentences as `encode` takes them, read once; the same sentence in it is left out, and of one that
             is repeated the first counts.
         number: how many there are at most; at least 1.
-        among: "any word", the "same word" or "other words", as they are spelt.
+        among: "any" word, the "same" word or "other" words, as they are spelt.
         layers: as in `encode`, but not "all".
         Raises ValueError for a word that the sentence does not have, and as `encode` does.
         """

@@ -22,7 +22,8 @@ from elmokit.text.tokenizer import tokenize
 if TYPE_CHECKING:
     from elmokit.elmo.layer_choice import Array
 
-Among = Literal["any word", "same word", "other words"]
+Among = Literal["any", "same", "other"]
+"""Occurrences of any word, of the same word, or of other words."""
 _SENTENCES_AT_ONCE = 1024
 
 
@@ -64,8 +65,8 @@ def nearest_occurrences(
         raise ValueError(f"the corpus is the string {printable(corpus)!r}; expected sentences, such as lines of a file")
     if (as_int(number) or 0) < 1:
         raise ValueError(f"number is {number!r}; expected a whole number, at least 1")
-    if among not in ("any word", "same word", "other words"):
-        raise ValueError(f"among is {among!r}; expected 'any word', 'same word' or 'other words'")
+    if among not in ("any", "same", "other"):
+        raise ValueError(f"among is {among!r}; expected any, same or other (words)")
     (tokens,) = tokens_of_each([sentence])
     spelt = _composed(tokens)
     index = _index(spelt, word)
@@ -79,12 +80,12 @@ def nearest_occurrences(
         wanted: dict[tuple[str, ...], tuple[int, list[str]]] = {}
         for place, other in block:
             composed = tuple(_composed(other))
-            if composed not in known and (among != "same word" or spelt[index] in composed):
+            if composed not in known and (among != "same" or spelt[index] in composed):
                 wanted.setdefault(composed, (place, other))
         vectors = encode([other for _, other in wanted.values()])
         for (composed, (place, other)), array in zip(wanted.items(), vectors, strict=True):
             for position, cosine in enumerate(unit_vectors(array.astype(np.float64)) @ query):
-                if among == "any word" or (composed[position] == spelt[index]) == (among == "same word"):
+                if among == "any" or (composed[position] == spelt[index]) == (among == "same"):
                     found.append((float(cosine), -place, -position, other))
         found = heapq.nlargest(number, found, key=lambda one: one[:3])
     return [NearOccurrence(other, -position, -place, cosine) for cosine, place, position, other in found]

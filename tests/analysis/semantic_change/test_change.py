@@ -98,6 +98,16 @@ def test_the_uses_of_each_form_are_counted_and_rare_words_are_named_or_refused(t
         compare(elmo, tmp_path, ["zebra"])
 
 
+def test_forms_may_be_regular_expressions_for_whole_tokens(tmp_path: Path, elmo: Elmo):
+    write_corpora(tmp_path, ("watch",), ("bank",))
+    by_pattern = compare(elmo, tmp_path, ["watch(es)? b[ae]nk"], ChangeSettings(patterns=True))
+    by_forms = compare(elmo, tmp_path, ["watch watches bank"])
+    (one,), (other,) = by_pattern.changes, by_forms.changes
+    assert one.first.total == other.first.total and one.first.of_forms["b[ae]nk"] == other.first.of_forms["bank"]
+    with pytest.raises(ValueError, match=r"line 1 of the words: '\(' is not a regular expression"):
+        compare(elmo, tmp_path, ["("], ChangeSettings(patterns=True))
+
+
 def test_text_and_words_in_nfd_are_read_as_nfc(tmp_path: Path):
     write_corpora(tmp_path, ("배를",), (), "ko")
     korean = Elmo(random_bilm(), Vocabulary(["<S>", "</S>", "<UNK>", "배를"]), device="cpu")

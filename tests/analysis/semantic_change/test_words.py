@@ -8,6 +8,7 @@ import pytest
 
 from elmokit.analysis.semantic_change.uses import Use, open_corpus, sample_uses
 from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words, stop_list
+from elmokit.corpus.prepare import Preparation, prepare
 
 
 def test_a_line_is_a_word_and_its_forms_also_as_a_file_yields_it():
@@ -132,7 +133,7 @@ def test_a_folder_is_its_text_files_in_order_and_raw_text_is_tokenised(tmp_path:
         assert len(list(open_corpus(raw).lines())) == 80
     assert [str(one.message).partition(" looks")[0].removeprefix(str(raw)) for one in warned] == [
         "/0.txt",
-        ": 3 more files would be warned of like this",
+        ": the same warning applies to 3 more files",
     ]
     with pytest.raises(FileNotFoundError, match="gone: there is no such file; expected a corpus"):
         open_corpus(tmp_path / "gone")
@@ -143,3 +144,9 @@ def test_a_folder_is_its_text_files_in_order_and_raw_text_is_tokenised(tmp_path:
         with pytest.raises(ValueError, match=rf"has no text files; expected some that end in \.txt.*{unread}"):
             open_corpus(tmp_path / "empty")
         (tmp_path / "empty" / "1850s").mkdir(exist_ok=True)
+
+
+def test_a_folder_that_prepare_wrote_is_its_training_text_without_a_warning(tmp_path: Path):
+    (tmp_path / "raw.txt").write_text("The old bank stood by the river.\n\nThe new bank lends money.\n")
+    prepare([tmp_path / "raw.txt"], tmp_path / "corpus", Preparation(min_tokens=1, held_out=0))
+    assert sorted(map(len, open_corpus(tmp_path / "corpus").sentences())) == [6, 8]

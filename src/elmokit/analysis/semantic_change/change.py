@@ -15,6 +15,7 @@ from elmokit.analysis.semantic_change.words import StopWords, count_tokens, freq
 from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
 from elmokit.elmo.sentences import TOKENS_AT_ONCE
 from elmokit.files.lines import is_read_once, shown_name
+from elmokit.formats.names import model_name
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
@@ -56,6 +57,8 @@ class ChangeSettings:
     """Of the bootstrap, and of the permutation test. A word whose distance no redistribution reaches has up to 20 for
     each word that is compared, so that a single word among them can have a q of 0.05."""
     ignore_case: bool = False
+    patterns: bool = False
+    """Whether the forms of the words are regular expressions, such as `linhas?`, which match whole tokens."""
     raw_text: bool = False
     """Whether the corpora are to be tokenised; otherwise tokens are separated by spaces."""
     column: str | None = None
@@ -114,6 +117,8 @@ class WordChange:
 class SemanticChange:
     """The result of a comparison of two corpora."""
 
+    model: str
+    """Name of the model that read them."""
     changes: tuple[WordChange, ...]
     """Of each layer in turn, the words in order of falling excess."""
     too_rare: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
@@ -129,7 +134,8 @@ def semantic_change(
 ) -> SemanticChange:
     """Measure how much the use of words differs between two corpora, such as texts of two times (`elmokit change`).
 
-    first, second: a text file with one sentence per line (plain, gzip or xz), or a folder of such files.
+    first, second: a text file with one sentence per line (plain, gzip or xz), a folder of such files, or a folder that
+        `elmokit prepare` wrote, whose training text is read.
     words: each a word, or a word and its forms, separated by spaces, whose uses all count as those of the word: `walk
         walks walked`; None takes the words that are most frequent in both corpora.
 
@@ -144,7 +150,9 @@ def semantic_change(
     if words is not None:
         if settings.stop_words:
             raise ValueError("stop words are left out of the most frequent words; leave out --words, or words=")
-        forms = parse_words(words, ignore_case=settings.ignore_case, raw_text=settings.raw_text)
+        forms = parse_words(
+            words, ignore_case=settings.ignore_case, raw_text=settings.raw_text, patterns=settings.patterns
+        )
     corpora = tuple(open_corpus(path, raw_text=settings.raw_text, column=settings.column) for path in (first, second))
     if forms is None:
         if piped := [file for corpus in corpora for file in corpus.files if is_read_once(file)]:
@@ -157,7 +165,14 @@ def semantic_change(
     sides: list[_Side] = []
     for number, corpus in enumerate(corpora):
         seed = f"{settings.seed} {number}"
-        sampled = sample_uses(corpus, forms, most=settings.max_uses, ignore_case=settings.ignore_case, seed=seed)
+        sampled = sample_uses(
+            corpus,
+            forms,
+            most=settings.max_uses,
+            ignore_case=settings.ignore_case,
+            seed=seed,
+            patterns=settings.patterns and words is not None,
+        )
         sides.append(_Side(corpus, sampled))
     totals = {word: (_num_uses(sides[0], word, settings), _num_uses(sides[1], word, settings)) for word in forms}
     enough = [word for word in forms if min(totals[word]) >= settings.min_uses]
@@ -169,7 +184,8 @@ def semantic_change(
         )
     changes = _measure(elmo, layers, enough, sides, settings)
     rare = {word: total for word, total in totals.items() if min(total) < settings.min_uses}
-    return SemanticChange(tuple(change for of_layer in changes for change in _ranked(of_layer)), rare)
+    name = "a biLM" if elmo.name is None else model_name(elmo.name)
+    return SemanticChange(name, tuple(change for of_layer in changes for change in _ranked(of_layer)), rare)
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ import hashlib
 import heapq
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from elmokit.analysis.semantic_change.words import spelling
+from elmokit.corpus.manifest import is_corpus, training_files
 from elmokit.files.lines import STDIN, split_tokens
 from elmokit.system.messages import join_names, plural
 from elmokit.system.progress_bar import progress_bar
@@ -66,7 +68,7 @@ class TextCorpus:
     def lines(self) -> Iterator[tuple[int, int, str]]:
         """The lines of all files, each with the index of its file and its number there, from 1.
 
-        The first file that does not look as expected is warned of, and then their number.
+        Warns of the first file that does not look as expected, and then gives the number of such files.
         """
         doubts: list[str] = []
 
@@ -82,7 +84,7 @@ class TextCorpus:
                     yield index, number, line
                     bar.update()
         if len(doubts) > 1:
-            warn_caller(f"{self.files[0].parent}: {plural(len(doubts) - 1, 'more file')} would be warned of like this")
+            warn_caller(f"{self.files[0].parent}: the same warning applies to {plural(len(doubts) - 1, 'more file')}")
 
     def sentences(self) -> Iterator[list[str]]:
         """The tokens of each line."""
@@ -90,10 +92,11 @@ class TextCorpus:
 
 
 def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None = None) -> TextCorpus:
-    """The files of `corpus_files`, with a warning of what else is in the folder, which is not read."""
+    """The files of `corpus_files`. Warns of anything else in a folder, because it is not read."""
     path = expanded(path)
     files = corpus_files(path, column)
-    if others := sorted(file.name for file in {*path.glob("[!.]*")} - {*files}):
+    others = [] if is_corpus(path) else sorted(file.name for file in {*path.glob("[!.]*")} - {*files})
+    if others:
         warn_caller(f"{path} has files or folders that are not read, {len(others):,} in all: {join_names(others)}")
     return TextCorpus(files, raw_text, column)
 
@@ -102,9 +105,12 @@ def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
     """A text file (`-`: standard input), or those of a folder, one corpus in the order of their names.
 
     Its files end in .txt, .gz, .bz2 or .xz, and with a column also in .conllu, .json, .jsonl, .tsv or .csv; endings may
-    be in capitals. Names that begin with a dot are skipped. Raises FileNotFoundError for a missing file, and ValueError
-    for a folder without such files, or with one packed and unpacked.
+    be in capitals. Names that begin with a dot are skipped. Of a folder that `elmokit prepare` wrote, the files are its
+    training text. Raises FileNotFoundError for a missing file, and ValueError for a folder without such files, or with
+    one packed and unpacked.
     """
+    if is_corpus(path):
+        return tuple(training_files(path))
     if not path.is_dir():
         if not path.exists() and str(path) != STDIN:
             raise FileNotFoundError(f"{path}: there is no such file; expected a corpus, or a folder of text files")
@@ -125,14 +131,21 @@ def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
 
 
 def sample_uses(
-    corpus: TextCorpus, words: Mapping[str, Sequence[str]], *, most: int, ignore_case: bool, seed: str
+    corpus: TextCorpus,
+    words: Mapping[str, Sequence[str]],
+    *,
+    most: int,
+    ignore_case: bool,
+    seed: str,
+    patterns: bool = False,
 ) -> dict[str, SampledUses]:
     """At most `most` uses of each word, each with the same chance, whatever other words are asked for.
 
     Of a sentence that is repeated, the first is one.
     words: the forms that count as uses of each word, by its name.
+    patterns: whether the forms are regular expressions, which match whole tokens.
     """
-    meant = {spelling(form, ignore_case=ignore_case): (word, form) for word, forms in words.items() for form in forms}
+    find = _finder(words, ignore_case=ignore_case, patterns=patterns)
     kept: dict[str, dict[int, Use]] = {word: {} for word in words}
     lots: dict[str, list[int]] = {word: [] for word in words}
     counts = {word: dict.fromkeys(forms, 0) for word, forms in words.items()}
@@ -140,7 +153,7 @@ def sample_uses(
         tokens = corpus.split(sentence)
         same = " ".join(tokens)
         for index, token in enumerate(tokens):
-            found = meant.get(spelling(token, ignore_case=ignore_case))
+            found = find(token)
             if found is not None:
                 word, form = found
                 counts[word][form] += 1
@@ -151,6 +164,24 @@ def sample_uses(
                     if len(kept[word]) > most:
                         del kept[word][heapq.heappop(lots[word])]
     return {word: SampledUses(counts[word], tuple(sorted(kept[word].values()))) for word in words}
+
+
+def _finder(
+    words: Mapping[str, Sequence[str]], *, ignore_case: bool, patterns: bool
+) -> Callable[[str], tuple[str, str] | None]:
+    """A function from a token to the word of which it is a use, and its form."""
+    forms = [(word, form) for word in words for form in words[word]]
+    if not patterns:
+        meant = {spelling(form, ignore_case=ignore_case): (word, form) for word, form in forms}
+        return lambda token: meant.get(spelling(token, ignore_case=ignore_case))
+    compiled = [(re.compile(form, re.IGNORECASE if ignore_case else 0), word, form) for word, form in forms]
+
+    @lru_cache(maxsize=1 << 20)
+    def find(token: str) -> tuple[str, str] | None:
+        token = spelling(token, ignore_case=False)
+        return next(((word, form) for pattern, word, form in compiled if pattern.fullmatch(token)), None)
+
+    return find
 
 
 def _lot(*what: object) -> int:

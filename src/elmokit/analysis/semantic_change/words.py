@@ -48,10 +48,13 @@ def spelling(token: str, *, ignore_case: bool) -> str:
     return token.lower() if ignore_case else token
 
 
-def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bool = False) -> Forms:
+def parse_words(
+    lines: Iterable[str], *, ignore_case: bool = False, raw_text: bool = False, patterns: bool = False
+) -> Forms:
     """Words, one per line: `walk`, or a word with all forms that count as its uses: `walk walks walked walking`.
 
     raw_text: spell the forms as the tokenizer spells the tokens of raw text. Blank lines are skipped.
+    patterns: the forms are regular expressions, such as `linhas?`, and stay as they are.
     Raises ValueError, naming the line, for a form that an earlier line has or that the tokenizer splits, for a comment,
     a count or the number of the line among the forms, and for a line that is not a string; without words; and for a
     string in place of lines.
@@ -64,9 +67,9 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
         if not isinstance(line, str):
             raise ValueError(f"line {number} of the words is {printable(repr(line))}; expected a string")
         line = unicodedata.normalize("NFC", line.strip(_AROUND))
-        _check_are_forms(split_tokens(line), number)
+        (_check_are_patterns if patterns else _check_are_forms)(split_tokens(line), number)
         distinct: dict[str, str] = {}
-        for form in _spelt(line, number) if raw_text else split_tokens(line):
+        for form in _spelt(line, number) if raw_text and not patterns else split_tokens(line):
             distinct.setdefault(spelling(form, ignore_case=ignore_case), form)
         forms = tuple(distinct.values())
         for key, form in distinct.items():
@@ -81,6 +84,16 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
     if not words:
         raise ValueError("there are no words; expected one per line, with its other forms after it if there are any")
     return words
+
+
+def _check_are_patterns(forms: list[str], number: int) -> None:
+    for form in forms:
+        try:
+            re.compile(form)
+        except re.error as error:
+            raise ValueError(
+                f"line {number} of the words: {printable(form)!r} is not a regular expression: {error}"
+            ) from None
 
 
 def _check_are_forms(forms: list[str], number: int) -> None:

@@ -24,8 +24,7 @@ function corpusOf({ source, paths, list, ...how }) {
 }
 
 function contexts({ model, tokens, index, number, among, layers, ...rest }) {
-  const name = { any: "any word", same: "same word", other: "other words" }[among];
-  const search = `elmo.nearest(${split(tokens)}, ${index}, corpus, number=${number}, among=${quoted(name)}, layers=${layers})`;
+  const search = `elmo.nearest(${split(tokens)}, ${index}, corpus, number=${number}, among=${quoted(among)}, layers=${layers})`;
   return [...start(model), ...corpusOf(rest), `found = ${search}${among === "any" ? "" : "  # as it is spelt; the page ignores case"}`];
 }
 
