@@ -63,7 +63,7 @@ def _learnt(evidence: Evidence, task: str, place: str, arms: Sequence[Arm]) -> L
         runs = found.runs if found else ()
         mixes = [run.result.mixes[place] for run in runs if run.result and place in run.result.mixes]
         if found is not None and mixes:
-            means = tuple(statistics.fmean(layer) for layer in zip(*(mix.weights for mix in mixes), strict=True))
+            means = tuple(statistics.fmean(layer) for layer in zip(*(mix.shares for mix in mixes), strict=True))
             return LearntMix(DATASETS[task].row, place, found, means, statistics.fmean(mix.gamma for mix in mixes))
     return None
 

@@ -234,8 +234,14 @@ def _runs_table(runs: Mapping[str, TaskRun]) -> bytes:
         result, metric = run.result, find_task(run.record.task).metric
         assert result is not None, "only runs that have ended are evidence"
         tests = "; ".join(f"{file} {scores[metric]:.2f}" for file, scores in result.test.items())
-        what = (name, run.record.task, run.data, run.num_used, run.model, run.seed, result.best_epoch, run.is_converged)
-        found = (f"{result.dev[metric]:.2f}", tests, f"{result.seconds / 60:.1f}", result.source or "")
+        what = (name, run.record.task, run.data, run.num_used, run.model, run.seed, result.best_epoch)
+        found = (
+            str(result.stopped_by == "patience"),
+            f"{result.dev[metric]:.2f}",
+            tests,
+            f"{result.seconds / 60:.1f}",
+            result.source or "",
+        )
         lines.append("\t".join(map(str, (*what, *found))))
     return ("\n".join(lines) + "\n").encode()
 

@@ -45,7 +45,7 @@ class ArmRuns:
     @property
     def is_converged(self) -> bool:
         """Whether all runs have ended because their scores got no better."""
-        return all(run.is_converged for run in self.runs)
+        return all(run.result is not None and run.result.stopped_by == "patience" for run in self.runs)
 
 
 @dataclass(frozen=True)

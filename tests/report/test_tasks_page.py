@@ -17,7 +17,7 @@ def page_of(folder: Path) -> str:
 
 
 def test_the_gain_is_over_the_runs_without_elmo_seed_by_seed(tmp_path: Path):
-    mixes = {"input": {"gamma": 2.0, "weights": [0.2, 0.4, 0.4]}}
+    mixes = {"input": {"gamma": 2.0, "shares": [0.2, 0.4, 0.4]}}
     write_arm(tmp_path / "runs", NER, NO_ELMO, (81, 83, 85), test=(80, 82, 84))
     write_arm(tmp_path / "runs", NER, ELMO, (86, 86, 89), test=(85, 85, 88), mixes=mixes)
     page = page_of(tmp_path)
@@ -55,7 +55,7 @@ def test_of_two_runs_with_the_same_seed_the_first_counts_and_a_warning_names_bot
 
 def test_settings_that_the_recipe_does_not_have_tell_arms_apart(tmp_path: Path):
     write_arm(tmp_path / "runs", NER, ELMO, (85,))
-    write_arm(tmp_path / "runs", NER, Arm("", ("elmo.layers=top",)), (86,), converged=False)
+    write_arm(tmp_path / "runs", NER, Arm("", ("elmo.layers=top",)), (86,), best_epoch=3)
     page = page_of(tmp_path)
     assert "| mini-en (01234567) at input | 0 |" in page
     assert "| mini-en (01234567) at input, layers top (still improving) | 0 |" in page

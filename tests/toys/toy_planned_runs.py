@@ -46,7 +46,7 @@ def write_arm(
             {"epoch": number, "step": step, "loss": 1.0, "dev": {metric: reached}}
             for number, (step, reached) in enumerate(epochs, start=1)
         ]
-        last = {"epoch": len(lines), "best_epoch": 1, "result": True, "converged": True, "seconds": 60.0}
+        last = {"epoch": len(lines) + 2, "best_epoch": 1, "result": True, "converged": True, "seconds": 60.0}
         lines.append({**last, "dev": {metric: score}, "test": tests, **result})
         (folder / run.name).mkdir(parents=True)
         write_record(folder / run.name, record)

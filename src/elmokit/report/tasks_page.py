@@ -28,9 +28,9 @@ NO_ELMO = "no ELMo"
 ABOUT = (
     "Scores are in percent, of the weights of the epoch that is best on the development set: mean ± sample standard "
     "deviation over the seeds. The gain is over the runs without ELMo, with its 95 % interval over the seeds of both "
-    "(Student's t, paired). *Still improving* means that training ended at its last epoch."
+    "(Student's t, paired). *Still improving* means that a run's best epoch is one of its last two."
 )
-MIXES = "Weights after the softmax: first the token representation, then the LSTM layers from the lowest up."
+MIXES = "Shares of the layers: first the token representation, then the LSTM layers from the lowest up."
 
 
 def tasks_page(runs: Sequence[TaskRun], *, command: str) -> str:
@@ -79,12 +79,12 @@ def _section(runs: Sequence[TaskRun], names: Mapping[Path, str]) -> list[str]:
         cells = [(name, ABSENT if score is None else f"{score:.1f}") for name, score in best]
         parts.append(markdown_table(("not finished", f"best {metric} so far"), cells))
     if mixes := [
-        (run.name, place, " ".join(f"{weight:.2f}" for weight in mix.weights) or ABSENT, f"{mix.gamma:.2f}")
+        (run.name, place, " ".join(f"{weight:.2f}" for weight in mix.shares) or ABSENT, f"{mix.gamma:.2f}")
         for run in runs
         if run.result is not None
         for place, mix in run.result.mixes.items()
     ]:
-        parts += [MIXES, markdown_table(("run", "mix at the", "weights", "gamma"), mixes, num_names=2)]
+        parts += [MIXES, markdown_table(("run", "mix at the", "shares", "gamma"), mixes, num_names=2)]
     return parts
 
 
@@ -100,7 +100,7 @@ def _arm(run: TaskRun) -> str:
 
 
 def _shown(name: str, arm: Sequence[TaskRun]) -> str:
-    return name if all(run.is_converged for run in arm) else f"{name} (still improving)"
+    return f"{name} (still improving)" if any(run.was_improving for run in arm) else name
 
 
 def _cells(arm: Sequence[TaskRun], without: Sequence[TaskRun] | None, metric: str, test: str | None) -> tuple[str, str]:

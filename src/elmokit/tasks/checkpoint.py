@@ -75,13 +75,11 @@ class TaskProgress:
             return replace(done, epochs_since_halving=0, rate_factor=self.rate_factor / 2)
         return replace(done, epochs_since_halving=waited)
 
-    def converged(self, config: TrainingConfig) -> bool:
-        """Whether the score has not improved for `patience` epochs, after at least `min_steps` steps."""
-        return self.epoch - self.best_epoch >= config.patience and self.step >= config.min_steps
-
-    def finished(self, config: TrainingConfig) -> bool:
-        """Whether the last epoch is done, or the run has converged."""
-        return self.epoch >= config.max_epochs or self.converged(config)
+    def stopped_by(self, config: TrainingConfig) -> str | None:
+        """What ends the run now: "patience", which wins, or "max_epochs"; None if training continues."""
+        if self.epoch - self.best_epoch >= config.patience and self.step >= config.min_steps:
+            return "patience"
+        return "max_epochs" if self.epoch >= config.max_epochs else None
 
 
 def clocks() -> tuple[float, float]:

@@ -121,9 +121,9 @@ class TrainingConfig:
     batch_size: int = 32
     """Examples per step, of similar length."""
     max_epochs: int = 20
-    """Epochs after which training ends in any case, converged or not."""
+    """Epochs after which training ends in any case."""
     patience: int = 5
-    """Training ends, converged, after this many epochs in a row without a better score on the development set."""
+    """Training ends after this many epochs in a row without a better score on the development set."""
     min_steps: int = 0
     """Number of steps before which patience does not end training."""
     min_epoch_steps: int = 0

@@ -25,7 +25,7 @@ def finish(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
 
     A log that has them already stays as it is if there are no test files, which may have changed.
     """
-    done_before = loop.progress.finished(loop.config)
+    done_before = loop.progress.stopped_by(loop.config) is not None
     metrics = loop.run_dir / METRICS_NAME
     last_epoch = loop.progress.epoch
     before = _results(metrics)
@@ -61,7 +61,7 @@ def _result(
         "epoch": progress.epoch,
         "best_epoch": progress.best_epoch,
         "result": True,
-        "converged": progress.converged(loop.config),
+        "stopped_by": progress.stopped_by(loop.config),
         "dev": dev,
         "test": test,
         "mixes": _mixes(model.inputs),
@@ -73,10 +73,10 @@ def _result(
 
 
 def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
-    """What ELMo's mixes at the input and at the output have learnt: weights after the softmax, lowest layer first."""
+    """What ELMo's mixes at the input and at the output have learnt: shares of the layers, lowest layer first."""
     learnt: dict[str, dict[str, object]] = {}
     for position, mix in inputs.mixes().items():
         learnt[position] = {"gamma": round(mix.gamma.item(), 6)}
         if isinstance(mix, ScalarMix):
-            learnt[position]["weights"] = [round(weight.item(), 6) for weight in mix.shares]
+            learnt[position]["shares"] = [round(share.item(), 6) for share in mix.shares]
     return learnt

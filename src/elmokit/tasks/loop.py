@@ -62,7 +62,7 @@ class TaskTraining(Generic[E, P]):
 
     def run(self) -> TaskProgress:
         """Train until the last epoch, or until patience runs out."""
-        while not self.progress.finished(self.config):
+        while not self.progress.stopped_by(self.config):
             began = clocks()
             loss, step = self._one_epoch()
             rate = self._learning_rate(step - 1)

@@ -14,6 +14,7 @@ from elmokit.formats.names import with_fingerprint
 from elmokit.runs.folder import TASK_FORMAT
 from elmokit.runs.logged_runs import LoggedRun
 from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.run_folder import TaskRecord, record_of
 
 
@@ -23,8 +24,8 @@ class LearntMix:
 
     gamma: float
     """Scale of the mix."""
-    weights: tuple[float, ...]
-    """Weights after the softmax, lowest layer first; empty for a single layer, which has none."""
+    shares: tuple[float, ...]
+    """Shares of the layers (weights after the softmax), lowest layer first; empty for a single layer."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class RunResult:
     dev: Mapping[str, float]
     test: Mapping[str, Mapping[str, float]]
     """Scores by the name of the test file; empty if the run was not asked for them."""
+    epoch: int
+    """Number of the last epoch."""
     best_epoch: int
     seconds: float
     """Seconds of training and of evaluating after each epoch."""
@@ -41,8 +44,8 @@ class RunResult:
     """The hardware; None if the run did not record it."""
     source: str | None
     """Version and commit of the package, `0.1.0, 6bd119a38672`; None if the run did not record them."""
-    converged: bool | None
-    """Whether training ended because the score got no better; None if the run did not record it."""
+    stopped_by: str
+    """What ended training: "patience" or "max_epochs"."""
     mixes: Mapping[str, LearntMix]
     """The mixes by position, input or output; empty without ELMo."""
 
@@ -90,14 +93,9 @@ class TaskRun:
         return counts.get("used", counts["examples"])
 
     @property
-    def is_converged(self) -> bool:
-        """Whether training ended because the score got no better; for runs that have not recorded it, by their log."""
-        if self.result is not None and self.result.converged is not None:
-            return self.result.converged
-        training = self.record.config.training
-        if self.result is None or not self.curve or self.curve[-1][0] < training.min_steps:
-            return False
-        return len(self.curve) - self.result.best_epoch >= training.patience
+    def was_improving(self) -> bool:
+        """Whether the best epoch is one of the last two, so that more epochs may have helped."""
+        return self.result is not None and self.result.best_epoch >= self.result.epoch - 1
 
     @property
     def model(self) -> str:
@@ -130,7 +128,8 @@ def read_task_run(run: LoggedRun) -> TaskRun:
     record = record_of(run.config, run.config_where)
     metric = find_task(record.task).metric
     diverged = bool(run.records) and "diverged" in run.records[-1]
-    return TaskRun(run.name, run.where, record, _result(run, metric), _curve(run, metric), diverged)
+    curve = _curve(run, metric)
+    return TaskRun(run.name, run.where, record, _result(run, metric, record.config.training, curve), curve, diverged)
 
 
 def _curve(run: LoggedRun, metric: str) -> tuple[tuple[int, float], ...]:
@@ -138,20 +137,31 @@ def _curve(run: LoggedRun, metric: str) -> tuple[tuple[int, float], ...]:
     return tuple((line.integer("step"), line.fields("dev").number(metric)) for line in epochs)
 
 
-def _result(run: LoggedRun, metric: str) -> RunResult | None:
+def _result(
+    run: LoggedRun, metric: str, training: TrainingConfig, curve: tuple[tuple[int, float], ...]
+) -> RunResult | None:
     """The result in the last complete line; None if the run has not written one yet."""
     if not run.records or run.records[-1].get("result") is not True:
         return None
     line = run.lines[-1]
     test = line.fields("test")
+    epoch, best_epoch = line.integer("epoch"), line.integer("best_epoch")
+    if "stopped_by" in line:
+        stopped_by = line.text("stopped_by")
+    elif "converged" in line:  # as runs before 0.1.0 say it
+        stopped_by = "patience" if line.read("converged", bool) else "max_epochs"
+    else:
+        has_waited = epoch - best_epoch >= training.patience and bool(curve) and curve[-1][0] >= training.min_steps
+        stopped_by = "patience" if has_waited else "max_epochs"
     return RunResult(
         dev=_scores(line.fields("dev"), metric),
         test={name: _scores(test.fields(name), metric) for name in test.names},
-        best_epoch=line.integer("best_epoch"),
+        epoch=epoch,
+        best_epoch=best_epoch,
         seconds=line.number("seconds"),
         machine=line.text("machine") if "machine" in line else None,
         source=f"{line.text('version')}, {line.text('commit')}" if "commit" in line else None,
-        converged=line.read("converged", bool) if "converged" in line else None,
+        stopped_by=stopped_by,
         mixes=_mixes(line.fields("mixes")) if "mixes" in line else {},
     )
 
@@ -165,6 +175,7 @@ def _mixes(mixes: Fields) -> dict[str, LearntMix]:
     learnt: dict[str, LearntMix] = {}
     for position in mixes.names:
         mix = mixes.fields(position)
-        weights = mix.read("weights", tuple[float, ...]) if "weights" in mix else ()
-        learnt[position] = LearntMix(mix.number("gamma", least=-math.inf), weights)
+        name = next((name for name in ("shares", "weights") if name in mix), None)  # before 0.1.0, weights
+        shares = mix.read(name, tuple[float, ...]) if name else ()
+        learnt[position] = LearntMix(mix.number("gamma", least=-math.inf), shares)
     return learnt
