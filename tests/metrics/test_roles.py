@@ -90,7 +90,7 @@ def test_props_become_tags_and_back():
     ("column", "message"),
     [
         *(
-            (column, rf"token {token}: '.*' is not a cell of roles here; expected .* neither nest nor overlap")
+            (column, rf"token {token}: '.*' is not a cell of brackets here; expected .* neither nest nor overlap")
             for column, token in (
                 ("* (A0* (A1* *) *)", 2),
                 *((column, 1) for column in ("* (A0(A1* *))", "* (A0", "* (*)", "* *)", "(A0* *A1)")),

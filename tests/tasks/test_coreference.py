@@ -1,5 +1,6 @@
 """Documents with coreference: read, written, scored and resolved."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -44,14 +45,68 @@ def test_clusters_of_cells(write, sentences: list[list[str]], clusters: list[lis
 
 
 def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):
-    lines = text_of(["(1)", "-", "(1)"]).split("\n")
+    lines = text_of(["(1)", "-", "(1)", "_"]).split("\n")
     text = "\n".join(line.replace(" ", "\t").removesuffix("-") if line.startswith("x") else line for line in lines)
     assert [each.clusters for each in read_coreference_documents(write(text))] == [[[(0, 0), (2, 2)]]]
+
+
+E2E = {
+    "doc_key": "bc/cnn/00/cnn_0000_1",
+    "sentences": [["Ann", "saw", "it"], [], ["She", "ran"]],
+    "speakers": [["Bo"] * 3, [], ["", ""]],
+    "clusters": [[[3, 3], [0, 0]]],
+    "constituents": [],
+}
+
+
+def test_reads_the_json_lines_of_e2e_coref(write):
+    plain = {name: E2E[name] for name in ("sentences", "clusters")}
+    first, second = read_coreference_documents(
+        write(f"{json.dumps(E2E)}\n\n{json.dumps(plain | {'doc_key': 'x_1'})}\n")
+    )
+    sentences = [["Ann", "saw", "it"], ["She", "ran"]]
+    speakers = ["Bo"] * 3 + ["-"] * 2
+    assert first == CoreferenceDocument("bc/cnn/00/cnn_0000", 1, sentences, speakers, [[(0, 0), (3, 3)]])
+    assert (second.name, second.part, second.speakers) == ("x_1", 0, ["-"] * 5)
+
+
+COREFUD = """# global.Entity = eid-etype-head-other
+# newdoc id = GUM_news_x
+# speaker = Bo
+1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_
+1\tde\t_\t_\t_\t_\t_\t_\t_\tEntity=(e1-person-1-(e2-x-)|SpaceAfter=No
+2\tel\t_\t_\t_\t_\t_\t_\t_\tEntity=e1)(e4[1/2]-x-1)
+2.1\t_\t_\t_\t_\t_\t_\t_\t_\tEntity=(e1-person-1-)(e3
+3\tmar\t_\t_\t_\t_\t_\t_\t_\t_
+
+1\tva\t_\t_\t_\t_\t_\t_\t_\tEntity=e3)(e2)(e4[2/2]-x-1)
+
+# newdoc
+1\tno\t_\t_\t_\t_\t_\t_\t_\t_
+"""
+
+
+def test_reads_corefud_without_its_empty_nodes_and_pieces(write):
+    with pytest.warns(UserWarning, match="2 pieces of discontinuous mentions in GUM_news_x are left out"):
+        first, second = read_coreference_documents(write(COREFUD))
+    sentences = [["de", "el", "mar"], ["va"]]
+    clusters = [[(0, 1)], [(0, 0), (3, 3)], [(2, 3)]]
+    assert first == CoreferenceDocument("GUM_news_x", 0, sentences, ["Bo"] * 3 + ["-"], clusters)
+    assert (second.sentences, second.clusters) == ([["no"]], [])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            json.dumps(E2E | {"clusters": [[[3, 9]]]}),
+            r"line 1: the mention \[3, 9\] is outside the document's 5 tokens",
+        ),
+        (json.dumps(E2E | {"speakers": [["Bo"]]}), "line 1: expected at least one token, and a speaker for each"),
+        (json.dumps(E2E | {"sentences": "no"}), "data, line 1: field sentences: expected"),
+        (COREFUD.replace("e1)", "e5)"), "data, line 6: 'e5' ends here without having begun"),
+        (COREFUD.replace("e3)", ""), "data: 'e3' has no end in document 'GUM_news_x'"),
+        (COREFUD.replace("1-2\t", "a\t"), "data, line 4: 'a' ... begins no row of CoNLL-U; expected a number and nine"),
         (text_of(["-"], ["(3", "-"]), "data, line 4: '\\(3' is not closed before the end .*\\(line 5\\)"),
         (text_of(["(3"], ["3)"]), "data, line 2: '\\(3' is not closed before the end"),
         (text_of(["-", "3)"]), "data, line 3: '3\\)' is not a coreference cell here"),

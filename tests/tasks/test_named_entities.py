@@ -43,6 +43,17 @@ def test_reads_conll2003_and_its_iob1(write):
         ),
         ("B-52 B-52 B-52 B-PROD\n", [(["B-52"], ["U-PROD"])]),  # with a lemma and a stem
         ("## O\n", [(["##"], ["O"])]),  # no comment of KLUE-NER
+        (  # comments of other forms
+            "#\tnzz\t1\n# a note\nEU\tB-ORG\n\n#FORMAT=x\n%\tO\n",
+            [(["EU"], ["U-ORG"]), (["%"], ["O"])],
+        ),
+        ("#\tO\n#Up\tB-X\nhi\tO\n", [(["#", "#Up", "hi"], ["O", "U-X", "O"])]),
+        (  # CoNLL-2012
+            "#begin document (bc/x); part 000\n"
+            "bc/x 0 0 -LRB- . * - - - A (ORG* -\nbc/x 0 1 EU NN * - - - A *) (1)\nbc/x 0 2 is V * - - - A * -\n\n"
+            "#end document\n",
+            [(["(", "EU", "is"], ["B-ORG", "L-ORG", "O"])],
+        ),
     ],
 )
 def test_reads_other_data_sets(write, text: str, sentences: list[tuple[list[str], list[str]]]):
@@ -81,7 +92,13 @@ def test_the_characters_of_klue_ner_become_tokens_with_their_particle_and_the_fi
         ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b' ..."),
         ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
         ("EU,B-ORG\n", "data, line 1: 'EU,B-ORG' has one column; expected a token and its tag, parted by a tab"),
-        ("# sent_id = 1\n1\tEU\tB-ORG\n2\tis\tO\n", "data, line 2: the first column numbers the words; expected"),
+        *(
+            (f"{comment}1\tEU\tO\tB-ORG\n2\tis\tO\tO\n", "data, line 2: the first column numbers the words; expected")
+            for comment in ("# sent_id = 1\n", "#\tn-tv.de\t[2010-03-07]\n")  # the second as in GermEval
+        ),
+        ("S 1\tEU\tB-X\nS 1\tis\tO\n\nS 2\tA\tO\nS 2\tB\tO\n", "column is 'S' .* in a whole sentence; expected"),
+        ("wsj 0 0 She O\nwsj 0 1 ran O\n", "the first column is 'wsj' in a whole sentence; expected the words there"),
+        ("#begin document (x); part 0\nx 0 0 a . * - - - - - -\n\n#end document\n", "column 11, token 0: '-' is not a"),
         *((text, "data has no sentence") for text in ("", "## klue-ner\n \tO\n")),
         ("## klue-ner\n나\tO\n너\tX\n", "data, lines 2-3, token 1: the tag 'X' is unknown"),
         *(
@@ -93,12 +110,6 @@ def test_the_characters_of_klue_ner_become_tokens_with_their_particle_and_the_fi
 def test_refuses(write, text: str, message: str):
     with pytest.raises(ValueError, match=message):
         list(read_tagged_sentences(write(text)))
-
-
-def test_a_file_without_blank_lines_is_warned_of(write):
-    with pytest.warns(UserWarning, match="is one sentence of 1,002 tokens; a blank line ends a sentence"):
-        list(read_tagged_sentences(write("EU B-ORG\nrejects O\n" * 501)))
-    list(read_tagged_sentences(write("EU B-ORG\n" * 1001 + "\nEU B-ORG\n")))
 
 
 JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])

@@ -55,6 +55,29 @@ def test_no_error_quotes_more_than_a_token(name: str, kind: str, content: str, t
                 assert len(str(error)) < 700, f"{word}: {str(error)[:700]}"
 
 
+ROW_2012 = "x 0 0 w NN * - - - - * -\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "frame"),
+    [
+        ("named-entities", "w O\n", "{}"),
+        ("semantic-roles", "w - *\n", "{}go go (V*)\n"),
+        ("semantic-roles", ROW_2012, "#begin document (x); part 000\n{}\n#end document\n"),
+        ("coreference", ROW_2012, "#begin document (x); part 000\n{}\n#end document\n"),
+    ],
+)
+def test_files_whose_sentences_are_documents_warn(name: str, row: str, frame: str, tmp_path: Path):
+    path = tmp_path / "data"
+    task = find_task(name)
+    for num_documents, num_sentences in ((2, 0), (1, 9)):
+        path.write_text("\n".join([frame.format(row * 300)] * num_documents + [frame.format(row * 9)] * num_sentences))
+        with pytest.warns(UserWarning, match="have more than 200 tokens, the longest 30.; expected a blank line after"):
+            task.read(path, recipe_config(task, "cpu").model, False)
+    path.write_text("\n".join([frame.format(row * 300)] + [frame.format(row * 9)] * 10))
+    task.read(path, recipe_config(task, "cpu").model, False)
+
+
 def test_a_share_is_set_apart_evenly_and_sentences_that_occur_twice_are_on_one_side(toy: Toy, tmp_path: Path):
     path = tmp_path / "all.tsv"
     path.write_text("".join(f"a\tword{number}\n" for number in range(20)))

@@ -62,9 +62,10 @@ def test_reads_conll2005_with_its_columns_pasted_together(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (conll2012("a (V*) -", "b (A1* -"), "data, lines 2-3, predicate 1, token 1: A1 opens here and is never closed"),
-        (conll2012("a (V*) -", "b (V*) -"), "data, lines 2-3, predicate 1: V begins at tokens 0, 1; expected one"),
-        ("a do (V*) (V*)\nb be * *\n", "data, lines 1-2, predicate 2: token 0 is V of another predicate, too"),
+        (
+            conll2012("a (V*) -", "b B-A1 -"),
+            "data, lines 2-3, predicate 1, token 1: 'B-A1' is not a cell of brackets here",
+        ),
         ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles after it"),
         ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
         ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after"),
@@ -73,6 +74,38 @@ def test_reads_conll2005_with_its_columns_pasted_together(write):
 def test_refuses(write, text: str, message: str):
     with pytest.raises(ValueError, match=message):
         list(read_predicates(write(text)))
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        *(
+            (cells, "predicates whose roles nest, overlap or have no end")
+            for cells in (
+                "(V*) (ARG1(R-ARG2*) *)",
+                "(V*) (C-ARG1*) (A1(A2*))",
+                "(V*) (A1* *))",
+                "(V*) (A1* (A1*)",
+                "(A1* (C-A1(V*) *)",
+                "(V*) * (A1*",
+            )
+        ),
+        ("(V*) (V*) *", "predicates with more than one V"),
+        ("* (V*) *", "predicates whose V is that of another predicate"),
+    ],
+)
+def test_a_predicate_whose_roles_cannot_be_read_is_left_out_and_counted(write, cells: str, reason: str):
+    first, second, third = cells.split()
+    path = write(conll2012(f"a * {first} -", f"b (V*) {second} -", f"c (A1*) {third} -"))
+    for training in (True, False):
+        reading = TASK.read(path, SemanticRolesConfig(), training)
+        assert [example.tags for example in reading.examples] == [["O", "B-V", "B-A1"]]
+        assert reading.skipped == {reason: 1}
+    predicted = read_sentences(path, SemanticRolesConfig())
+    assert [(example.predicate, example.fault) for example in predicted.examples] == [(1, ""), (None, reason)]
+    assert predicted.skipped == {reason: 1}
+    blocks = list(to_blocks((example, ["O", "B-V", "O"]) for example in predicted.examples))
+    assert blocks == ["a\t-\t*\nb\tb\t(V*)\nc\t-\t*\n"]
 
 
 COLUMNS = conll2012("Ann (ARG0*) (ARG0*) (ARG0*) -", "tried (V*) * * -", "to (ARG1* * * -", "sing *) (V*) * -")

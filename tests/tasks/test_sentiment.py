@@ -78,6 +78,11 @@ def test_refuses_what_is_no_tree(write, tree: str, character: int):
         ),
         ("label\ttext\tx\n0\tIt's\t\n", [LabelledText(["It", "'s"], "0")]),
         ("sentence\tlabel\nfine\t1\n", [LabelledText(["fine"], "1")]),
+        (
+            '{"text": "fine", "label": 1}\n{"text": "bad", "label": "no"}\n',
+            [LabelledText(["fine"], "1"), LabelledText(["bad"], "no")],
+        ),
+        ('[{"text": "fine", "label": 1, "id": null}]', [LabelledText(["fine"], "1")]),
     ],
 )
 def test_reads_tables(write, table: str, expected: list[LabelledText]):

@@ -111,6 +111,6 @@ def props_from_tags(tags: Sequence[str]) -> list[str]:
 
 def _not_a_cell(position: int, cell: str) -> ValueError:
     return ValueError(
-        f"token {position}: {first_token(cell)} is not a cell of roles here; expected '*', '(A0*', '*)' or '(A0*)', "
-        "since the arguments of a predicate neither nest nor overlap"
+        f"token {position}: {first_token(cell)} is not a cell of brackets here; expected '*', '(A0*', '*)' or '(A0*)', "
+        "since the spans of a column neither nest nor overlap"
     )

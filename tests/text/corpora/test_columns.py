@@ -41,7 +41,7 @@ def test_ragged_columns_and_empty_cells_are_refused_unless_an_empty_last_one_has
     assert [sentence.rows for sentence in read("a\tO", "b\t", empty_last="-")] == [[["a", "O"], ["b", "-"]]]
     with pytest.raises(ValueError, match="column 1 is empty"):
         read("\t", "\tO", empty_last="-")
-    with pytest.raises(ValueError, match=r"x.conll, line 2: 4 columns, .*'#' \.\.\.; remove it if .* grep -v '\^# '$"):
+    with pytest.raises(ValueError, match=r"x.conll, line 2: 4 columns, .*'#' \.\.\.; remove it if .* grep -v '\^#'$"):
         read("TOKEN NE-COARSE", "# hipe2022:date = 1850", "We O")
 
 
@@ -66,10 +66,12 @@ def test_a_hash_with_the_cells_of_a_token_is_a_token(lines: list[str]):
         ["17 a O", "18 b O", "", "1 c O"],
         ["1-2 don't O", "1 do O", "2 n't O", "2.1 x O"],
         ["bc/x a O", "bc/x b O"] * 11,
+        ["bc/x 0 0 a O", "bc/x 0 1 b O"],
+        ["bc/x a O", "bc/x b O", "", "bc/x c O", "", "bc/y d O", "bc/y e O"],
     ],
 )
 def test_a_first_column_without_words_is_refused(lines: list[str]):
-    message = r"x\.conll, line 1: the first column (numbers the words|is 'bc/x' everywhere);"
+    message = r"x\.conll, line 1: the first column (numbers the words|is 'bc/x' in a whole sentence);"
     with pytest.raises(ValueError, match=message):
         list(with_words_first(read(*lines)))
 

@@ -50,6 +50,16 @@ def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
     assert [cells for _, cells in read(*lines[:3], '"Yes"\t1\tz')][1] == ['"a, b"', "y"]
 
 
+def test_a_cell_in_quotes_may_go_over_lines_of_a_table_in_tabs():
+    lines = ["text\tlabel", '"It was ""fine"".', 'I\tliked it."\tpos', "Good\tneg"]
+    found = [("x.tsv, line 2", ['It was "fine".\nI\tliked it.', "pos"]), ("x.tsv, line 4", ["Good", "neg"])]
+    assert read(*lines) == found
+    with pytest.raises(
+        ValueError, match="line 2: 1 tab-separated columns, .*; if a cell in quotes continues on the ne"
+    ):
+        read(*lines, 'a "b\tpos')
+
+
 ONE_COLUMN = ["document", '"Line one', 'line ""two"""', '"He, she"', "plain"]
 
 

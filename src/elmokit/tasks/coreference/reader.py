@@ -1,21 +1,28 @@
-"""Reader of documents with coreference, from the columns of CoNLL-2012."""
+"""Reader of documents with coreference: columns of CoNLL-2012, JSON lines of e2e-coref, and CorefUD's CoNLL-U."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
 
-from elmokit.files.lines import read_lines
+from elmokit.files.json import as_type, parse_json
+from elmokit.files.lines import lines_and_first
 from elmokit.system.messages import first_token
+from elmokit.system.python import warn_caller
 from elmokit.tasks.text_spans import Passage
-from elmokit.text.corpora import conll2012
-from elmokit.text.corpora.columns import ColumnSentence
+from elmokit.text.corpora import conll2012, conllu
+from elmokit.text.corpora.columns import ColumnSentence, warn_of_documents
 
-_NONE = "-"
+_NONE = ("-", "_")  # LitBank has both
+_NOBODY = "-"
 _BRACKET = re.compile(r"(?P<opens>\()?(?P<entity>\d+)(?P<closes>\))?")
+_PART = re.compile(r"(?P<name>.*/.*)_(?P<part>\d{1,9})")
+"""A `doc_key` of OntoNotes in e2e-coref's JSON lines, such as `bc/cnn/00/cnn_0000_1`."""
+_COREFUD_ENTITY = re.compile(r"\((?P<opened>[^()-]+)(?:-[^()]*)?(?P<ends>\))?|(?P<closed>[^()-]+)\)")
+"""Brackets in CorefUD: `(e5-person-1-` begins a mention of e5, `(e5-person-1-)` is one, and `e5)` ends one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +45,32 @@ class CoreferenceDocument:
 
 
 def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument]:
-    """Read a file one document (in CoNLL-2012, one part of a document) at a time; tokens become plain (`plain_token`).
+    """Read a file one document (in CoNLL-2012, one part of a document) at a time.
 
-    Raises ValueError, with the file and the line, for rows of different lengths, brackets that do not pair within
-    their sentence, anything else in the last column, and documents that are empty or do not end.
+    A file that begins with `{` is JSON lines with `doc_key`, `sentences`, `speakers` and `clusters`, as e2e-coref has
+    them; one that begins with a comment `# ` or a row of ten columns is CoNLL-U with `Entity=` in its last column, as
+    CorefUD has it. Anything else is CoNLL-2012, whose tokens become plain (`plain_token`).
+    Raises ValueError, with the file and the line, for rows of different lengths, brackets that do not pair, anything
+    else in their place, mentions outside their document, and documents that are empty or do not end. Warns if a tenth
+    of the sentences are very long, and of discontinuous mentions, which are left out.
     """
-    for document in conll2012.read_conll2012(read_lines(path), name=os.fspath(path)):
+    name = os.fspath(path)
+    lines, first = lines_and_first(path)
+    if first.startswith("{"):
+        documents = _of_json_lines(lines, name)
+    elif first.startswith("# ") or first.count("\t") == len(conllu.COLUMNS) - 1:
+        documents = _of_corefud(lines, name)
+    else:
+        documents = _of_conll2012(lines, name)
+    lengths: list[int] = []
+    for document in documents:
+        lengths += map(len, document.sentences)
+        yield document
+    warn_of_documents(name, lengths)
+
+
+def _of_conll2012(lines: Iterable[str], name: str) -> Iterator[CoreferenceDocument]:
+    for document in conll2012.read_conll2012(lines, name=name):
         names = [name for sentence in document.sentences for name in _entities(sentence)]
         entities: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
         start = 0
@@ -58,6 +85,94 @@ def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[Corefer
             speakers=[speaker for sentence in document.sentences for speaker in sentence.column(conll2012.SPEAKER)],
             clusters=[sorted(mentions) for mentions in entities.values()],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _JSONDocument:
+    """The fields of a line of e2e-coref that are read."""
+
+    doc_key: str
+    sentences: list[list[str]]
+    clusters: list[list[tuple[int, int]]]
+    speakers: list[list[str]] | None = None
+
+
+def _of_json_lines(lines: Iterable[str], name: str) -> Iterator[CoreferenceDocument]:
+    known = [entry.name for entry in fields(_JSONDocument)]
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"{name}, line {number}"
+        values = parse_json(line, where=where)
+        document = as_type({key: values[key] for key in known if key in values}, _JSONDocument, where=where)
+        lengths = [len(sentence) for sentence in document.sentences]
+        speakers = document.speakers or [[_NOBODY] * length for length in lengths]
+        if not sum(lengths) or [len(each) for each in speakers] != lengths:
+            raise ValueError(f"{where}: expected at least one token, and a speaker for each token of each sentence")
+        for first, last in (mention for cluster in document.clusters for mention in cluster):
+            if not 0 <= first <= last < sum(lengths):
+                raise ValueError(
+                    f"{where}: the mention [{first}, {last}] is outside the document's {sum(lengths)} tokens"
+                )
+        part = _PART.fullmatch(document.doc_key)
+        yield CoreferenceDocument(
+            name=part["name"] if part else document.doc_key,
+            part=int(part["part"]) if part else 0,
+            sentences=[sentence for sentence in document.sentences if sentence],
+            speakers=[speaker or _NOBODY for sentence in speakers for speaker in sentence],
+            clusters=[sorted(cluster) for cluster in document.clusters],
+        )
+
+
+def _of_corefud(lines: Iterable[str], name: str) -> Iterator[CoreferenceDocument]:
+    sentences: list[conllu.ConlluSentence] = []
+    for sentence in conllu.read_conllu(lines, name=name):
+        begins = any(comment.lstrip("# ").startswith("newdoc") for comment in sentence.comments)
+        if begins and sentences:
+            yield _corefud_document(sentences)
+            sentences = []
+        sentences.append(sentence)
+    if not sentences:
+        raise ValueError(f"{name} has no sentence; expected CoNLL-U with coreference (Entity=) in its last column")
+    yield _corefud_document(sentences)
+
+
+def _corefud_document(sentences: list[conllu.ConlluSentence]) -> CoreferenceDocument:
+    clusters: dict[str, list[tuple[int, int]]] = {}
+    opened: defaultdict[str, list[int]] = defaultdict(list)
+    num_words = num_pieces = 0
+    for sentence in sentences:
+        for row, cells in enumerate(sentence.rows):
+            is_word = cells[0].isdecimal()
+            num_words += is_word
+            entities = next((part for part in cells[conllu.MISC].split("|") if part.startswith("Entity=")), "")
+            for bracket in _COREFUD_ENTITY.finditer(entities.removeprefix("Entity=")):
+                entity = bracket["opened"] or bracket["closed"]
+                if bracket["opened"]:
+                    opened[entity].append(num_words - is_word)  # an empty node begins before the next word
+                    clusters.setdefault(entity, [])
+                if not bracket["opened"] or bracket["ends"]:
+                    if not opened[entity]:
+                        where = f"{sentence.name}, line {sentence.first_line + row}"
+                        raise ValueError(f"{where}: {first_token(entity)} ends here without having begun")
+                    first, last = opened[entity].pop(), num_words - 1
+                    if first <= last:  # else all of it is empty nodes
+                        clusters[entity].append((first, last))
+    begun = [entity for entity, starts in opened.items() if starts]
+    name = sentences[0].comment("newdoc id") or sentences[0].name
+    if begun:
+        raise ValueError(f"{sentences[0].name}: {first_token(begun[0])} has no end in document {first_token(name)}")
+    for entity in [entity for entity in clusters if "[" in entity]:  # `e5[1/2]` is the first of two pieces
+        num_pieces += len(clusters.pop(entity))
+    if num_pieces:
+        warn_caller(f"{sentences[0].name}: {num_pieces} pieces of discontinuous mentions in {name} are left out")
+    return CoreferenceDocument(
+        name=name,
+        part=0,
+        sentences=[[row[conllu.FORM] for row in sentence.words] for sentence in sentences],
+        speakers=[sentence.comment("speaker") or _NOBODY for sentence in sentences for _ in sentence.words],
+        clusters=[sorted(mentions) for mentions in clusters.values() if mentions],
+    )
 
 
 def genre(name: str) -> str:
@@ -79,7 +194,7 @@ def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:
     """Entity, first and last token of each mention. If mentions of one entity are nested, the inner one ends first."""
     opened: defaultdict[str, list[int]] = defaultdict(list)
     for row, cell in enumerate(sentence.column(conll2012.COREFERENCE)):
-        for part in cell.split("|") if cell != _NONE else []:
+        for part in cell.split("|") if cell not in _NONE else []:
             bracket = _BRACKET.fullmatch(part)
             if bracket and bracket["opens"]:
                 opened[bracket["entity"]].append(row)

@@ -55,8 +55,9 @@ def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[Senten
 
 
 def symbols(examples: Iterable[SentencePair]) -> list[str]:
-    """All three labels, whether they occur or not."""
-    return list(LABELS)
+    """All three usual labels, whether they occur or not; if there are others, those that occur."""
+    found = {example.label for example in examples if example.label is not None}
+    return list(LABELS) if found <= {*LABELS} else sorted(found)
 
 
 def from_text(line: str) -> SentencePair:

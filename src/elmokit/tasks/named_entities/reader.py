@@ -1,4 +1,4 @@
-"""Reader of sentences with named entities: columns (CoNLL-2002, CoNLL-2003, WNUT-17 and the like), and KLUE-NER."""
+"""Reader of sentences with named entities: columns (CoNLL-2002, -2003, -2012, WNUT-17 and the like), and KLUE-NER."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from elmokit.files.lines import lines_and_first
+from elmokit.metrics.roles import tags_from_props
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
-from elmokit.system.python import warn_caller
 from elmokit.text.alignment import token_offsets
-from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
+from elmokit.text.corpora import conll2012
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences, warn_of_documents, with_words_first
 from elmokit.text.tokenizer import tokenize
 
 _DOCUMENT_START = "-DOCSTART-"  # first cell of a line that is not a token
@@ -35,35 +36,45 @@ class TaggedSentence:
     """File and number of its document; empty if the file does not separate documents."""
 
 
-LONGEST_SENTENCE = 1000
-"""Tokens of the only sentence of a file; with more, blank lines are missing rather."""
-
-
 def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSentence]:
     """Read the first column as token and the last one as its tag, in any scheme; yield tags in BIOUL.
 
     Spans are read as conlleval reads them, so no tag is illegal, and IOB1 and BIO (IOB2) give the same spans. A line
     of `-DOCSTART-` ends a sentence and is not a token. `tags_from_spans` documents the schemes.
+    A file that begins with `#begin document` is CoNLL-2012, whose names are brackets; its tokens become plain.
     KLUE-NER has one character per line: its text is tokenised, and a token gets the first entity that touches it, so
     that a name keeps its particle (a second entity within a token is lost).
     Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
     not one, another column has the same labels (nested entities, or predictions), the first column numbers the words,
-    or there is no sentence. Warns if all is one very long sentence.
+    or there is no sentence. Warns if a tenth of the sentences are very long.
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
     if first_line.startswith(_KLUE_NER):
         sentences = _of_characters(_tagged_characters(lines, name=name))
+    elif first_line.startswith(conll2012.BEGIN):
+        sentences = _of_brackets(conll2012.read_conll2012(lines, name=name), name)
     else:
         sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)))
-    sentence, num_sentences = None, 0
+    lengths: list[int] = []
     for sentence in sentences:
-        num_sentences += 1
+        lengths.append(len(sentence.tokens))
         yield sentence
-    if sentence is None:
+    if not lengths:
         raise ValueError(f"{name} has no sentence; expected a token and its tag on each line")
-    if num_sentences == 1 and len(sentence.tokens) > LONGEST_SENTENCE:
-        warn_caller(f"{name} is one sentence of {len(sentence.tokens):,} tokens; a blank line ends a sentence")
+    warn_of_documents(name, lengths)
+
+
+def _of_brackets(documents: Iterable[conll2012.Document], name: str) -> Iterator[TaggedSentence]:
+    for document in documents:
+        for sentence in document.sentences:
+            try:
+                written = tags_from_props(sentence.column(conll2012.NAMES))
+            except ValueError as error:
+                raise ValueError(f"{sentence.where}, column {conll2012.NAMES + 1}, {error}") from None
+            tags = tags_from_spans(spans_from_tags(written), num_tokens=len(written), scheme="BIOUL")
+            tokens = conll2012.plain_tokens(sentence)
+            yield TaggedSentence(tokens, tags, written, document=f"{name} {document.name}")
 
 
 def _of_columns(sentences: Iterable[ColumnSentence]) -> Iterator[TaggedSentence]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
-from elmokit.system.messages import first_token
+from elmokit.system.messages import first_token, printable
 from elmokit.tasks.text_spans import Passage
 from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import tokenize
@@ -55,7 +55,14 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     seen: set[str] = set()
     some, first = lines_and_first(path, max_line_bytes=MAX_WHOLE_BYTES)
     lines = whole(some, path)
-    parsed = {"data": _nested(lines, name)} if _is_question(first) else parse_json_object("\n".join(lines), where=name)
+    keys = _keys(first)
+    if keys and not keys & {"data", "question"}:
+        raise ValueError(
+            f"{name} begins with a JSON object of {printable(', '.join(sorted(keys)))}; expected SQuAD's JSON (data), "
+            "or JSON lines with context and question in each; MRQA's are not read"
+        )
+    is_lines = keys >= {"context", "question"}
+    parsed = {"data": _nested(lines, name)} if is_lines else parse_json_object("\n".join(lines), where=name)
     content = Fields(name, parsed)
     found = list(enumerate(content.list_of_fields("data")))
     for number, article in found[articles]:
@@ -75,12 +82,12 @@ def identity_of(question: Fields) -> str:
     return str(question.value("id")) if isinstance(question.value("id"), int) else question.text("id")
 
 
-def _is_question(line: str) -> bool:
-    """Whether a line is an object with a question and its passage, in any order and with other fields before."""
+def _keys(line: str) -> set[str]:
+    """The keys of the object in a line; none for another line."""
     try:
-        return parse_json_object(line, where="").keys() >= {"context", "question"}
+        return {*parse_json_object(line, where="")}
     except ValueError:
-        return False
+        return set()
 
 
 def _questions(paragraph: Fields, article: str) -> Iterator[Question]:

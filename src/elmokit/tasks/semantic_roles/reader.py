@@ -11,7 +11,7 @@ from elmokit.metrics.roles import tags_from_props
 from elmokit.system.messages import first_token
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.cells import plain_token
-from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences, warn_of_documents, with_words_first
 
 _NONE = "-"
 
@@ -41,6 +41,8 @@ class PredicateInSentence:
     """The text that the tokens are from, without asterisks; None if only the tokens are known."""
     document: str = field(default="", compare=False)
     """File and name of its document; empty in CoNLL-2005, which has none."""
+    fault: str = ""
+    """Why the roles of the predicate cannot be used; it has no tags then."""
 
 
 def read_predicates(path: str | os.PathLike[str]) -> Iterator[PredicateInSentence]:
@@ -50,15 +52,19 @@ def read_predicates(path: str | os.PathLike[str]) -> Iterator[PredicateInSentenc
     The columns of CoNLL-2005 are separate files, to be pasted together: words first, props last (the lemma of each
     predicate or `-`, and a column of brackets per predicate), with any columns between. Tokens become plain
     (`plain_token`).
-    Raises ValueError, with the file and the lines, for rows of different lengths, brackets that do not pair, two V in
-    a column, more or fewer columns than predicates, a first column of CoNLL-2005 that numbers the words, and a file
-    without sentences.
+    OntoNotes has some predicates whose brackets nest or overlap: their examples say so (`fault`).
+    Raises ValueError, with the file and the lines, for rows of different lengths, cells without brackets, more or fewer
+    columns than predicates, a first column of CoNLL-2005 that numbers the words, and a file without sentences. Warns if
+    a tenth of the sentences are very long.
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
     read = _conll2012(lines, name) if first.startswith(conll2012.BEGIN) else _conll2005(lines, name)
+    lengths: list[int] = []
     for number, sentence in enumerate(read):
+        lengths.append(len(sentence[0].tokens))
         yield from (replace(example, sentence=number) for example in sentence)
+    warn_of_documents(name, lengths)
 
 
 def _conll2012(lines: Iterable[str], name: str) -> Iterator[list[PredicateInSentence]]:
@@ -112,15 +118,22 @@ def _predicates(
     predicates: list[PredicateInSentence] = []
     of_columns = [Lemma(*lemma) for lemma in lemmas] if len(lemmas) == len(columns) else [None] * len(columns)
     for number, (column, lemma) in enumerate(zip(columns, of_columns, strict=True), start=1):
-        where = f"{sentence.where}, predicate {number}"
+        starts: list[int] = []
+        fault = ""
         try:
             tags = tags_from_props(column)
+            starts = [position for position, tag in enumerate(tags) if tag == "B-V"]
         except ValueError as error:
-            raise ValueError(f"{where}, {error}") from None
-        starts = [position for position, tag in enumerate(tags) if tag == "B-V"]
+            if not all("*" in cell for cell in column):
+                raise ValueError(f"{sentence.where}, predicate {number}, {error}") from None
+            tags, fault = [], "predicates whose roles nest, overlap or have no end"
         if len(starts) > 1:
-            raise ValueError(f"{where}: V begins at tokens {', '.join(map(str, starts))}; expected one predicate")
-        if starts and starts[0] in [before.predicate for before in predicates]:
-            raise ValueError(f"{where}: token {starts[0]} is V of another predicate, too")
-        predicates.append(PredicateInSentence(tokens, starts[0] if starts else None, tags, lemma, document=document))
+            fault = "predicates with more than one V"
+        elif starts and starts[0] in [before.predicate for before in predicates]:
+            fault = "predicates whose V is that of another predicate"
+        if fault:
+            predicates.append(PredicateInSentence(tokens, None, [], document=document, fault=fault))
+        else:
+            predicate = starts[0] if starts else None
+            predicates.append(PredicateInSentence(tokens, predicate, tags, lemma, document=document))
     return predicates or [PredicateInSentence(tokens, None, [])]

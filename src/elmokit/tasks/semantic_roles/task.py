@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +22,7 @@ from elmokit.tasks.task import (
     build_model,
     document_of,
     find_splits,
+    labels_of_tags,
     of_several_documents,
     own_tokens,
     shortened,
@@ -43,7 +45,9 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
     """Read one example per predicate. For training only, predicates without V and long sentences are skipped."""
     reading = Reading[PredicateInSentence]([])
     for example in read_predicates(path):
-        if not example.tags:
+        if example.fault:
+            reading.skipped[example.fault] += 1
+        elif not example.tags:
             reading.skipped["sentences without a predicate"] += 1
         elif training and example.predicate is None:
             reading.skipped["predicates without a V"] += 1
@@ -56,7 +60,8 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
     """Read one example per predicate, as `without_labels` makes it, and one without for each sentence that has none."""
-    return Reading([*map(without_labels, read_predicates(path))])
+    examples = [*map(without_labels, read_predicates(path))]
+    return Reading(examples, Counter(example.fault for example in examples if example.fault))
 
 
 def without_labels(example: PredicateInSentence) -> PredicateInSentence:
@@ -211,6 +216,7 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     to_text=to_text,
     result=result,
     without_labels=without_labels,
+    label_names=labels_of_tags,
     keep_together=document_of,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )

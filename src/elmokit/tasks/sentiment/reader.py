@@ -1,4 +1,4 @@
-"""Reader of texts with a sentiment: trees of the Stanford Sentiment Treebank, and tab-separated tables (NSMC)."""
+"""Reader of texts with a sentiment: trees of the Stanford Sentiment Treebank, tables (NSMC), JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from elmokit.files.lines import lines_and_first
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import plain_token
-from elmokit.text.corpora.tables import table_rows
+from elmokit.text.corpora.tables import rows_of
 from elmokit.text.tokenizer import tokenize
 
 FIVE_CLASSES = ("very negative", "negative", "neutral", "positive", "very positive")
@@ -37,12 +37,12 @@ class LabelledText:
 
 
 def read_texts(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False) -> Iterator[LabelledText]:
-    """Read trees if the first line opens a bracket, otherwise a table with a header.
+    """Read trees if the first line opens a bracket, otherwise a table with a header, or JSON (`rows_of`).
 
     Trees are one per line, `(3 (2 It) (4 (2 's) (4 good)))`; each gives its sentence, or with `phrases` all its
     phrases, which may be repeated; the sentence comes first. The labels are `FIVE_CLASSES` (0 to 4 in the file), or for
     two classes negative and positive. Tokens become plain (`plain_token`). Blank lines are skipped.
-    In a table, the text is in the column text, document, sentence or review, the label in the column label or
+    In a table or JSON, the text is in the column text, document, sentence or review, the label in the column label or
     sentiment. `tokenize` makes the tokens; a text may have none, as some of NSMC.
 
     Raises ValueError, with the file and the line, for what is not one tree, rows that are shorter or longer than the
@@ -51,7 +51,7 @@ def read_texts(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
     name = os.fspath(path)
     lines, first = lines_and_first(path)
     if not first.lstrip().startswith("("):
-        for where, (text, label) in table_rows(lines, name=name, columns=_COLUMNS):
+        for where, (text, label) in rows_of(lines, first, name=name, columns=_COLUMNS):
             if not label:
                 raise ValueError(f"{where}: the label is {first_token(label)}; expected one")
             yield LabelledText(tokenize(text), label)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
 from elmokit.files.lines import split_tokens
 from elmokit.system.messages import first_token
+from elmokit.system.python import warn_caller
 
 _COMMENT = re.compile(r"# (?:id\b|[\w.:-]+ ?= ?)")
 _NUMBER_OF_WORD = re.compile(r"\d+([-.]\d+)?")
 _SENTENCES_LOOKED_AT = 20
+LONG_SENTENCE = 200
+"""Tokens; hardly any sentence of running text has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def column_sentences(
 ) -> Iterator[ColumnSentence]:
     """Sentences from lines of columns; a line whose first cell is `separator` counts as blank.
 
-    Cells are separated by tabs in lines that contain a tab, otherwise by spaces. Lines that begin with `# ` before the
+    Cells are separated by tabs in lines that contain a tab, otherwise by spaces. Lines that begin with `#` before the
     first token of a sentence are comments, unless they have as many cells as the tokens.
     empty_last: what an empty last cell means; None refuses it.
     Raises ValueError, naming `name` and the line, for an empty cell and for a row with a different number of cells than
@@ -64,17 +67,18 @@ def column_sentences(
                 yield ColumnSentence(name, number - len(rows), rows, document)
             rows, comments, document = [], [], document + bool(cells)
             continue
-        if not rows and line.startswith("# "):
+        if not rows and line.startswith("#"):
             comments = [] if _COMMENT.match(line) else [*comments, cells]
             continue
         if cells[-1] == "" and empty_last is not None:
             cells[-1] = empty_last
         if "" in cells:
             raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {first_token(line)}")
-        if not rows and {*map(len, comments)} == {len(cells)}:
-            rows = comments  # they are tokens
+        if not rows:  # the lines directly above that have as many cells are tokens
+            while len(rows) < len(comments) and len(comments[-1 - len(rows)]) == len(cells):
+                rows.insert(0, comments[-1 - len(rows)])
         if rows and len(cells) != len(rows[0]):
-            comment = "; remove it if it is a comment, all of them with grep -v '^# '" if line.startswith("# ") else ""
+            comment = "; remove it if it is a comment, all of them with grep -v '^#'" if line.startswith("#") else ""
             raise ValueError(
                 f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} in the lines above: "
                 f"{first_token(line)}{comment}"
@@ -84,14 +88,14 @@ def column_sentences(
 
 
 def with_words_first(sentences: Iterable[ColumnSentence]) -> Iterator[ColumnSentence]:
-    """The same sentences. Raises ValueError if the first column numbers the words, or is the same everywhere."""
+    """The same sentences. Raises ValueError if the first column numbers the words, or names their sentence or file."""
     sentences = iter(sentences)
     head = list(islice(sentences, _SENTENCES_LOOKED_AT))
     words = [word for sentence in head for word in sentence.column(0)]
     has_others = all(sentence.num_columns > 2 for sentence in head)
-    is_numbered = len(words) > len(head) and all(map(_is_numbered, head))
-    if has_others and (is_numbered or (len(words) > _SENTENCES_LOOKED_AT and len({*words}) == 1)):
-        found = "numbers the words" if is_numbered else f"is {first_token(words[0])} everywhere"
+    is_numbered = len(words) > len(head) and all(_is_numbered(sentence.column(0)) for sentence in head)
+    if has_others and (is_numbered or _are_named(head)):
+        found = "numbers the words" if is_numbered else f"is {first_token(words[0])} in a whole sentence"
         raise ValueError(
             f"{head[0].line(0)}: the first column {found}; expected the words there: remove the columns before them "
             r"(for one that a tab ends: cut -f 2-)"
@@ -99,9 +103,31 @@ def with_words_first(sentences: Iterable[ColumnSentence]) -> Iterator[ColumnSent
     yield from chain(head, sentences)
 
 
-def _is_numbered(sentence: ColumnSentence) -> bool:
-    """Whether the first cells are successive numbers; CoNLL-U has `1-2` and `2.1` between them."""
-    found = [_NUMBER_OF_WORD.fullmatch(cell) for cell in sentence.column(0)]
+def warn_of_documents(name: str, lengths: Sequence[int]) -> None:
+    """Warn if a tenth of the sentences in a file are very long: blank lines probably separate its documents only."""
+    num_long = sum(length > LONG_SENTENCE for length in lengths)
+    if num_long and 10 * num_long >= len(lengths):
+        warn_caller(
+            f"{name}: {num_long:,} of {len(lengths):,} sentences have more than {LONG_SENTENCE} tokens, the longest "
+            f"{max(lengths):,}; expected a blank line after each sentence, not only after each document"
+        )
+
+
+def _are_named(sentences: Sequence[ColumnSentence]) -> bool:
+    """Whether the first cell names the sentence or its file: all rows of each sentence have the same one.
+
+    One short sentence may repeat a word, unless another column numbers its words.
+    """
+    several = [sentence for sentence in sentences if len(sentence.rows) > 1]
+    if not several or any(len({*sentence.column(0)}) > 1 for sentence in several):
+        return False
+    is_long = len(several[0].rows) > _SENTENCES_LOOKED_AT
+    return len(several) > 1 or is_long or _is_numbered(several[0].column(2))
+
+
+def _is_numbered(cells: Sequence[str]) -> bool:
+    """Whether the cells are successive numbers; CoNLL-U has `1-2` and `2.1` between them."""
+    found = [_NUMBER_OF_WORD.fullmatch(cell) for cell in cells]
     numbers = [int(number[0][:9]) for number in found if number is not None and number[1] is None]
     return all(found) and bool(numbers) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 

@@ -14,9 +14,9 @@ BEGIN = "#begin document"
 
 _END = "#end document"
 _HEAD = re.compile(r"#begin document \((?P<name>.*)\);?(?: part (?P<part>\d{1,9}))?\s*")
-SPEAKER, COREFERENCE = 9, -1
-"""Indices of columns: the speaker of each token (`-` if there is none), and the coreference mentions that begin or end
-at it."""
+SPEAKER, NAMES, COREFERENCE = 9, 10, -1
+"""Indices of columns: the speaker of each token (`-` if there is none), the brackets of named entities, and the
+coreference mentions that begin or end at it."""
 _WORD, _LEMMA, _FRAMESET, _FIRST_ROLE = 3, 6, 7, 11
 _NONE = "-"
 _WITHOUT_WORD = "[WORD]"

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from elmokit.files.lines import MAX_LINE_BYTES
+from elmokit.files.json import parse_json
+from elmokit.files.lines import MAX_LINE_BYTES, whole
 from elmokit.system.messages import first_token, printable
 
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _QUOTED = re.compile(r'"(?=\S)(?=.*,|.*"".)(?:[^"]|"")*"')
-_ROWS_OF_CSV = re.compile(r'(?:(?:[^"\n]*+|"[^"]*+(?:""[^"]*+)*+")\n)*+')
+_CELL_OF_CSV = r'(?:(?!")[^"\t\n]*+|"[^"]*+(?:""[^"]*+)*+")'
+_ROWS_OF_CSV = re.compile(rf"(?:{_CELL_OF_CSV}(?:\t{_CELL_OF_CSV})*+\n)*+")
 _ROWS_LOOKED_AT = 1000
 SEPARATOR_LINE = re.compile(r'"?sep=."?', re.IGNORECASE)
 """The first line of some files for Excel, before the header."""
@@ -52,20 +54,60 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
         rest = chain(head, rest)
         split = (line.split("\t") for line in head)
         has_quoting = spreadsheet_quotes(cells[at] for cells in split for at in positions if at < len(cells))
-        has_quoting = has_quoting or (len(header) == 1 and _has_cell_over_lines(head))
+        has_quoting = has_quoting or _has_cell_over_lines(head, num_columns=len(header))
     rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest)
     num_rows = 0
     for line, cells in rows:
         where = f"{name}, line {number + line}"
         if len(cells) != len(header):
+            row = separator.join(cells)
+            is_open = len(cells) < len(header) and row.count('"') % 2 == 1
+            hint = "; if a cell in quotes continues on the next line, save the table as CSV" if is_open else ""
             raise ValueError(
                 f"{where}: {len(cells)} {_SEPARATORS[separator]}-separated columns, but {len(header)} in the header: "
-                f"{first_token(separator.join(cells))}"
+                f"{first_token(row)}{hint}"
             )
         num_rows += 1
         yield where, [cells[position].strip(" ") for position in positions]
     if not num_rows:
         raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
+
+
+def rows_of(
+    lines: Iterable[str], first: str, *, name: str, columns: Sequence[Sequence[str]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Place, for messages, and cells of each row: of JSON lines, a JSON list, or a table with a header (`table_rows`).
+
+    JSON begins with `{` or `[`. A list is in memory as a whole. A cell of JSON is text or a whole number, and null is
+    an empty one.
+
+    lines, first: what `lines_and_first` returns.
+    Raises ValueError, with the file and the line, for bad JSON, missing fields, what `table_rows` refuses, and a file
+    without rows.
+    """
+    if first.lstrip().startswith("{"):
+        numbered = ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
+        records = ((where, parse_json(line, where=where)) for where, line in numbered)
+    elif first.lstrip().startswith("["):
+        content = parse_json("\n".join(whole(lines, name)), list[dict[str, Any]], where=name)
+        if not content:
+            raise ValueError(f"{name} has no rows; the list is empty")
+        records = ((f"{name}, entry {number}", record) for number, record in enumerate(content))
+    else:
+        yield from table_rows(lines, name=name, columns=columns)
+        return
+    for where, record in records:
+        yield where, [_json_cell(record, names, where=where) for names in columns]
+
+
+def _json_cell(record: Mapping[str, object], names: Sequence[str], *, where: str) -> str:
+    name = next((name for name in names if name in record), None)
+    if name is None:
+        raise ValueError(f"{where}: there is no field {' or '.join(names)}; there are {printable(', '.join(record))}")
+    value = record[name]
+    if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
+        raise ValueError(f"{where}: field {name} is {first_token(str(value))}; expected text or a whole number")
+    return "" if value is None else str(value)
 
 
 def as_tsv(rows: Iterable[Sequence[str]]) -> str:
@@ -79,9 +121,13 @@ def spreadsheet_quotes(cells: Iterable[str]) -> bool:
     return bool(special) and all(map(_QUOTED.fullmatch, special))
 
 
-def _has_cell_over_lines(lines: Sequence[str]) -> bool:
-    """Whether the first lines of a column are CSV, to the last quotation mark, and a cell goes over several of them."""
-    if not any(line.count('"') % 2 for line in lines):
+def _has_cell_over_lines(lines: Sequence[str], *, num_columns: int) -> bool:
+    """Whether the first lines of a table are CSV, to the last quotation mark, and a cell goes over several of them.
+
+    Of several columns, such a cell leaves a row that is too short.
+    """
+    has_open = [line.count('"') % 2 == 1 and (num_columns == 1 or line.count("\t") + 1 < num_columns) for line in lines]
+    if not any(has_open):
         return False
     text = "".join(f"{line}\n" for line in lines)
     is_cut = len(lines) == _ROWS_LOOKED_AT and text.count('"') % 2 == 1
