@@ -78,6 +78,10 @@ def test_answers_that_are_not_at_their_offset_have_no_span_and_those_that_are_no
     [
         ('{\n"data": [}\n', "data: is not valid JSON: Expecting value at line 2, character 10, near '}'"),
         ('{"data": []}', "data has no questions"),
+        (
+            '{"header": {"dataset": "x"}}\n{}\n',
+            "begins with a JSON object of header; expected SQuAD's .*; MRQA's are not",
+        ),
         (squad(entry("won", 14), context=" "), "data\\[0\\].paragraphs\\[0\\].context: ' ' has no tokens"),
         (squad(entry("won", 14, question="")), "qas\\[0\\].question: '', of question 'q1', has no tokens"),
         (squad(entry("won", 14) | {"answers": []}), "answers: question 'q1' has none; SQuAD 2.0"),
@@ -172,6 +176,19 @@ def test_counts_the_questions_whose_answer_no_token_covers_and_still_scores_them
     reading = TASK.read(path, CONFIG, False)
     assert len(reading.examples) == 1 and not reading.skipped
     assert TASK.score(reading.examples, [FoundAnswer("Ann", (0, 0), 1.0)]) == {"f1": 0.0, "exact_match": 0.0}
+
+
+def test_writes_the_file_that_squads_own_script_scores():
+    found = FoundAnswer("Ann “X”", (0, 0), 1.0)
+    asked = [
+        TASK.from_json({"question": "Who?", "context": "Ann."} | ({"id": name} if name else {}))
+        for name in ("7", "8", "")
+    ]
+    assert list(TASK.other_forms["squad"]([(each, found) for each in asked[:2]])) == [
+        '{"7": "Ann “X”", "8": "Ann “X”"}'
+    ]
+    with pytest.raises(ValueError, match="the question 'Who' ... has no id; SQuAD's form needs one"):
+        list(TASK.other_forms["squad"]([(asked[2], found)]))
 
 
 def test_takes_raw_text_and_json_and_writes_a_line_and_json():

@@ -3,11 +3,9 @@ import json
 import os
 import pickle
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from safetensors.torch import load_file, save_file
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
-from elmokit.tasks.all_tasks import TASKS
 from elmokit.tasks.config import Splits
 from elmokit.tasks.saved import TrainedTask, load_task
 from elmokit.tasks.task import Reading, Task, TextBlocks
@@ -36,13 +33,6 @@ def run_dir(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path_fa
 @pytest.fixture(scope="module")
 def trained(toy: Toy, run_dir: Path) -> TrainedTask:
     return load_task(run_dir, task=toy, device="cpu")
-
-
-@pytest.fixture
-def known_toy(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The toy as one of elmokit's own tasks."""
-    monkeypatch.setitem(sys.modules, "elmokit.tasks.toy.task", SimpleNamespace(TASK=toy))
-    monkeypatch.setitem(TASKS, "toy", "t")
 
 
 def test_it_predicts_texts_tokens_json_and_examples(toy: Toy, trained: TrainedTask):
@@ -135,7 +125,7 @@ def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path, monkeypatch: 
         list(trained.predict_file("e", kind="json"))
     with pytest.raises(ValueError, match="kind is 'xml'; expected one of text, json, data"):
         list(trained.predict_file(path, kind="xml"))
-    with pytest.raises(ValueError, match="form is 'xml'"):
+    with pytest.raises(ValueError, match="form is 'xml'; toy has text, json$"):
         list(trained.predict_file(path, form="xml"))
     (tmp_path / "none.tsv").write_text("?\tnothing\n")
     with pytest.raises(ValueError, match="no examples in .*none.tsv"):

@@ -15,15 +15,19 @@ from safetensors.torch import load_file, save_file
 
 import elmokit
 from elmokit.files.locks import InUseError, lock
+from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.reading import digest, read_data, report_foreign_labels
 from elmokit.tasks.run_folder import read_record, write_record
-from elmokit.tasks.task import Task
+from elmokit.tasks.saved import load_task
+from elmokit.tasks.task import Task, labels_of_tags
+from elmokit.tasks.task_runs import TaskRun, read_task_run
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.cache import CachedActivations
 from run_contents import contents_of_run
+from toy_task import TOY
 
 Toy = Task[Any, Any]
 Run = Callable[..., Path]
@@ -63,7 +67,7 @@ def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFix
     assert result["result"] and result["best_epoch"] == best["epoch"]
     assert result["dev"] == best["dev"] and result["dev"]["accuracy"] > 80
     assert list(result["test"]) == ["test.tsv"] and result["test"]["test.tsv"]["accuracy"] > 80
-    assert result["converged"] is False  # it hit the largest number of epochs
+    assert result["stopped_by"] == "max_epochs" and "converged" not in result
     assert (result["version"], result["date"][:2]) == (elmokit.__version__, "20") and result["commit"]
     config = json.loads((run_dir / "config.json").read_text())
     assert config["task"] == "toy" and config["symbols"] == ["a", "b", "c"]
@@ -268,7 +272,8 @@ def test_data_of_other_labels_is_reported_when_it_is_scored(
     shown = capsys.readouterr().err
     assert said not in shown
     assert shown.count("learnt as different ones: 'A' (1), 'a' (1), 'B' (2), 'b' (1), 'b\\xa0' (1)\n") == 1
-    report_foreign_labels(replace(toy, symbols=lambda _: ["O"]), {"dev": []}, ["O", "B-PER"])
+    tagging = replace(toy, symbols=lambda _: ["O"], label_names=labels_of_tags)
+    report_foreign_labels(tagging, {"dev": []}, ["O", "B-PER"])
     assert "dev has no labels, and the model knows PER: none in common" in capsys.readouterr().err
 
 
@@ -329,7 +334,36 @@ def test_a_run_records_what_its_mixes_have_learnt(run: Run):
     assert list(mixes) == ["input", "output"]
     for mix in mixes.values():
         assert mix["gamma"] != 1.0 and abs(mix["gamma"] - 1) < 0.5
-        assert len(mix["weights"]) == 3 and sum(mix["weights"]) == pytest.approx(1, abs=1e-5)
+        assert len(mix["shares"]) == 3 and sum(mix["shares"]) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.usefixtures("known_toy")
+def test_what_stopped_a_run_and_whether_it_was_improving_are_facts(run: Run):
+    run_dir = run("run", "elmo=input", "max_epochs=3", "patience=3")
+    log, (*epochs, result) = run_dir / "metrics.jsonl", lines(run_dir)
+
+    def read(**changes: object) -> TaskRun:
+        last = {name: value for name, value in (result | changes).items() if value is not None}
+        log.write_text("".join(json.dumps(line) + "\n" for line in [*epochs, last]))
+        (logged,) = read_runs([run_dir])
+        return read_task_run(logged)
+
+    assert [read(best_epoch=best).was_improving for best in (1, 2, 3)] == [False, True, True]
+    results = [read(), read(stopped_by="patience"), read(stopped_by=None, converged=True)]
+    results += [read(stopped_by=None, converged=False), read(stopped_by=None, best_epoch=1)]
+    found = [each.result.stopped_by for each in results if each.result]
+    assert found == ["max_epochs", "patience", "patience", "max_epochs", "max_epochs"]
+    before = {"input": {"gamma": 1.0, "weights": [0.2, 0.8]}}  # as runs before 0.1.0 have it
+    assert (old := read(mixes=before).result) and old.mixes["input"].shares == (0.2, 0.8)
+
+
+def test_labels_of_classes_are_no_tags(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "data.tsv"
+    path.write_text("".join(f"{label}\tword {label}\n" for label in ("O", "B-side", "side", "I-95")))
+    (tmp_path / "o.tsv").write_text("O\tword\n")
+    run_dir = run("run", data=Splits(path, tmp_path / "o.tsv", tmp_path / "o.tsv"), test=True)
+    assert "none in common" not in capsys.readouterr().err
+    assert repr(load_task(run_dir, task=TOY)) == "<TrainedTask toy without ELMo: B-side, I-95, O, side>"
 
 
 def test_a_run_is_resumed_with_the_examples_that_it_began_with(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):

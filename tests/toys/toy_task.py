@@ -1,10 +1,12 @@
 """Fixtures that several rooms share: a toy task of two lines, its data, and two tiny biLMs."""
 
 import random
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from torch import Tensor, nn
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.model.bilm import BiLM
+from elmokit.tasks.all_tasks import TASKS
 from elmokit.tasks.config import InputConfig, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
 from elmokit.tasks.sentiment import task as sentiment
@@ -129,6 +132,13 @@ TOY = replace(
 def toy() -> Task[LabelledText, LabelPrediction]:
     """A task of two lines, to test the frame with: a sentence's label is told by its first word."""
     return TOY
+
+
+@pytest.fixture
+def known_toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy as one of elmokit's own tasks."""
+    monkeypatch.setitem(sys.modules, "elmokit.tasks.toy.task", SimpleNamespace(TASK=TOY))
+    monkeypatch.setitem(TASKS, "toy", "t")
 
 
 @pytest.fixture(scope="session")

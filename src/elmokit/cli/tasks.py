@@ -163,8 +163,8 @@ def add_predict(parser: Parser) -> None:
     add("run", metavar="RUN", type=Path, help="folder of a run of elmokit train")
     add("input", metavar="INPUT", help="input file: plain, .gz or .xz; - for stdin")
     add("-o", "--output", metavar="OUT", type=text_output, help="output file (default: standard output)")
-    form = "the usual format of the task, or JSON (default: %(default)s)"
-    add("--format", choices=("text", "json"), default="text", help=form)
+    form = "the usual format of the task, JSON, or (qa) the file that SQuAD's script scores (default: %(default)s)"
+    add("--format", choices=("text", "json", "squad"), default="text", help=form)
     add(
         "--input-kind",
         choices=("text", "json", "data"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import re
 import sys
 import unicodedata
 from collections import Counter
@@ -71,11 +70,16 @@ def read_files(
         reading = task.read(path, model_config, training)
         together.examples.extend(reading.examples)
         together.skipped.update(reading.skipped)
-    for reason, number in together.skipped.items():
-        print(f"{name}: skipped {number:,}: {reason}", file=sys.stderr)
+    report_skipped(name, together.skipped)
     if not together.examples:
         raise ValueError(f"no examples in {', '.join(map(str, files)) or f'{name}: it has no files'}")
     return together
+
+
+def report_skipped(name: str, skipped: Mapping[str, int]) -> None:
+    """Report on stderr how many examples are left out, by reason."""
+    for reason, number in skipped.items():
+        print(f"{name}: skipped {number:,}: {reason}", file=sys.stderr)
 
 
 def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> Sequence[E]:
@@ -129,11 +133,13 @@ def _own_sentences(task: Task[E, P], example: E) -> Hashable:
 
 def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], known: Iterable[str]) -> None:
     """Report on stderr the parts, by their names, that have labels which the model does not know, or no labels."""
-    learnt = {*label_names(known)}
+    if task.label_names is None:
+        return
+    learnt = {*task.label_names(known)}
     for name, examples in parts.items():
-        found = {*label_names(task.symbols(examples))}
+        found = {*task.label_names(task.symbols(examples))}
         foreign = found - learnt
-        if task.symbols_are_labels and learnt and (foreign or not found):
+        if learnt and (foreign or not found):
             right = "these cannot be right" if found & learnt else "none in common, so nothing can be right"
             labels = f"the labels {join_names(sorted(foreign))}" if foreign else "no labels"
             model = f"the model knows {join_names(sorted(learnt))}"
@@ -142,20 +148,17 @@ def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], kn
 
 def report_alike_labels(task: Task[E, P], examples: Sequence[E]) -> None:
     """Report on stderr labels that differ in case, spaces or Unicode form alone, with their numbers of examples."""
+    if task.label_names is None:
+        return
     alike: dict[str, list[str]] = {}
-    for label in label_names(task.symbols(examples)):
+    for label in task.label_names(task.symbols(examples)):
         key = "".join(unicodedata.normalize("NFKC", label).casefold().split())
         alike.setdefault(key, []).append(label)
     spelt = [label for labels in alike.values() if len(labels) > 1 for label in labels]
-    if task.symbols_are_labels and spelt:
-        numbers = Counter(label for example in examples for label in label_names(task.symbols([example])))
+    if spelt:
+        numbers = Counter(label for example in examples for label in task.label_names(task.symbols([example])))
         shown = join_names(f"{label!r} ({numbers[label]:,})" for label in spelt)
         print(f"labels that differ in case or spaces alone are learnt as different ones: {shown}", file=sys.stderr)
-
-
-def label_names(symbols: Iterable[str]) -> list[str]:
-    """The labels of a task's symbols, each once, in their order: tags lose their prefix, and `O` is not a label."""
-    return list(dict.fromkeys(re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"))
 
 
 def _used(examples: list[E], config: TrainingConfig) -> list[E]:

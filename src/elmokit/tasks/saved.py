@@ -17,7 +17,7 @@ from elmokit.system.batches import batched
 from elmokit.system.python import expanded
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.loop import predict_all
-from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
+from elmokit.tasks.reading import read_files, report_foreign_labels, report_skipped
 from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, with_elmo_model
 from elmokit.tasks.task import Task, TextBlocks, shortened
 from elmokit.tasks.task_model import TaskModel
@@ -40,7 +40,9 @@ class TrainedTask:
     def __repr__(self) -> str:
         elmo = self.record.config.inputs.elmo
         reads = "without ELMo" if elmo is None else f"with {shortened(elmo.model)} at {elmo.position}"
-        labels = ", ".join(label_names(self.record.symbols))
+        labels = ", ".join(
+            self.record.symbols if self.task.label_names is None else self.task.label_names(self.record.symbols)
+        )
         return f"<TrainedTask {self.task.name} {reads}{labels and f': {labels}'}>"
 
     def predict(self, value: object) -> Any:
@@ -67,11 +69,12 @@ class TrainedTask:
             None decides by the name: `.jsonl` is JSON; `-` is text, and so is `.txt`, except the files of a data set
             that the task knows, such as `test.txt` of the Stanford treebank; anything else is data. Text by its name
             that begins as JSON, a table or columns is refused, because it may be meant as either.
-        form: "text" or "json".
+        form: "text", "json", or one of the task's `other_forms`, such as "squad", of all examples together.
         Raises ValueError, naming the file and the line, for what cannot be read.
         """
-        if form not in ("text", "json"):
-            raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
+        forms = ("text", "json", *self.task.other_forms)
+        if form not in forms:
+            raise ValueError(f"the form is {form!r}; {self.task.name} has {', '.join(forms)}")
         is_named, kind = kind is not None, kind or self._kind_of(Path(path))
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
@@ -84,8 +87,9 @@ class TrainedTask:
                 lines = self._checked_text(lines, name=name)
             examples = self._of_lines(lines, kind, name=name)
         predicted = self._predictions(examples)
-        if blocks is not None:
-            yield from blocks.to_text(pair for pair in predicted if pair is not None)
+        together = self.task.other_forms.get(form) if blocks is None else blocks.to_text
+        if together is not None:
+            yield from together(pair for pair in predicted if pair is not None)
             return
         for pair in predicted:
             if form == "json":
@@ -134,7 +138,9 @@ class TrainedTask:
         """The examples of data, with or without labels; an error says what to do if the file cannot be read as data."""
         try:
             if blocks is not None:
-                return blocks.read(Path(path), self.record.config.model).examples
+                reading = blocks.read(Path(path), self.record.config.model)
+                report_skipped(str(path), reading.skipped)
+                return reading.examples
             examples = self._read_data(path)
         except ValueError as error:
             raise ValueError(

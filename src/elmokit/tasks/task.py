@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -39,6 +40,16 @@ class Prediction:
     def to_dict(self) -> dict[str, Any]:
         """The object that `elmokit predict --format json` writes."""
         return asdict(self)
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """The names, each once, in their order."""
+    return list(dict.fromkeys(names))
+
+
+def labels_of_tags(tags: Iterable[str]) -> list[str]:
+    """The labels of tags: `B-PER` is of the label `PER`, and `O` of none."""
+    return unique(re.sub("^[BILU]-", "", tag) for tag in tags if tag != "O")
 
 
 @dataclass(frozen=True)
@@ -89,13 +100,18 @@ class Task(Generic[E, P]):
     """Whether a line of raw text has tabs between its parts."""
     without_labels: Callable[[E], E] | None = None
     """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
-    symbols_are_labels: bool = True
-    """Whether nothing can be right in data with none of the symbols; false for genres."""
+    label_names: Callable[[Iterable[str]], list[str]] | None = unique
+    """The labels that the symbols stand for, such as the kinds of entities of tags; None if the symbols are no labels,
+    such as genres."""
     keep_together: Callable[[E], Hashable] | None = None
     """What an example shares with others that must not be apart in training and development sets, such as its document;
     None if that is the sentences themselves."""
     blocks: TextBlocks[E, P] | None = None
     """None if the text of each example is a block of its own."""
+    other_forms: Mapping[str, Callable[[Iterable[tuple[E, P]]], Iterator[str]]] = field(
+        default_factory=dict[str, Callable[[Iterable[tuple[E, P]]], Iterator[str]]]
+    )
+    """Other forms of output by name, such as the file that SQuAD's own script scores."""
 
 
 def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:

@@ -88,7 +88,7 @@ def train(
         config = with_development_set(_chosen(task, config, settings), splits)
         examples = read_data(task, splits, config)
         symbols = task.symbols(examples.train)
-        if task.symbols_are_labels and len(symbols) == 1:
+        if task.label_names is not None and len(symbols) == 1:
             raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
         report_alike_labels(task, examples.train)
         report_foreign_labels(task, {"the development set": examples.dev} | (examples.test if test else {}), symbols)

@@ -168,6 +168,6 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    symbols_are_labels=False,
+    label_names=None,
     keep_together=attrgetter("name"),  # all parts of a document share it
 )

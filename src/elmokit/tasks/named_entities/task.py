@@ -19,18 +19,20 @@ from elmokit.tasks.task import (
     build_model,
     document_of,
     find_splits,
+    labels_of_tags,
     of_several_documents,
     own_tokens,
     shortened,
 )
 from elmokit.tasks.text_spans import Passage, text_of_tokens, tokens_of
 
-# train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); WNUT-17; KLUE-NER as split by elmokit, and
-# as published (its test set is not); CoNLL-2003 under its other usual names
+# train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); CoNLL-2012; WNUT-17; KLUE-NER as split by
+# elmokit, and as published (its test set is not); CoNLL-2003 under its other usual names
 _FILES = (
     ("eng.train", "eng.testa", "eng.testb"),
     ("esp.train", "esp.testa", "esp.testb"),
     ("ned.train", "ned.testa", "ned.testb"),
+    ("train.english.v4_gold_conll", "dev.english.v4_gold_conll", "test.english.v4_gold_conll"),
     ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"),
     ("train.conll", "dev.conll", "test.conll"),
     ("klue-ner-v1.1_train.tsv", "klue-ner-v1.1_dev.tsv", "klue-ner-v1.1_test.tsv"),
@@ -150,5 +152,6 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    label_names=labels_of_tags,
     keep_together=document_of,
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -87,6 +88,16 @@ def to_text(example: Question, prediction: FoundAnswer) -> str:
     return f"{' '.join(example.id.split())}\t{answer}" if example.id else answer
 
 
+def squad_predictions(answers: Iterable[tuple[Question, FoundAnswer]]) -> Iterator[str]:
+    """One JSON object of the answers by the questions' ids, which SQuAD's own script scores."""
+    by_id: dict[str, str] = {}
+    for question, answer in answers:
+        if not question.id:
+            raise ValueError(f"the question {first_token(' '.join(question.tokens))} has no id; SQuAD's form needs one")
+        by_id[question.id] = answer.text
+    yield json.dumps(by_id, ensure_ascii=False)
+
+
 def result(example: Question, prediction: FoundAnswer) -> QuestionAnswer:
     found = example.passage.span(*prediction.span)
     places = (found.first, found.last, found.start, found.end)
@@ -158,4 +169,5 @@ TASK: Task[Question, FoundAnswer] = Task(
     result=result,
     text_has_tabs=True,
     keep_together=attrgetter("article"),
+    other_forms={"squad": squad_predictions},
 )
