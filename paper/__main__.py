@@ -10,7 +10,7 @@ from pathlib import Path
 
 from elmokit.cli.main import execute
 from elmokit.cli.options import Parser
-from elmokit.report.pages import check_folder
+from elmokit.report.output import check_folder
 from elmokit.system.python import default_cache
 from paper.comparators.all_comparators import VERBS as COMPARATOR_VERBS
 from paper.page import write_reproduction, write_results

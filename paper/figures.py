@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from elmokit.report.pictures import new_figure
+from elmokit.report.output import new_figure
 from paper.figure1 import SampleCurve
 from paper.figure2 import LearntMix
 from paper.perplexity_curve import GainCurve

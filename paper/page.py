@@ -12,8 +12,7 @@ from typing import Any
 
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.statistics import Statistic
-from elmokit.report.pages import check_folder, write_pages
-from elmokit.report.pictures import pictures
+from elmokit.report.output import check_folder, pictures, write_pages
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.task_runs import TaskRun

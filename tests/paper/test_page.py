@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.report.pictures import pictures
+from elmokit.report.output import pictures
 from paper import page
 from paper.__main__ import main
 from paper.page import write_results

@@ -13,7 +13,7 @@ from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import Change, read_record, with_change
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
-from elmokit.report.pages import write_report
+from elmokit.report.report import write_report
 from elmokit.text import vocabulary as vocabulary_file
 from elmokit.text.vocabulary import Vocabulary
 from toy_run import pretrain_toy, toy_config, write_text

@@ -22,12 +22,12 @@ Finding = tuple[str, str, str]
 def add_report(parser: Parser) -> None:
     runs = "folder of a run of pretrain or train, its metrics.jsonl, a runs.jsonl, or a folder of runs"
     parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help=runs)
-    output = "output folder: training.md and training-curve.svg for pretraining, tasks.md for tasks (default: report)"
+    output = "output folder: training.md for pretraining, tasks.md and results.tsv for tasks (default: report)"
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("report"), help=output)
 
 
 def run_report(arguments: argparse.Namespace) -> int:
-    from elmokit.report.pages import write_report
+    from elmokit.report.report import write_report
 
     written, num_left_out = write_report(arguments.runs, arguments.output)
     print(*written, sep="\n")

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from attacks.targets import Target, new_folder, target
 from elmokit.pretraining.train import Run, resume_pretraining
-from elmokit.report.pages import write_report
+from elmokit.report.report import write_report
 from elmokit.tasks.config import ElmoInput, InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.named_entities.task import TASK

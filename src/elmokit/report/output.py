@@ -1,12 +1,14 @@
-"""A figure of matplotlib -> the contents of picture files, the same for the same figure."""
+"""The files of a report: figures of matplotlib as pictures, and pages that appear complete or not at all."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from elmokit.files.atomic import atomic_write, temporary_folder
 from elmokit.system.python import require
 
 STYLE = MappingProxyType(
@@ -45,3 +47,27 @@ def pictures(
             figure.savefig(file, format=ending, dpi=DOTS_PER_INCH, metadata=METADATA[ending])
             contents[ending] = file.getvalue()
     return contents
+
+
+def plain_label(name: str) -> str:
+    """A name for matplotlib, which reads text between dollars as mathematics and hides labels that begin with `_`."""
+    return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OSError, naming the folder, if no pages can be written into it. It does not need to exist."""
+    target = folder.resolve()
+    existing = next(path for path in (target, *target.parents) if path.exists())
+    if not existing.is_dir():
+        raise NotADirectoryError(f"{folder}: {existing} is not a folder; choose another output folder")
+    with temporary_folder(existing / "page", named=folder):
+        pass
+
+
+def write_pages(files: Mapping[str, bytes], folder: Path) -> list[Path]:
+    """Write the contents of files by name, which may have folders in it; returns their paths."""
+    for name, contents in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(folder / name) as unfinished:
+            unfinished.write_bytes(contents)
+    return [folder / name for name in files]

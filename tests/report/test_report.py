@@ -14,10 +14,9 @@ from elmokit.cli.main import main
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import RunRecord, write_record
-from elmokit.report import pages
-from elmokit.report.pages import write_report
-from elmokit.report.run_history import LoggedLosses, RunHistory, read_history
-from elmokit.report.training_curve import training_curve, training_figure
+from elmokit.report import report
+from elmokit.report.report import write_report
+from elmokit.report.training import LoggedLosses, RunHistory, read_history, training_curve, training_figure
 from elmokit.runs.logged_runs import read_runs, write_runs
 from paper.plan import NO_ELMO
 from toy_planned_runs import write_arm
@@ -171,8 +170,8 @@ def test_the_page_in_docs_is_what_its_command_writes(tmp_path: Path, monkeypatch
 
 
 def test_without_matplotlib_the_page_says_how_to_get_it(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pages, "find_spec", lambda name: None)
-    with pytest.warns(UserWarning, match="needs matplotlib: `pip install 'elmokit\\[plots\\]'`"):
+    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    with pytest.warns(UserWarning, match="pictures need matplotlib: pip install 'elmokit\\[plots\\]'"):
         written, _ = write_report([run], tmp_path / "docs")
     assert [path.name for path in written] == ["training.md"]
     page = written[0].read_text(encoding="utf-8")
@@ -185,7 +184,7 @@ def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys:
     short_run(tmp_path / "runs" / "pretrained")
     assert main(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "both")]) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
-    assert names == ["training-curve.svg", "training.md", "tasks.md"]
+    assert names == ["training-curve.svg", "training.md", "tasks.md", "results.tsv"]
 
 
 def test_pages_go_into_a_folder(run: Path, tmp_path: Path):
