@@ -1,13 +1,18 @@
 import errno
+import json
+import resource
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
-from elmokit.files import safetensors
-from elmokit.files.safetensors import DTYPES, Layout, TensorEntry, read_arrays, read_layout, write_arrays
+from elmokit.files.safetensors import DTYPES, map_weights, read_arrays, read_layout, write_arrays
 from elmokit.system.messages import FormatError
+from toy_stored import without_allocation
 
 
 def arrays_of_every_type() -> dict[str, np.ndarray]:
@@ -22,45 +27,108 @@ def arrays_of_every_type() -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("metadata", [None, {"progress": '{"é": "\\u00e9"}\t'}])
-def test_the_bytes_are_those_that_the_library_writes(tmp_path: Path, metadata: dict[str, str] | None):
-    arrays = arrays_of_every_type()
+def test_what_was_written_is_read_also_by_the_library(tmp_path: Path, metadata: dict[str, str] | None):
+    path, arrays = tmp_path / "file", arrays_of_every_type()
     save_file(arrays, tmp_path / "theirs", metadata=metadata)
-    write_arrays(tmp_path / "ours", arrays, metadata=metadata)
-    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+    write_arrays(path, arrays, metadata=metadata)
+    assert path.read_bytes() == (tmp_path / "theirs").read_bytes()
+    arrays |= {"turned": np.arange(60, dtype=np.float32).reshape(6, 10).T}  # the package would not turn it back
+    write_arrays(path, arrays, metadata=metadata)
+    layout = read_layout(path)
+    assert layout.metadata == (metadata or {}) and layout.tensors.keys() == arrays.keys()
+    for read in (load_file(path), read_arrays(path, layout)):
+        for name, array in arrays.items():
+            assert read[name].dtype == array.dtype
+            np.testing.assert_array_equal(read[name], array)
+    for name, entry in layout.tensors.items():
+        mapped = np.fromfile(path, DTYPES[entry.dtype], arrays[name].size, offset=entry.start)
+        np.testing.assert_array_equal(mapped.reshape(entry.shape), arrays[name])
 
 
-def test_arrays_that_do_not_lie_in_a_row_are_written_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(safetensors, "_BYTES_PER_WRITE", 40)
-    array = np.arange(60, dtype=np.float32).reshape(6, 10)
-    write_arrays(tmp_path / "ours", {"turned": array.T, "every second": array[:, ::2]})
-    read = load_file(tmp_path / "ours")
-    np.testing.assert_array_equal(read["turned"], array.T)
-    np.testing.assert_array_equal(read["every second"], array[:, ::2])
+def test_weights_are_mapped_and_what_is_written_to_them_stays_in_memory(tmp_path: Path):
+    path = tmp_path / "file"
+    weights = {"half": np.ones(3, np.float16), "whole": np.ones((2, 3), np.float32)}
+    write_arrays(path, weights)
+    before = path.read_bytes()
+    for array in map_weights(path, weights).values():
+        assert array.dtype == np.float32
+        array *= 2
+    assert path.read_bytes() == before
+    write_arrays(path, {"whole": np.array([1, np.nan], np.float32)})
+    with pytest.raises(FormatError, match="tensor whole: holds NaN or infinity"):
+        map_weights(path, ["whole"])
 
 
-def test_what_was_written_is_read_in_memory_of_its_own(tmp_path: Path):
-    arrays = arrays_of_every_type()
-    write_arrays(tmp_path / "file", arrays, metadata={"step": "3"})
-    layout = read_layout(tmp_path / "file")
-    read = read_arrays(tmp_path / "file", layout)
-    (tmp_path / "file").write_bytes(b"")
-    assert layout.metadata == {"step": "3"} and read.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert read[name].dtype == array.dtype
-        np.testing.assert_array_equal(read[name], array)
-    with pytest.raises(FormatError, match=r"file: tensor \S+: was cut short while it was read"):
-        read_arrays(tmp_path / "file", layout)
+def entry(**changes: object) -> dict[str, object]:
+    return {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]} | changes
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="nothing else fails to read at once")
-def test_an_error_of_the_disk_is_not_taken_for_the_end_of_the_file():
-    layout = Layout({"name": TensorEntry("F32", (2,), 0, 8)}, {}, num_header_bytes=8)
-    with pytest.raises(OSError, match="/proc/self/mem") as caught:  # no memory is at address 8
-        read_arrays(Path("/proc/self/mem"), layout)
-    assert caught.value.errno == errno.EIO
+HOSTILE = {
+    "more than the file has": {"a": entry(shape=[1 << 40], data_offsets=[0, 1 << 42])},
+    "a shape that overflows": {"a": entry(shape=[1 << 62, 1 << 62])},
+    "a gap": {"a": entry(), "b": entry(data_offsets=[16, 24])},
+    "an overlap": {"a": entry(), "b": entry(data_offsets=[4, 12])},
+    "the wrong size": {"a": entry(shape=[3])},
+    "an unknown type": {"a": entry(dtype="F33")},
+    "a negative place": {"a": entry(data_offsets=[-8, 0])},
+    "metadata that is not text": {"__metadata__": {"a": 1}, "b": entry()},
+    "a type that is not asked for": {"a": entry(dtype="I64", shape=[1])},
+    "too little for the file": {},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_header_is_refused_without_an_allocation(tmp_path: Path, name: str):
+    header = json.dumps(HOSTILE[name]).encode()
+    (tmp_path / "file").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
+    with without_allocation(), pytest.raises(FormatError, match=r"file: "):
+        read_layout(tmp_path / "file", dtypes=["F32"])
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 9, 1 << 20, (1 << 20) + 1, 99_999_999, 1 << 40, 1 << 63])
+def test_a_header_that_is_not_there_is_not_allocated(tmp_path: Path, length: int):
+    (tmp_path / "file").write_bytes(struct.pack("<Q", length) + b"{")
+    with without_allocation(), pytest.raises(FormatError, match="is not a safetensors file"):
+        read_layout(tmp_path / "file")
+
+
+@given(data=st.data())
+def test_a_damaged_file_is_read_as_it_is_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
+    path = tmp_path_factory.mktemp("damaged") / "file"
+    save_file({"a": np.ones((2, 3), np.float32), "b": np.zeros(4, np.float16)}, path, metadata={"k": "v"})
+    content = bytearray(path.read_bytes())
+    cut = data.draw(st.integers(0, len(content)))
+    for place in data.draw(st.lists(st.integers(0, 200), max_size=4)):
+        content[place % len(content)] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[:cut] if data.draw(st.booleans()) else content)
+    try:
+        layout = read_layout(path)
+        arrays = read_arrays(path, layout)
+    except FormatError:
+        return
+    assert sum(array.nbytes for array in arrays.values()) <= path.stat().st_size
+
+
+def test_metadata_is_in_the_order_that_is_given(tmp_path: Path):
+    metadata = {str(number): "x" for number in range(20, 0, -1)}
+    write_arrays(tmp_path / "file", {}, metadata=metadata)
+    content = (tmp_path / "file").read_bytes()
+    assert list(json.loads(content[8:])["__metadata__"]) == list(metadata)
 
 
 def test_types_without_a_place_in_the_file_are_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="tensor name is of type complex64; expected I64"):
         write_arrays(tmp_path / "file", {"name": np.zeros(3, np.complex64)})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_an_error_of_the_file_and_nothing_is_left(tmp_path: Path):
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, usual[1]))
+    try:
+        with pytest.raises(OSError) as caught:
+            write_arrays(tmp_path / "file", {"name": np.zeros(1 << 16)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(tmp_path / "file"))
     assert not list(tmp_path.iterdir())

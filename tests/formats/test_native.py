@@ -58,19 +58,12 @@ def test_refuses_a_config(folder: Path, change: Change, message: str):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h[EMBEDDING].update(dtype="F64"), f"tensor {EMBEDDING}: is of type F64; expected F32 or F16"),
+        (lambda h: h[EMBEDDING].update(dtype="I32"), f"tensor {EMBEDDING}: is of type I32; expected F32 or F16"),
         (lambda h: h[EMBEDDING].update(shape=[131, 8]), f"{EMBEDDING}: has shape .131, 8.; the config says .262, 4."),
-        (lambda h: h[EMBEDDING].update(shape=[1 << 35, 1 << 35]), f"tensor {EMBEDDING}: has 4192 bytes"),
-        (lambda h: h[EMBEDDING].update(shape=[-262, -4]), rf"field {EMBEDDING}\.shape\[0\]: is -262; expected 0 to"),
-        (lambda h: h[EMBEDDING].update(shape=[1] * 5), rf"field {EMBEDDING}\.shape: has 5 entries; expected at most 4"),
-        (lambda h: h[EMBEDDING].update(data_offsets=[4192, 0]), "has -4192 bytes"),
-        (lambda h: h[EMBEDDING].update(data_offsets=[0, 1 << 62]), "expected 0 to"),
-        (lambda h: h[EMBEDDING].update(data_offsets=[4, 4196]), "starts at byte"),
-        (lambda h: h.pop("softmax.weight"), "its tensors end at byte .*: it is cut short"),
-        (lambda h: h.update({EMBEDDING: 7}), f"field {EMBEDDING}: is a number; expected an object"),
+        (lambda h: h[EMBEDDING].update(shape=[1 << 35, 1 << 35]), "is damaged, or is cut short"),
+        (lambda h: h.pop("softmax.weight"), "is damaged, or is cut short"),
         (lambda h: h.update(other=h.pop(EMBEDDING)), f"{EMBEDDING}: is missing; expected shape"),
         (lambda h: h.update(other={"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}), "other: is not a weight"),
-        (lambda h: h.update(other={"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}), "byte 0; expected 4"),
     ],
 )
 def test_refuses_a_header(folder: Path, change: Change, message: str):
@@ -83,21 +76,6 @@ def test_refuses_a_header(folder: Path, change: Change, message: str):
     weights.write_bytes(len(encoded).to_bytes(8, "little") + encoded + content[8 + length :])
     with without_allocation():
         assert_refused(rf"model\.safetensors: .*({message})", folder)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ((1 << 62).to_bytes(8, "little") + b"{", "its header would have 4194304.0 TiB"),
-        ((50_000_000).to_bytes(8, "little") + b"{" + b" " * 1000, "cut short"),
-        (b"\x02\0\0", "cut short"),
-        ((19).to_bytes(8, "little") + b'{"a": {}, "a": {}} ', 'the key "a" is repeated'),
-    ],
-    ids=range(4),
-)
-def test_refuses_what_is_not_safetensors(folder: Path, content: bytes, message: str):
-    (folder / "model.safetensors").write_bytes(content)
-    assert_refused(rf"model\.safetensors: .*{message}", folder)
 
 
 def test_refuses_to_write_what_could_not_be_read(tmp_path: Path):

@@ -250,7 +250,10 @@ def link_out(name: str) -> Callable[[Path], object]:
     [
         (link_out("config.json"), r"config.json: is a link out of its folder, and is not followed"),
         (link_out("words.json"), r"words.json: is a link out of its folder, and is not followed"),
-        (lambda run_dir: os.truncate(run_dir / "model.safetensors", 0), "is not a safetensors file, or is cut short"),
+        (
+            lambda run_dir: os.truncate(run_dir / "model.safetensors", 0),
+            "is not a safetensors file, is damaged, or is cut short",
+        ),
         (weights(lambda tensors: tensors.pop("score.bias")), "tensor score.bias: is missing"),
         (weights(lambda tensors: tensors.update(more=torch.ones(2))), "tensor more: does not belong to this run"),
         (weights(lambda tensors: tensors["score.bias"].fill_(torch.nan)), "score.bias: has a number that is not fin"),

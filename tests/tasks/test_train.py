@@ -288,7 +288,7 @@ def edit_checkpoint(change: Callable[[dict[str, torch.Tensor], dict[str, Any]], 
 
 
 DAMAGE: list[tuple[Callable[[Path], object], str]] = [
-    (lambda run_dir: os.truncate(run_dir / "model.safetensors", 4000), r"model\.safetensors: its tensors end at"),
+    (lambda run_dir: os.truncate(run_dir / "model.safetensors", 4000), r"model\.safetensors: .* or is cut short"),
     (lambda run_dir: (run_dir / "model.safetensors").unlink(), r"model\.safetensors: there is no such file"),
     (lambda run_dir: (run_dir / "checkpoint.safetensors").unlink(), "is missing, and the run has finished more than"),
     (edit_checkpoint(lambda tensors, _: tensors.pop("model.encode.weight")), "tensor encode.weight: is missing"),

@@ -1,23 +1,19 @@
-"""safetensors files: a header that is checked in full before a tensor is read, and one writer for all rooms.
-
-The library's writer ends in an error of its own when a disk is full, and its reader copies what it reads. This writer
-writes plainly, and the same bytes; weights are mapped.
-"""
+"""safetensors files, which the `safetensors` package checks and reads; weights are mapped."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.weights_file import Array, give_back, map_array, require_finite
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
@@ -25,25 +21,22 @@ if TYPE_CHECKING:
     from jaxtyping import Shaped
 
 MAX_HEADER_BYTES = 1 << 20
-"""A biLM's header has some kilobytes; the format allows 100 MB."""
+"""A biLM's header has some kilobytes; the package would read 100 MB."""
 _NUMBERS = {"I64": "<i8", "F64": "<f8", "F32": "<f4", "I32": "<i4", "F16": "<f2", "I16": "<i2", "I8": "i1", "U8": "u1"}
 DTYPES = {name: np.dtype(code) for name, code in (_NUMBERS | {"BOOL": "?"}).items()}
-"""The types that are read and written, in the order in which the library puts their tensors into a file."""
+"""The types that are read and written, in the order in which the package puts their tensors into a file."""
 WEIGHTS = {"float32": "F32", "float16": "F16"}
 """The types of weights, by the names of NumPy and of the format."""
-_METADATA = "__metadata__"
-_MAX_DIMENSIONS = 4
-_BYTES_PER_WRITE = 1 << 24
+_BYTES_PER_PART = 1 << 24
 
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """What the header says of a tensor; `start` and `end` count from the first byte after the header."""
+    """What the header says of a tensor; `start` is its first byte in the file."""
 
     dtype: str
     shape: tuple[int, ...]
     start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -52,8 +45,6 @@ class Layout:
 
     tensors: dict[str, TensorEntry]
     metadata: dict[str, str]
-    num_header_bytes: int
-    """Before the first tensor."""
 
 
 def looks_like_safetensors(start: bytes) -> bool:
@@ -62,54 +53,34 @@ def looks_like_safetensors(start: bytes) -> bool:
 
 
 def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
-    """Every tensor's type, shape and place; `dtypes` are those that are read.
+    """Read the type, shape and place of every tensor; other types than `dtypes` are refused.
 
     Raises FileNotFoundError, and FormatError unless the tensors fill the file without a gap or an overlap.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as file:
-        num_bytes = os.fstat(file.fileno()).st_size
-        start = file.read(8)
-        length = int.from_bytes(start, "little")
-        if len(start) < 8 or not 2 <= length <= min(MAX_HEADER_BYTES, num_bytes - 8):
-            sizes = f"it has {readable_bytes(num_bytes)}, its header would have {readable_bytes(length)}"
-            most = f"at most {readable_bytes(MAX_HEADER_BYTES)} are read"
-            raise FormatError(path, f"is not a safetensors file, or is cut short: {sizes} ({most})")
-        header = Fields(path, parse_json_object(file.read(length), where=path, part="header"))
-    item_bytes = {name: DTYPES[name].itemsize for name in dtypes}
+        header_bytes = int.from_bytes(file.read(8), "little")
+    if header_bytes > MAX_HEADER_BYTES:
+        sizes = f"its header would have {readable_bytes(header_bytes)}; at most {readable_bytes(MAX_HEADER_BYTES)}"
+        raise FormatError(path, f"is not a safetensors file: {sizes} are read")
     entries: dict[str, TensorEntry] = {}
-    for name in header.unread:
-        if name != _METADATA:
-            entries[name] = _read_entry(path, name, header.fields(name), item_bytes)
-    end = 0
-    for name, entry in sorted(entries.items(), key=lambda item: (item[1].start, item[1].end)):
-        if entry.start != end:
-            raise FormatError(path, f"starts at byte {entry.start}; expected {end}", part=f"tensor {name}")
-        end = entry.end
-    if end != num_bytes - 8 - length:
-        raise FormatError(path, f"its tensors end at byte {8 + length + end}, the file at {num_bytes}: it is cut short")
-    metadata = header.fields(_METADATA) if _METADATA in header else Fields(path, {})
-    return Layout(entries, {name: metadata.text(name) for name in metadata.names}, 8 + length)
+    start = 8 + header_bytes
+    with _opened(path) as opened:
+        for name in opened.offset_keys():  # in the order of the file
+            tensor = opened.get_slice(name)
+            dtype, shape = tensor.get_dtype(), tuple(tensor.get_shape())
+            if dtype not in dtypes:
+                raise FormatError(path, f"is of type {dtype}; expected {' or '.join(dtypes)}", part=f"tensor {name}")
+            entries[name] = TensorEntry(dtype, shape, start)
+            start += prod(shape) * DTYPES[dtype].itemsize
+        return Layout(entries, opened.metadata() or {})
 
 
 def read_arrays(path: Path, layout: Layout) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """All tensors, in memory of their own; `layout` is that of the same file.
-
-    Raises FormatError if the file was cut short meanwhile, and OSError, which names it, if it cannot be read.
-    """
-    arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
-    with path.open("rb") as file:
-        for name, entry in layout.tensors.items():
-            file.seek(layout.num_header_bytes + entry.start)
-            arrays[name] = np.empty(entry.shape, DTYPES[entry.dtype])
-            try:
-                num_bytes = file.readinto(arrays[name].data)  # `np.fromfile` takes an error of the disk for the end
-            except OSError as error:
-                raise OSError(error.errno, error.strerror, os.fspath(path)) from error
-            if num_bytes != arrays[name].nbytes:
-                raise FormatError(path, "was cut short while it was read", part=f"tensor {name}")
-    return arrays
+    """Read all tensors into memory; `layout` is that of the same file."""
+    with _opened(path) as opened:
+        return {name: opened.get_tensor(name) for name in layout.tensors}
 
 
 def map_weights(
@@ -124,7 +95,7 @@ def map_weights(
     tensors: dict[str, Array] = {}
     for name in names:
         entry = layout.tensors[name]
-        mapped = map_array(path, DTYPES[entry.dtype], layout.num_header_bytes + entry.start, entry.shape)
+        mapped = map_array(path, DTYPES[entry.dtype], entry.start, entry.shape)
         tensors[name] = np.require(mapped, np.float32, ["ALIGNED"])
         require_finite(path, f"tensor {name}", tensors[name])
         give_back(tensors[name])
@@ -134,21 +105,21 @@ def map_weights(
 def write_arrays(
     path: Path, arrays: Mapping[str, Shaped[np.ndarray, "..."]], *, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """A file of these tensors, whole or not at all, with the bytes that the library's `save_file` writes.
+    """Write a file of these tensors, whole or not at all, with the bytes that the package's `save_file` writes.
 
-    Of an array on disk no more than a part is in memory. Raises OSError, which names `path`, if the disk is full;
-    ValueError for a type that is not among `DTYPES`.
+    The package, however, puts metadata in a random order. Of an array on disk no more than a part is in memory. Raises
+    OSError, which names `path`, if the disk is full; ValueError for a type that is not among `DTYPES`.
     """
-    order = {dtype.str: (rank, name) for rank, (name, dtype) in enumerate(DTYPES.items())}
+    order = {dtype: (rank, name) for rank, (name, dtype) in enumerate(DTYPES.items())}
     for name, array in arrays.items():
-        if array.dtype.str not in order:
+        if array.dtype not in order:
             raise ValueError(f"{path}: tensor {name} is of type {array.dtype}; expected {', '.join(DTYPES)}")
-    ordered = dict(sorted(arrays.items(), key=lambda item: (order[item[1].dtype.str], item[0].encode())))
-    header: dict[str, object] = {} if metadata is None else {_METADATA: dict(metadata)}
+    ordered = dict(sorted(arrays.items(), key=lambda item: (order[item[1].dtype], item[0].encode())))
+    header: dict[str, object] = {} if metadata is None else {"__metadata__": dict(metadata)}
     end = 0
     for name, array in ordered.items():
         start, end = end, end + array.nbytes
-        header[name] = {"dtype": order[array.dtype.str][1], "shape": array.shape, "data_offsets": (start, end)}
+        header[name] = {"dtype": order[array.dtype][1], "shape": array.shape, "data_offsets": (start, end)}
     encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     encoded += b" " * (-len(encoded) % 8)
     with atomic_write(path) as unfinished, unfinished.open("wb") as file:
@@ -162,20 +133,15 @@ def rows_in_parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarra
     """The array in parts of some megabytes, so that one on disk is never in memory as a whole."""
     if array.ndim == 0 or array.size == 0:
         return [array]
-    num_rows = max(1, _BYTES_PER_WRITE * len(array) // array.nbytes)
+    num_rows = max(1, _BYTES_PER_PART * len(array) // array.nbytes)
     return (array[start : start + num_rows] for start in range(0, len(array), num_rows))
 
 
-def _read_entry(path: Path, name: str, fields: Fields, item_bytes: Mapping[str, int]) -> TensorEntry:
-    part = f"tensor {name}"
-    dtype = fields.text("dtype")
-    if dtype not in item_bytes:
-        raise FormatError(path, f"is of type {printable(dtype)}; expected {' or '.join(item_bytes)}", part=part)
-    shape: tuple[int, ...] = fields.read("shape", tuple[int, ...], most=1 << 40)
-    if len(shape) > _MAX_DIMENSIONS:
-        raise fields.error("shape", f"has {len(shape)} entries; expected at most {_MAX_DIMENSIONS}")
-    start, end = fields.read("data_offsets", tuple[int, int])
-    if end - start != prod(shape) * item_bytes[dtype]:
-        raise FormatError(path, f"has {end - start} bytes; {dtype} of shape {shape} is another number", part=part)
-    fields.require_known(("dtype", "shape", "data_offsets"))
-    return TensorEntry(dtype, shape, start, end)
+@contextmanager
+def _opened(path: Path) -> Generator[Any]:
+    try:
+        with safe_open(path, framework="numpy") as opened:
+            yield opened
+    except SafetensorError as error:
+        reason = f"is not a safetensors file, is damaged, or is cut short: {printable(str(error))}"
+        raise FormatError(path, reason) from error
