@@ -41,7 +41,7 @@ def test_what_was_written_is_read_also_by_the_library(tmp_path: Path, metadata: 
             assert read[name].dtype == array.dtype
             np.testing.assert_array_equal(read[name], array)
     for name, entry in layout.tensors.items():
-        mapped = np.fromfile(path, DTYPES[entry.dtype], arrays[name].size, offset=entry.start)
+        mapped = np.fromfile(path, DTYPES[entry.dtype], arrays[name].size, offset=layout.num_header_bytes + entry.start)
         np.testing.assert_array_equal(mapped.reshape(entry.shape), arrays[name])
 
 

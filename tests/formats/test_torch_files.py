@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.files import torch_files
 from elmokit.files.torch_files import read_torch_file
 from elmokit.formats import torch_layout
 from elmokit.formats.recognise import inspect, read_stored
@@ -59,11 +58,11 @@ class Hostile:
 
 
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol 4")  # which torch alone refuses to run
-@pytest.mark.parametrize(("protocol", "reason"), [(2, "it asks for 'posix.mkdir'"), (4, "nothing in it was run")])
-def test_code_in_a_pickle_is_not_run(tmp_path: Path, new: bool, protocol: int, reason: str):
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_code_in_a_pickle_is_not_run(tmp_path: Path, new: bool, protocol: int):
     hostile = {"a": torch.ones(3), "b": Hostile(os.mkdir, str(tmp_path / "executed"))}
     path = saved(hostile, tmp_path / "file.pt", new=new, pickle_protocol=protocol)
-    with pytest.raises(FormatError, match=f"file.pt: is damaged, or holds more .*{reason}"):
+    with pytest.raises(FormatError, match="file.pt: is damaged, or holds more .*nothing in it was run"):
         read_torch_file(path)
     assert not (tmp_path / "executed").exists()
 
@@ -73,34 +72,6 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes):
     (tmp_path / "file.pkl").write_bytes(content)
     with pytest.raises(FormatError, match="is damaged, or holds more than a state dict"):
         read_torch_file(tmp_path / "file.pkl")
-
-
-COPIES = b"ccollections\nOrderedDict\nq\0]q\1("
-PICKLES = {
-    "a number of bytes": b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R",
-    "a size": b"ctorch\nSize\nN\x85R",
-    "lists": b"(" + 600 * b"]" + b"t",
-    "copies of a list": COPIES + b"h\0h\1\x85R" + b"t",
-    "copies of a list by a tuple of one": COPIES + b"h\0(h\1q\2q\3tR" + b"t",
-    "copies of a list by a tuple that is remembered": COPIES + b"h\1\x85q\4h\0h\4R" + b"t",
-    "copies of a dict": b"}q\1ccollections\nOrderedDict\n)R" + 30 * b"h\1b",
-    "a storage": b"ctorch\nFloatStorage\nJ\xff\xff\xff\x7f\x85R",
-}
-
-
-@pytest.mark.parametrize("name", PICKLES)
-def test_a_pickle_that_makes_more_than_a_state_dict_is_refused(tmp_path: Path, monkeypatch: Any, name: str, new: bool):
-    monkeypatch.setattr(torch_files, "MAX_STEPS", 500)
-    pickled = b"\x80\2" + PICKLES[name] + b"."
-    path = tmp_path / "file.pt"
-    path.write_bytes(MAGIC + pickle.dumps(1001, 2) + pickle.dumps({}, 2) + pickled + pickle.dumps([], 2))
-    if new:
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("file/data.pkl", pickled)
-            archive.writestr("file/version", "3")
-    ours = "it asks for '(builtins.bytearray|torch.Size)'|has more steps, or copies"
-    with pytest.raises(FormatError, match="not callable" if name == "a storage" else ours):
-        read_torch_file(path)
 
 
 def test_something_else_than_a_state_dict_and_gigabytes_out_of_a_few_numbers_are_refused(tmp_path: Path, new: bool):

@@ -32,11 +32,12 @@ _BYTES_PER_PART = 1 << 24
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """What the header says of a tensor; `start` is its first byte in the file."""
+    """What the header says of a tensor; `start` and `end` count from the first byte after the header."""
 
     dtype: str
     shape: tuple[int, ...]
     start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Layout:
 
     tensors: dict[str, TensorEntry]
     metadata: dict[str, str]
+    num_header_bytes: int
+    """Before the first tensor."""
 
 
 def looks_like_safetensors(start: bytes) -> bool:
@@ -65,16 +68,16 @@ def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
         sizes = f"its header would have {readable_bytes(header_bytes)}; at most {readable_bytes(MAX_HEADER_BYTES)}"
         raise FormatError(path, f"is not a safetensors file: {sizes} are read")
     entries: dict[str, TensorEntry] = {}
-    start = 8 + header_bytes
+    end = 0
     with _opened(path) as opened:
         for name in opened.offset_keys():  # in the order of the file
             tensor = opened.get_slice(name)
             dtype, shape = tensor.get_dtype(), tuple(tensor.get_shape())
             if dtype not in dtypes:
                 raise FormatError(path, f"is of type {dtype}; expected {' or '.join(dtypes)}", part=f"tensor {name}")
-            entries[name] = TensorEntry(dtype, shape, start)
-            start += prod(shape) * DTYPES[dtype].itemsize
-        return Layout(entries, opened.metadata() or {})
+            start, end = end, end + prod(shape) * DTYPES[dtype].itemsize
+            entries[name] = TensorEntry(dtype, shape, start, end)
+        return Layout(entries, opened.metadata() or {}, 8 + header_bytes)
 
 
 def read_arrays(path: Path, layout: Layout) -> dict[str, Shaped[np.ndarray, "..."]]:
@@ -95,7 +98,7 @@ def map_weights(
     tensors: dict[str, Array] = {}
     for name in names:
         entry = layout.tensors[name]
-        mapped = map_array(path, DTYPES[entry.dtype], entry.start, entry.shape)
+        mapped = map_array(path, DTYPES[entry.dtype], layout.num_header_bytes + entry.start, entry.shape)
         tensors[name] = np.require(mapped, np.float32, ["ALIGNED"])
         require_finite(path, f"tensor {name}", tensors[name])
         give_back(tensors[name])

@@ -90,7 +90,7 @@ def read_safetensors(path: Path) -> FlatVectors:
         if name not in layout.tensors:
             raise FormatError(path, "is missing", part=f"tensor {name}")
         entry = layout.tensors[name]
-        arrays[name] = map_array(path, DTYPES[entry.dtype], entry.shape, start=entry.start)
+        arrays[name] = map_array(path, DTYPES[entry.dtype], entry.shape, start=layout.num_header_bytes + entry.start)
     return checked_flat_vectors(path, arrays["vectors"], arrays["offsets"], about=layout.metadata)
 
 
