@@ -28,7 +28,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.lines import read_lines
 from elmokit.integrations.ray_data import embed_parquet
 from elmokit.system.batches import batched
-from elmokit.vectors.jobs.embed_pieces import PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.embed_pieces import PieceSettings, embed_piece, list_pieces
 
 TEXT = Path(__file__).parents[1] / ".data" / "en" / "train-00000.txt"
 GROUP_WORDS = 5_000

@@ -36,7 +36,7 @@ import torch._dynamo  # which a first optimiser imports
 import elmokit.pretraining.train
 import elmokit.tasks.saved
 import elmokit.tasks.train
-import elmokit.vectors.jobs.embed_file
+import elmokit.vectors.embed_file
 from elmokit.cli.main import main
 
 def run(job):

@@ -72,7 +72,7 @@ def _embed(arguments: argparse.Namespace) -> None:
     words = arguments.word_vectors
     check_paths(arguments.output, arguments.input, model, *([] if words is None else [words]))
     layers = open_comparator(system, model, word_vectors=words)
-    write_vectors(layers, arguments.input, arguments.output, model=model, raw_text=arguments.tokenize)
+    write_vectors(layers, arguments.input, arguments.output, model=model, raw_text=arguments.tokenize, overwrite=True)
 
 
 VERBS = (

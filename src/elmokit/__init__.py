@@ -44,11 +44,11 @@ if TYPE_CHECKING:  # what is imported `as` its own name is public to type checke
     from elmokit.text.tokenizer import split_sentences as split_sentences
     from elmokit.text.tokenizer import tokenize as tokenize
     from elmokit.text.vocabulary import Vocabulary as Vocabulary
+    from elmokit.vectors.embed_file import embed_file as embed_file
+    from elmokit.vectors.embed_types import embed_types as embed_types
     from elmokit.vectors.files import load_vectors as load_vectors
-    from elmokit.vectors.jobs.embed_file import embed_file as embed_file
-    from elmokit.vectors.jobs.proteins import embed_fasta as embed_fasta
-    from elmokit.vectors.jobs.types import embed_types as embed_types
-    from elmokit.vectors.npy import save_vectors as save_vectors
+    from elmokit.vectors.proteins import embed_fasta as embed_fasta
+    from elmokit.vectors.save_vectors import save_vectors as save_vectors
 
     pretraining_recipe, train_task = recipe, train
 
@@ -65,9 +65,9 @@ _HOMES = {
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
     "batch_character_ids": "elmokit.text.characters:batch_character_ids",
     "convert": "elmokit.formats.convert:convert",
-    "embed_fasta": "elmokit.vectors.jobs.proteins:embed_fasta",
-    "embed_file": "elmokit.vectors.jobs.embed_file:embed_file",
-    "embed_types": "elmokit.vectors.jobs.types:embed_types",
+    "embed_fasta": "elmokit.vectors.proteins:embed_fasta",
+    "embed_file": "elmokit.vectors.embed_file:embed_file",
+    "embed_types": "elmokit.vectors.embed_types:embed_types",
     "embed_with": "elmokit.integrations.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",
@@ -80,7 +80,7 @@ _HOMES = {
     "pretraining_recipe": "elmokit.pretraining.recipes:recipe",
     "resume_pretraining": "elmokit.pretraining.train:resume_pretraining",
     "resume_task": "elmokit.tasks.train:resume_task",
-    "save_vectors": "elmokit.vectors.npy:save_vectors",
+    "save_vectors": "elmokit.vectors.save_vectors:save_vectors",
     "semantic_change": "elmokit.analysis.semantic_change.change:semantic_change",
     "split_sentences": "elmokit.text.tokenizer:split_sentences",
     "task_recipe": "elmokit.tasks.all_tasks:task_recipe",

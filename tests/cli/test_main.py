@@ -156,7 +156,7 @@ def test_what_a_device_or_memory_lacks_is_one_line_and_mistakes_of_ours_or_with_
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("elmokit.vectors.jobs.embed_file.embed_file", fail)
+    monkeypatch.setattr("elmokit.vectors.embed_file.embed_file", fail)
     error = RuntimeError("CUDA error: out of memory\nCompile with TORCH_USE_CUDA_DSA")
     assert run(command) == 2
     assert capsys.readouterr().err == "elmokit: error: CUDA error: out of memory\n"

@@ -13,7 +13,7 @@ from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
 from elmokit.model.bilm import BiLM
 from elmokit.text.characters import batch_character_ids
 from elmokit.vectors.file_vector_source import FileVectorSource
-from elmokit.vectors.npy import save_vectors
+from elmokit.vectors.save_vectors import save_vectors
 from toy_bilm import TINY, random_bilm
 
 BILM_CONFIG = replace(TINY, activation="tanh")

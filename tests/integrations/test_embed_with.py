@@ -39,7 +39,7 @@ def test_missing_words_are_counted_and_long_lines_are_batches_of_their_own():
     assert not load_vectors(OUT)[2].any()
     lines = ["the " * 9000, "cat"] * 2
     TEXT.write_text("".join(f"{line}\n" for line in lines))
-    embed_with("static", GLOVE, TEXT, OUT)
+    embed_with("static", GLOVE, TEXT, OUT, overwrite=True)
     assert [array.shape[1] for array in load_vectors(OUT)] == [9000, 1, 9000, 1]
 
 
@@ -51,14 +51,15 @@ def test_a_column_of_parquet_is_read(tmp_path: Path):
 
 def test_neither_input_nor_model_is_overwritten_by_the_tokens():
     for path in (TEXT, GLOVE):
-        before = path.read_text()
-        with pytest.raises(ValueError, match=rf"{path.name} would be replaced by the output"):
-            embed_with("static", GLOVE, TEXT, path.with_suffix(".npy"), raw_text=path is TEXT)
-        assert path.read_text() == before
+        taken = path.rename("out.npy.tokens.txt")
+        text, model = (taken, GLOVE) if path is TEXT else (TEXT, taken)
+        with pytest.raises(ValueError, match=r"out\.npy\.tokens\.txt would be replaced by the output"):
+            embed_with("static", model, text, OUT, overwrite=True)
+        taken.rename(path)
 
 
 def test_the_command_is_the_function(capsys: pytest.CaptureFixture[str]):
     TEXT.write_text("The cat.\n")
     assert main(["embed", "text.txt", "-o", "out.npy", "--with", "static:glove.txt", "--tokenize"]) == 0
-    assert "1 line, 3 tokens" in capsys.readouterr().out
+    assert capsys.readouterr().out == "out.npy: 1 line, 3 tokens, 0.0 MB, vectors of static:glove.txt\n"
     np.testing.assert_array_equal(load_vectors(OUT)[0], [[[1, 2], [3, 4], [0, 1]]])

@@ -8,7 +8,7 @@ import pytest
 
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.vectors.npy import save_vectors
+from elmokit.vectors.save_vectors import save_vectors
 from paper import senses_supervised, systems, table5, table6
 from paper.__main__ import main
 from paper.data_folders import glove_file

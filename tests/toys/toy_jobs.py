@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from elmokit.vectors.jobs.partial import PartialVectors
+from elmokit.vectors.writer import Writer
 
 
 @contextmanager
 def interrupted(*, after: int) -> Generator[None]:
     """Ctrl-C, as soon as this many blocks are kept."""
-    append, blocks = PartialVectors.append, iter(range(after))
+    append, blocks = Writer.append, iter(range(after))
 
-    def stop(partial: PartialVectors, block: Any, arrays: Any) -> None:
+    def stop(writer: Writer, start: int, arrays: Any) -> None:
         if next(blocks, None) is None:
             raise KeyboardInterrupt
-        append(partial, block, arrays)
+        append(writer, start, arrays)
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(PartialVectors, "append", stop)
+        patch.setattr(Writer, "append", stop)
         yield

@@ -14,10 +14,10 @@ import pytest
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import arrow_layout
+from elmokit.vectors import embed_file as embed
+from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.jobs import embed_file as embed
-from elmokit.vectors.jobs.embed_file import embed_file
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())
@@ -110,8 +110,8 @@ def test_a_text_is_read_and_warned_of_as_in_json_lines(tmp_path: Path, ending: s
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     for path in (source, tmp_path / "in.jsonl"):
         with nullcontext() if raw_text else pytest.warns(UserWarning, match=f"{path.name} looks like raw text"):
-            embed_file(ELMO, path, path.with_suffix(".out.parquet"), column="text", raw_text=raw_text)
-            rows = pq.read_table(path.with_suffix(".out.parquet")).to_pylist()
+            embed_file(ELMO, path, path.with_suffix(f"{path.suffix}.out.parquet"), column="text", raw_text=raw_text)
+            rows = pq.read_table(path.with_suffix(f"{path.suffix}.out.parquet")).to_pylist()
         start = ["Hyphens", "!"] if raw_text else ["Hyphens!"]
         assert [row["tokens"] for row in rows[:3]] == [[*start, "are", "here"], [*"abcd"], []]
     if raw_text:

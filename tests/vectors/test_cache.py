@@ -14,7 +14,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.layers.packed.linear import Precision
 from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.cache_folder import cached_pieces, clear_cache
-from elmokit.vectors.npy import save_vectors
+from elmokit.vectors.save_vectors import save_vectors
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "cat"], [], ["a", "b", "c", "d"]]
 
@@ -105,7 +105,7 @@ def test_an_incomplete_piece_is_made_again_a_damaged_named(elmo: Elmo, tmp_path:
     damaged.add(SENTENCES)
     with pytest.raises(ValueError, match=rf"{rows.name}: sentence 4: .* not finite{mend}"):
         damaged(SENTENCES)
-    save_vectors(rows, [["a"]], [np.zeros((3, 1, 12))])
+    save_vectors(rows, [["a"]], [np.zeros((3, 1, 12))], overwrite=True)
     with pytest.raises(ValueError, match=rf"{keys.name} does not fit {rows.name}{mend}"):
         CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
 

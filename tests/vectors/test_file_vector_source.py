@@ -12,7 +12,8 @@ from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.file_vector_source import FileVectorSource, WordVectorSource
-from elmokit.vectors.npy import save_vectors
+from elmokit.vectors.reader import tokens_path
+from elmokit.vectors.save_vectors import save_vectors
 from task_inputs import new_inputs
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "dog"]]
@@ -36,7 +37,7 @@ def test_a_batch_has_what_was_saved_zeros_at_padding_and_one_layer_needs_no_axis
     np.testing.assert_array_equal(batch[:, 0, :2], random_layers(3, 2, 4))
     np.testing.assert_array_equal(batch[:, 2], random_layers(3, 3, 4))
     assert not batch[:, 1].any() and not batch[:, 0, 2:].any()
-    save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(len(one), 4) for one in SENTENCES])
+    save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(len(one), 4) for one in SENTENCES], overwrite=True)
     source = FileVectorSource(tmp_path / "v.npy")
     assert (source.num_layers, source.dim) == (1, 4)
     np.testing.assert_array_equal(source(SENTENCES[:1])[0, 0], random_layers(3, 4))
@@ -60,7 +61,7 @@ def test_a_word_has_its_vector_or_that_of_its_lower_case_form_or_zeros_and_is_re
 
 
 def test_the_fingerprint_follows_what_the_files_hold(saved: Path, glove: Path, tmp_path: Path):
-    for source, path, text in ((FileVectorSource, saved, saved.with_suffix(".txt")), (WordVectorSource, glove, glove)):
+    for source, path, text in ((FileVectorSource, saved, tokens_path(saved)), (WordVectorSource, glove, glove)):
         before = source(path).fingerprint()
         copied = shutil.copytree(path.parent, tmp_path / source.__name__) / path.name
         assert source(copied).fingerprint() == before
@@ -84,22 +85,24 @@ def test_a_task_is_trained_resumed_and_used_with_another_systems_vectors(tmp_pat
     assert read_record(run_dir).other_vectors
     trained = load_task(run_dir, device="cpu")
     assert trained.evaluate(data / "test.tsv").keys() >= {"accuracy"}
-    with pytest.raises(ValueError, match="bert.txt lacks 1 sentences that are needed; the first is 'unheard of'"):
+    with pytest.raises(
+        ValueError, match="bert.npy.tokens.txt lacks 1 sentences that are needed; the first is 'unheard of'"
+    ):
         trained.predict("unheard of")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("the cat sat\n밥 밥\nthe dog\n", r"v.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥' \.\.\."),
-        ("the cat sat\n", r"v.txt: has 1 lines, but v.npy 3 sentences"),
+        ("the cat sat\n밥 밥\nthe dog\n", r"v.npy.tokens.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥' \.\.\."),
+        ("the cat sat\n", r"v.npy.tokens.txt: has 1 lines, but v.npy 3 sentences"),
         ([0, 3, 4, 7], r"v.offsets.npy: offsets: goes from 0 to 7; expected numbers that grow from 0 to 6"),
         ([0.0, 3.0, 4.0, 6.0], r"has float64 of shape \(4,\); expected a row of whole numbers"),
     ],
 )
 def test_files_that_do_not_fit_together_are_refused(saved: Path, content: str | list[float], message: str):
     if isinstance(content, str):
-        saved.with_suffix(".txt").write_text(content)
+        tokens_path(saved).write_text(content)
     else:
         np.save(saved.with_suffix(".offsets.npy"), content)
     with pytest.raises(ValueError, match=message):
@@ -117,8 +120,10 @@ def test_what_is_not_finite_cannot_be_trained_or_is_not_there_is_named(saved: Pa
     config = InputConfig(elmo=ElmoInput(model=str(saved), train=True))
     with pytest.raises(ValueError, match="holds fixed vectors; give a model"):
         new_inputs(config, SENTENCES)
-    saved.with_suffix(".txt").unlink()
-    with pytest.raises(FileNotFoundError, match="v.txt: there is no such file; it has to hold the sentences of v.npy"):
+    tokens_path(saved).unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"v\.npy\.tokens\.txt: there is no such file, .*v\.txt; one of them has"
+    ):
         FileVectorSource(saved)
     saved.with_suffix(".offsets.npy").unlink()
     with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; expected where each sentence"):

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
 from elmokit.vectors.reader import FlatVectors, offsets_path
+from toy_vectors import write_vectors
 
 ENDINGS = (".h5", ".hdf5", ".npz", ".npy", ".safetensors")
 TABLES = (".parquet", ".arrow")
@@ -29,7 +30,7 @@ def vectors(num_layers: int | None = 2) -> np.ndarray:
 
 def written(folder: Path, ending: str, *, num_layers: int | None = 2) -> Path:
     path = folder / f"v{ending}"
-    format_to_write(path).write(path, FlatVectors(vectors(num_layers), OFFSETS, ABOUT))
+    write_vectors(path, FlatVectors(vectors(num_layers), OFFSETS, ABOUT))
     return path
 
 
@@ -89,7 +90,7 @@ def test_every_layout_is_read_and_flat_ones_are_written_without_elmokit_too(tmp_
 
 def test_a_loop_over_an_hdf5_file_meets_the_sentences_in_their_order(tmp_path: Path):
     stored = FlatVectors(np.zeros((12, 3), np.float32), np.arange(13), ABOUT)
-    format_to_write(tmp_path / "v.h5").write(tmp_path / "v.h5", stored)
+    write_vectors(tmp_path / "v.h5", stored)
     with h5py.File(tmp_path / "v.h5") as file:
         assert list(file) == [str(number) for number in range(12)]  # and not 0, 1, 10, 11, 2
 
@@ -153,7 +154,10 @@ CLAIM = npy_bytes(vectors()).replace(b"(5, 2, 3), ", b"(5, 2, 30), ")
         (lambda path: npz_with(path, offsets=npy_bytes(np.zeros(0, int))), r"offsets: has int64 of shape \(0,\)"),
         (lambda path: npz_with(path, about=npy_bytes(np.zeros(3))), r"v.npz: about: has float64 of shape \(3,\)"),
         (lambda path: npz_with(path, about=npy_bytes(np.array("no JSON"))), r"v.npz: about: is not valid JSON"),
-        (lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))), "field about.layers: is a number"),
+        (
+            lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))),
+            r"v.npz: about: field .*: expected `str`",
+        ),
         (lambda path: npz_with(path, about=npy_bytes(np.array("x" * 200_000))), r"v.npz: about: has <U200000"),
         (with_entry_beyond_the_end, r"v.npz: about: is not where the archive's directory says"),
         (lambda path: path.write_bytes(path.read_bytes()[:-30]), r"v.npz: cannot be opened as a zip archive"),

@@ -3,8 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.npy import save_vectors
+from elmokit.vectors.save_vectors import save_vectors
 
 SENTENCES = [["the", "cat"], [], ["밥"]]
 ARRAYS = [np.arange(12, dtype=np.float32).reshape(2, 2, 3), np.zeros((2, 0, 3)), np.full((2, 1, 3), 0.1)]
@@ -21,12 +22,26 @@ def test_what_was_saved_is_loaded_with_its_sentences_from_files_that_numpy_would
     for name, array in (("v.npy", np.ascontiguousarray(rows)), ("v.offsets.npy", np.array([0, 2, 2, 3], np.int64))):
         np.save(tmp_path / "array.npy", array)
         assert (tmp_path / name).read_bytes() == (tmp_path / "array.npy").read_bytes()
-    assert (tmp_path / "v.txt").read_bytes() == "the cat\n\n밥\n".encode()
-    (tmp_path / "v.npy.tokens.txt").mkdir()  # which would be removed at the end
+    assert (tmp_path / "v.npy.tokens.txt").read_bytes() == "the cat\n\n밥\n".encode()
+
+
+def test_a_text_of_the_same_name_stays_and_what_exists_is_replaced_only_if_asked_for(tmp_path: Path):
+    (tmp_path / "corpus.txt").write_text("my corpus\n")
+    save_vectors(tmp_path / "corpus.npy", [["a"]], [np.zeros((1, 3))])
+    assert (tmp_path / "corpus.txt").read_text() == "my corpus\n"
     arrays = iter(ARRAYS)
-    with pytest.raises(IsADirectoryError, match=r"v.npy.tokens.txt is a folder"):
-        save_vectors(tmp_path / "v.npy", SENTENCES, arrays)
+    with pytest.raises(FileExistsError, match=r"corpus\.npy exists; .* overwrite=True, to replace it"):
+        save_vectors(tmp_path / "corpus.npy", SENTENCES, arrays)
     assert len(list(arrays)) == len(ARRAYS)  # nothing was computed
+    save_vectors(tmp_path / "corpus.npy", SENTENCES, ARRAYS, overwrite=True)
+    assert load_vectors(tmp_path / "corpus.npy").sentences() == SENTENCES
+
+
+def test_vectors_with_their_sentences_in_a_text_of_their_name_are_still_read(tmp_path: Path):
+    save_vectors(tmp_path / "v.npy", SENTENCES, ARRAYS)
+    (tmp_path / "v.npy.tokens.txt").rename(tmp_path / "v.txt")  # as save_vectors wrote them until November 2026
+    assert load_vectors(tmp_path / "v.npy").sentences() == SENTENCES
+    assert FileVectorSource(tmp_path / "v.npy")(SENTENCES[:1]).shape == (2, 1, 2, 3)
 
 
 TWO, ROW = [["a"], ["b"]], np.zeros((1, 4))

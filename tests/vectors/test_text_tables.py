@@ -9,6 +9,7 @@ import pytest
 from elmokit.vectors.files import format_to_write, load_vectors
 from elmokit.vectors.reader import FlatVectors
 from elmokit.vectors.text_tables import check_word2vec, write_type_table
+from toy_vectors import write_vectors
 
 TOKENS = [["a", '"'], [], ["\u2028", "\xa0", "밥"]]
 OFFSETS = np.array([0, 2, 2, 5])
@@ -33,7 +34,7 @@ def test_a_table_has_a_row_for_each_token_and_layer(num_layers: int | None, tmp_
     vectors = any_floats(5, *([] if num_layers is None else [num_layers]), 3)
     texts = [("", tokens) for tokens in TOKENS]
     path = tmp_path / "v.tsv"
-    format_to_write(path).write(path, FlatVectors(vectors, OFFSETS, texts=texts))
+    write_vectors(path, FlatVectors(vectors, OFFSETS, texts=texts))
     names, *rows = rows_of(path)
     keys = ["sentence_id", "token_id", "token", *([] if num_layers is None else ["layer"])]
     assert names == [*keys, "v1", "v2", "v3"]
@@ -53,7 +54,7 @@ def test_a_table_of_words_has_their_counts_and_one_without_texts_no_tokens(tmp_p
         write_type_table(file, [('"', 2, np.array([0.5, 0.1], np.float32))], num_words=1, dim=2)
     assert rows_of(tmp_path / "w.tsv") == [["word", "count", "v1", "v2"], ['"', "2", "0.5", "0.100000001"]]
     path = tmp_path / "v.tsv"
-    format_to_write(path).write(path, FlatVectors(any_floats(5, 1), OFFSETS))
+    write_vectors(path, FlatVectors(any_floats(5, 1), OFFSETS))
     assert rows_of(path)[0] == ["sentence_id", "token_id", "v1"]
     with pytest.raises(ValueError, match=r"one vector for each word; add --types"):
         format_to_write(tmp_path / "v.vec")

@@ -77,6 +77,7 @@ def add_embed(parser: Parser) -> None:
     add("--per-protein", action="store_true", help=mean)
     resume = "continue an interrupted job, and keep the finished lines also if this one fails"
     add("--resume", action="store_true", help=resume)
+    add("--overwrite", action="store_true", help="replace OUT if it exists")
     kinds.add_argument(
         "--with",
         metavar="SYSTEM:MODEL",
@@ -91,6 +92,7 @@ def run_embed(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import model_name
     from elmokit.vectors.arrow_groups import is_table
+    from elmokit.vectors.writer import check_is_new
 
     system = getattr(arguments, "with")
     check_option(arguments, "--per-protein", needs="--fasta")
@@ -101,7 +103,8 @@ def run_embed(arguments: argparse.Namespace) -> None:
     check_option(arguments, "--with", without=(*of_elmo, "--split-sentences"))
     if not is_table(Path(arguments.input)):
         check_inputs(arguments.input)
-    check_is_not_input(arguments.output, arguments.model, arguments.weights)
+    check_is_not_input(arguments.output, arguments.input, arguments.model, arguments.weights)
+    check_is_new(arguments.output, overwrite=arguments.overwrite or arguments.resume)
     if arguments.types or system:
         arguments.when_interrupted = ""  # they have no --resume
     if system:
@@ -117,7 +120,7 @@ def run_embed(arguments: argparse.Namespace) -> None:
 def _embed_types(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.jobs.types import embed_types
 
-    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count")
+    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count", "overwrite")
     done = embed_types(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     return f"{plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}"
 
@@ -125,7 +128,7 @@ def _embed_types(elmo: Elmo, arguments: argparse.Namespace) -> str:
 def _embed_fasta(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.jobs.proteins import embed_fasta
 
-    how = given(arguments, "layers", "per_protein", "resume")
+    how = given(arguments, "layers", "per_protein", "resume", "overwrite")
     done = embed_fasta(elmo, arguments.input, arguments.output, **how)
     return f"{plural(done.num_lines, 'protein')}, {plural(done.num_tokens, 'vector')}"
 
@@ -136,7 +139,7 @@ def _embed_with(name: str, arguments: argparse.Namespace) -> str:
     system, colon, model = name.partition(":")
     if not colon:
         raise ValueError(f"--with {name}: expected SYSTEM:MODEL, such as static:vectors.bin")
-    how = given(arguments, "column")
+    how = given(arguments, "column", "overwrite")
     done = embed_with(system, model, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     return f"{plural(done.num_lines, 'line')}, {plural(done.num_tokens, 'token')}"
 
@@ -144,7 +147,7 @@ def _embed_with(name: str, arguments: argparse.Namespace) -> str:
 def _embed_with_elmo(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.jobs.embed_file import embed_file
 
-    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "resume")
+    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "resume", "overwrite")
     done = embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     line = "sentence" if arguments.split_sentences else "line"
     return f"{plural(done.num_lines, line)}, {plural(done.num_tokens, 'token')}"

@@ -17,10 +17,12 @@ from elmokit.system.batches import batched
 from elmokit.system.messages import find_named
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import expanded, warn_caller
+from elmokit.vectors.embed_file import EmbeddedFile
 from elmokit.vectors.file_vector_source import WordVectorSource
-from elmokit.vectors.jobs.embed_file import EmbeddedFile
-from elmokit.vectors.jobs.sources import open_source
-from elmokit.vectors.npy import save_vectors
+from elmokit.vectors.reader import tokens_path
+from elmokit.vectors.save_vectors import save_vectors
+from elmokit.vectors.sources import open_source
+from elmokit.vectors.writer import check_is_new
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
@@ -40,22 +42,27 @@ def embed_with(
     *,
     raw_text: bool = False,
     column: str | None = None,
+    overwrite: bool = False,
 ) -> EmbeddedFile:
     """Write the vectors that another system has for every line of a text file; tasks read them with `--model OUTPUT`.
 
     system: `static` (word vectors), `hf-first` or `hf-mean` (transformers); docs/comparators.md.
     model: the file or folder of the system's model.
-    output_path: `NAME.npy`, as `save_vectors` writes it, with `NAME.offsets.npy` and the tokens in `NAME.txt`.
+    output_path: `NAME.npy`, as `save_vectors` writes it, with `NAME.offsets.npy` and the tokens in
+        `NAME.npy.tokens.txt`.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
-    column: as of `embed_file`.
+    column, overwrite: as in `embed_file`.
     Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
     would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
     zeros, because the system has no vector of them.
     """
     output_path = expanded(output_path)
+    check_is_new(output_path, overwrite=overwrite)
     check_paths(output_path, input_path, model)
     opened = find_system(SYSTEMS, system, str(model)).open(str(model))
-    return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text, column=column)
+    return write_vectors(
+        opened, input_path, output_path, model=model, raw_text=raw_text, column=column, overwrite=overwrite
+    )
 
 
 def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Comparator:
@@ -69,7 +76,7 @@ def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Com
 def check_paths(output_path: str | Path, *inputs: str | Path) -> None:
     """Raise OSError or ValueError if the output cannot be written, or its tokens would be written over an input."""
     check_output(output_path)
-    check_is_not_input(Path(output_path).with_suffix(".txt"), *inputs)  # where `save_vectors` writes the tokens
+    check_is_not_input(tokens_path(Path(output_path)), *inputs)
 
 
 def write_vectors(
@@ -80,14 +87,15 @@ def write_vectors(
     model: str | Path,
     raw_text: bool,
     column: str | None = None,
+    overwrite: bool = False,
 ) -> EmbeddedFile:
     """Write what the layers of a system give for every line of a text file; `model` names it in the warning."""
     source = open_source(input_path, raw_text=raw_text, column=column)
-    sentences = [tokens for _, tokens in source.sentences]
+    sentences = [tokens for _, tokens in source.read(True)]
     if not sentences:
         raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")
     layers.add(sentences)
-    save_vectors(Path(output_path), sentences, _encoded(layers, sentences, model=model))
+    save_vectors(output_path, sentences, _encoded(layers, sentences, model=model), overwrite=overwrite)
     return EmbeddedFile(len(sentences), sum(map(len, sentences)))
 
 

@@ -1,7 +1,7 @@
 """Parquet files embedded on all cores or GPUs of one machine or of a cluster, with Ray Data.
 
 Each row group of the input is a block of the pipeline, which an actor with a model of its own embeds and writes as a
-file (`vectors/jobs/embed_pieces.py`). Ray starts an actor again that has died, and gives its block to one that lives;
+file (`vectors/embed_pieces.py`). Ray starts an actor again that has died, and gives its block to one that lives;
 files that are complete are passed over, so the same call continues what was stopped.
 """
 
@@ -21,8 +21,8 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
 from elmokit.system.python import expanded, require
 from elmokit.text.sentence_lines import SAMPLE_TOKENS
-from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
-from elmokit.vectors.jobs.sources import open_source
+from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.sources import open_source
 
 if TYPE_CHECKING:
     from elmokit.elmo.layer_choice import Layers
@@ -86,7 +86,7 @@ def embed_parquet(
     output.mkdir(parents=True, exist_ok=True)
     if not pieces:  # tables without rows
         return BulkResult(0, 0, 0, 0, seconds=time.monotonic() - start)
-    sample = open_source(pieces[0].input, raw_text=raw_text, column=column).sentences
+    sample = open_source(pieces[0].input, raw_text=raw_text, column=column).read(True)
     deque(islice(sample, SAMPLE_TOKENS + 1), maxlen=0)  # warns of text that looks raw, before hours of work
     settings = PieceSettings(layers, column, raw_text)
     with _running(ray, workers):

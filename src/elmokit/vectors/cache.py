@@ -26,9 +26,9 @@ from elmokit.model.vector_source import padded_layers
 from elmokit.system.batches import batched
 from elmokit.system.messages import first_token
 from elmokit.system.progress_bar import progress_bar
-from elmokit.vectors.arrays import fits_float16, map_npy, write_array
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cache_limit, make_room
-from elmokit.vectors.npy import read_npy, write_sentences
+from elmokit.vectors.flat import fits_float16, map_npy, read_npy, write_array
+from elmokit.vectors.save_vectors import write_sentences
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float16

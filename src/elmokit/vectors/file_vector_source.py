@@ -13,6 +13,7 @@ from elmokit.files.digests import file_digest
 from elmokit.model.vector_source import padded_layers
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 from elmokit.vectors.files import load_vectors
+from elmokit.vectors.reader import tokens_path
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 class FileVectorSource:
     """Sentences of tokens -> layers (L,B,T,E) that training does not change, from a file of vectors.
 
-    `NAME.txt` next to the file has the sentences. Raises FileNotFoundError if one of the files is missing, and
-    ValueError if they do not fit together.
+    The sentences are in `NAME.npy.tokens.txt` or `NAME.txt` next to the file. Raises FileNotFoundError if one of the
+    files is missing, and ValueError if they do not fit together.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -34,8 +35,8 @@ class FileVectorSource:
         sentences = self._vectors.sentences()
         if sentences is None:
             raise FileNotFoundError(
-                f"{self._vectors.text_path}: there is no such file; it has to hold the sentences of {self.path.name}, "
-                "one per line (see docs/vectors.md)"
+                f"{tokens_path(self.path)}: there is no such file, nor {self._vectors.text_path}; one of them has to "
+                f"hold the sentences of {self.path.name}, one per line (see docs/vectors.md)"
             )
         self._numbers: dict[tuple[str, ...], int] = {}
         for number, sentence in enumerate(sentences):

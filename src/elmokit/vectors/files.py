@@ -22,19 +22,20 @@ from pathlib import Path
 from elmokit.files.hdf5 import SIGNATURE
 from elmokit.system.messages import FormatError
 from elmokit.system.python import expanded
-from elmokit.vectors.arrays import MAGIC
 from elmokit.vectors.arrow_groups import ARROW_MAGIC, PARQUET_MAGIC
 from elmokit.vectors.arrow_layout import TableVectors, write_arrow, write_parquet
-from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
-from elmokit.vectors.npy import read_npy, write_npy
-from elmokit.vectors.one_file import (
+from elmokit.vectors.flat import (
+    MAGIC,
+    read_npy,
     read_npz,
     read_safetensors,
     recognise_npz,
     recognise_safetensors,
+    start_of_npy,
+    start_of_safetensors,
     write_npz,
-    write_safetensors,
 )
+from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
 from elmokit.vectors.reader import StoredVectors, VectorsFormat
 from elmokit.vectors.text_tables import START_OF_TSV, read_tsv, write_tsv
 
@@ -51,8 +52,8 @@ _NPY, _PARQUET, _ARROW, _TSV = (
 FORMATS = (
     VectorsFormat((".h5", ".hdf5"), recognise_hdf5, HDF5Vectors, write_hdf5),
     VectorsFormat((".npz",), recognise_npz, read_npz, write_npz),
-    VectorsFormat((".npy",), _NPY, read_npy, write_npy),
-    VectorsFormat((".safetensors",), recognise_safetensors, read_safetensors, write_safetensors),
+    VectorsFormat((".npy",), _NPY, read_npy, start=start_of_npy),
+    VectorsFormat((".safetensors",), recognise_safetensors, read_safetensors, start=start_of_safetensors),
     VectorsFormat((".parquet",), _PARQUET, TableVectors, write_parquet, holds_text=True, package="pyarrow"),
     VectorsFormat((".arrow", ".feather"), _ARROW, TableVectors, write_arrow, holds_text=True, package="pyarrow"),
     VectorsFormat((".tsv",), _TSV, read_tsv, write_tsv, holds_text=True),

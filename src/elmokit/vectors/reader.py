@@ -5,17 +5,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
-from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.json import parse_json
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.messages import FormatError, first_token
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int64, Shaped
+    from jaxtyping import Float, Int64
 
 
 class SentenceArrays(Protocol):
@@ -44,10 +45,35 @@ class SentenceArrays(Protocol):
 
 
 @dataclass(frozen=True)
+class RowsInFile:
+    """The rows of a float32 array that ends a file. A slice is read, not mapped, so the memory does not grow."""
+
+    path: Path
+    start: int
+    """Byte of the first row."""
+    shape: tuple[int, ...]
+    dtype = np.dtype("<f4")
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> Float[np.ndarray, "N *L E"]:
+        first, end, _ = rows.indices(len(self))
+        row = self.shape[1:]
+        at = self.start + first * prod(row) * self.dtype.itemsize
+        numbers = np.fromfile(self.path, self.dtype, (end - first) * prod(row), offset=at)
+        return numbers.reshape(end - first, *row)
+
+
+@dataclass(frozen=True)
 class FlatVectors:
     """Vectors of the tokens of all sentences, concatenated; usually arrays on disk, so read them a part at a time."""
 
-    vectors: Float[np.ndarray, "N *L E"]
+    vectors: Float[np.ndarray, "N *L E"] | RowsInFile
     offsets: Int64[np.ndarray, " M"]
     """Sentence i has the rows from `offsets[i]` up to `offsets[i + 1]` (exclusive)."""
     about: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -88,7 +114,11 @@ class VectorsFormat:
     """Whether a file, which starts with these bytes, has this layout."""
     read: Callable[[Path], SentenceArrays]
     """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated."""
-    write: Callable[[Path, FlatVectors], None]
+    write: Callable[[Path, FlatVectors], None] | None = None
+    """Writes a file from vectors that are complete."""
+    start: Callable[[tuple[int, ...], Int64[np.ndarray, " M"], Mapping[str, str]], bytes] | None = None
+    """What a file begins with, from the shape of its vectors, their offsets and `about`. Float32 rows, which can be
+    appended to it, are the rest of the file. A layout has either this or `write`."""
     holds_text: bool = False
     """Whether the sentences are written as well."""
     package: str | None = None
@@ -189,30 +219,6 @@ class StoredVectors:
         return sentences
 
 
-def checked_flat_vectors(
-    path: Path,
-    vectors: Shaped[np.ndarray, "..."],
-    offsets: Shaped[np.ndarray, "..."],
-    *,
-    about: Mapping[str, str],
-    offsets_path: Path | None = None,
-) -> FlatVectors:
-    """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, for anything else."""
-    if vectors.ndim not in (2, 3) or vectors.dtype.str not in ("<f2", "<f4") or 0 in vectors.shape[1:]:
-        expected = "float16 or float32, (tokens, width) or (tokens, layers, width)"
-        raise FormatError(path, f"has {vectors.dtype} of shape {vectors.shape}; expected {expected}", part="vectors")
-    where = offsets_path or path
-    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) == 0:
-        reason = f"has {offsets.dtype} of shape {offsets.shape}; expected a row of whole numbers"
-        raise FormatError(where, reason, part="offsets")
-    bounds = offsets.astype(np.int64, copy=False)
-    if bounds[0] != 0 or bounds[-1] != len(vectors) or (bounds[1:] < bounds[:-1]).any():
-        expected = f"numbers that grow from 0 to {len(vectors):,}, the number of tokens in {path.name}"
-        raise FormatError(where, f"goes from {bounds[0]} to {bounds[-1]}; expected {expected}", part="offsets")
-    return FlatVectors(vectors, bounds, about)
-
-
 def read_about(path: Path, text: bytes, *, part: str) -> dict[str, str]:
     """Model and settings, which are JSON in a part of the file. Raises `FormatError` if it is something else."""
-    fields = Fields(path, parse_json_object(text, where=path, part=part), prefix=f"{part}.")
-    return {name: fields.text(name) for name in fields.names}
+    return parse_json(text, dict[str, str], where=path, part=part)

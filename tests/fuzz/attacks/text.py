@@ -35,8 +35,8 @@ from elmokit.scoring.breakdown import measure_files
 from elmokit.tasks.saved import TrainedTask, load_task
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
+from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.jobs.embed_file import embed_file
 
 LINES = 500
 BLANK = ("", " ", "\t  ", "\u3000", "\x1c", "\x85", "\u2028", "\xa0 ")

@@ -8,11 +8,11 @@ from unittest.mock import patch
 from attacks.limited_child import WrongError
 from attacks.targets import Target, target
 from elmokit.elmo.elmo import Elmo
+from elmokit.vectors import embed_file as embedding
 from elmokit.vectors.cache import CachedActivations
+from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.jobs import embed_file as embedding
-from elmokit.vectors.jobs.embed_file import embed_file
 from toy_jobs import interrupted
 
 LINES = ("the cat sat", "on a mat .", "", "a b c", "Seoul", "the the the", "x")

@@ -57,7 +57,7 @@ def _job(name: str, command: str, *old: str, **more: Any) -> Job:
 
 def _embed(layout: str, *, resume: bool) -> Job:
     """With `--resume` the text comes from the standard input, so that its size is not known beforehand."""
-    command = f"embed {'-' if resume else '../inputs/text.txt'} -o v.{layout} --model ../inputs/bilm"
+    command = f"embed {'-' if resume else '../inputs/text.txt'} -o v.{layout} --model ../inputs/bilm --overwrite"
     old = (f"v.{layout}", "v.offsets.npy") if layout == "npy" else (f"v.{layout}",)
     name, stdin = (f"embed {layout} --resume", "../inputs/text.txt") if resume else (f"embed {layout}", os.devnull)
     return _resumed(_job(name, f"{command} --resume" if resume else command, *old, stdin=stdin))
@@ -76,7 +76,8 @@ _EMBED = [
     *(_embed(layout, resume=resume) for layout in ("h5", "npz", "npy", "safetensors") for resume in (False, True)),
     *(_embed(layout, resume=False) for layout in ("parquet", "arrow")),  # which do not take the standard input
 ]
-_TOKENIZED = "embed @raw.txt -o v.npz --tokenize --layers all --model @bilm"
+_TOKENIZED = "embed @raw.txt -o v.npz --tokenize --layers all --model @bilm --overwrite"
+_FASTA = "embed @proteins.fasta -o v.npz --fasta --model @bilm --overwrite"
 _CHANGE = "change @text.txt @text.txt --max-words 4 --resamples 9 --model @bilm -o c.tsv"
 _OTHERS = [
     _job("prepare", "prepare @raw.txt -o corpus --shard-megabytes 0.004"),
@@ -94,7 +95,7 @@ _OTHERS = [
     _job("change -o", _CHANGE, "c.tsv"),
     _job("explore -o", "explore -o site --model @bilm --corpus @shard-0.txt"),
     _resumed(_job("embed --tokenize", _TOKENIZED, "v.npz", "v.npz.tokens.txt")),
-    _resumed(_job("embed --fasta", "embed @proteins.fasta -o v.npz --fasta --model @bilm", "v.npz", "v.names.txt")),
+    _resumed(_job("embed --fasta", _FASTA, "v.npz", "v.npz.names.txt")),
 ]
 JOBS = (
     *(PRETRAIN, _EMBED[3], _EMBED[0], TRAIN, FINETUNE, _OTHERS[0], _OTHERS[1]),  # a little of everything comes first

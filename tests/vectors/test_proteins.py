@@ -7,12 +7,12 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
+from elmokit.vectors import embed_file, writer
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.jobs import embed_file
-from elmokit.vectors.jobs.proteins import embed_fasta, read_fasta
+from elmokit.vectors.proteins import embed_fasta, read_fasta
 from toy_jobs import interrupted
 
-MODEL = Path(__file__).parents[2] / "fixtures" / "formats" / "checkpoints" / "char"
+MODEL = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints" / "char"
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +78,15 @@ def test_residues_are_sums_of_layers_a_protein_their_mean(elmo: Elmo, fasta: Pat
         assert np.allclose(whole, expected.mean(axis=0, keepdims=True), atol=1e-6)
 
 
+def test_equal_names_are_warned_of_once(elmo: Elmo, fasta: Path):
+    fasta.write_text(">case one\nMKV\n>case two\nMK\n>case\nM\n>other\nM\n>other\nMM\n")
+    with pytest.warns(
+        UserWarning, match=r"proteins\.fasta: 3 proteins are named 'case', because a name ends at"
+    ) as given:
+        embed_fasta(elmo, fasta, fasta.with_suffix(".npy"))
+    assert len(given) == 1
+
+
 def test_a_killed_job_is_resumed_to_the_same_bytes(elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(embed_file, "BLOCK_LINES", 1)
     whole, output = fasta.with_name("whole.npz"), fasta.with_name("out.npz")
@@ -106,7 +115,7 @@ def test_bytes_do_not_depend_on_what_was_encoded_before(elmo: Elmo, fasta: Path,
 def test_a_disk_that_is_too_small_is_noticed_before_the_work(
     elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch, per_protein: bool, size: str
 ):
-    monkeypatch.setattr(embed_file.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 100}))
+    monkeypatch.setattr(writer.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 100}))
     with pytest.raises(OSError, match=rf"proteins\.npz: needs {size} while it is written"):
         embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=per_protein)
     assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
@@ -117,7 +126,7 @@ def test_the_verb_embeds_fasta(elmo: Elmo, fasta: Path, capsys: pytest.CaptureFi
     arguments = ["embed", str(fasta), "-o", str(output), "--model", str(MODEL), "--fasta", "--per-protein"]
     assert main([*arguments, "--device", "cpu"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith(f"{output}: 2 proteins, 2 vectors, ")
+    assert out == f"{output}: 2 proteins, 2 vectors, 0.0 MB, vectors of {MODEL}\n"
     assert err.count("is a model of words, such as '오늘'") == 1
     assert load_vectors(output)[1].shape == (1, elmo.dim)
     refused = {"--tokenize": "--tokenize cannot be combined with --fasta", "": "--per-protein needs --fasta"}

@@ -1,24 +1,27 @@
 import os
+import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.elmo.elmo import Elmo
-from elmokit.vectors.files import format_to_write, load_vectors
-from elmokit.vectors.jobs import embed_file as embed
-from elmokit.vectors.jobs import partial
-from elmokit.vectors.jobs.embed_file import embed_file
+from elmokit.vectors import embed_file as embed
+from elmokit.vectors.embed_file import embed_file
+from elmokit.vectors.files import load_vectors
 from elmokit.vectors.reader import FlatVectors
+from elmokit.vectors.save_vectors import save_vectors
+from elmokit.vectors.writer import Writer
 from toy_bilm import random_bilm
+from toy_vectors import write_vectors
 
 LINES = ["the cat sat", "", "on\tthe  mat .", "a\u2028b \u3000 c", "밥", *(f"line {n} of many" for n in range(12))]
 TOKENS = [["the", "cat", "sat"], [], ["on", "the", "mat", "."], ["a\u2028b", "\u3000", "c"], ["밥"]]
 ENDINGS = (".h5", ".npz", ".npy", ".safetensors")
-PARTS = ("journal.jsonl", "vectors", "offsets")
 ELMO = Elmo(random_bilm())
 pytestmark = pytest.mark.filterwarnings("ignore:.* look like words with invisible characters")
 
@@ -77,46 +80,98 @@ class Killed(BaseException):
     """What no code catches."""
 
 
-def killed_while_embedding(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch, *, sync: int) -> None:
-    """Embed, and die when this is written: the job, for each block vectors, offsets and line, or the output."""
-    parts = iter(range(100))
+def killed(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch, *, sync: int, **options: bool) -> None:
+    """Embed, and die when this is on the disk: the blocks, of which there are five, and then what `finish` writes."""
+    syncs = iter(range(100))
 
     def die(*args: object) -> int:
-        if next(parts) == sync:
+        if next(syncs) == sync:
             raise Killed
         return 0
 
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(os, "fsync", die)
-        embed_file(ELMO, text, output, layers="all")
+        embed_file(ELMO, text, output, layers="all", **options)
 
 
 @pytest.mark.parametrize(
-    ("ending", "sync"), [(".h5", 2), (".npz", 14), (".h5", 16), *((ending, 5) for ending in (*ENDINGS, ".parquet"))]
+    ("ending", "sync", "lost", "encoded"),  # bytes that were not written, and lines that are encoded afterwards
+    [
+        *((ending, 2, 1000, 9) for ending in (*ENDINGS, ".parquet", ".arrow", ".tsv")),
+        (".npz", 0, 0, 13),
+        (".npz", 0, 1, 17),
+        (".npy", 4, 0, 0),
+        (".npy", 3, 10**6, 17),  # the file has no row, or not even a header
+        (".h5", 5, 0, 0),
+        (".npy", 5, 0, 0),  # of the offsets
+        (".npy", 6, 0, 17),
+    ],
 )
 def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, sync: int
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, sync: int, lost: int, encoded: int
 ):
     whole, output = tmp_path / f"whole{ending}", tmp_path / f"out{ending}"
+    partial = output.with_name(f"{output.name}.partial")
     embed_file(ELMO, text, whole, layers="all")
-    killed_while_embedding(text, output, monkeypatch, sync=sync)
-    assert not output.exists() and (tmp_path / f"out{ending}.partial").is_dir()
+    killed(text, output, monkeypatch, sync=sync)
+    assert not output.exists() and partial.is_dir()
+    if lost:
+        os.truncate(partial / "vectors", max(0, (partial / "vectors").stat().st_size - lost))
 
-    encoded: list[int] = []
+    lines: list[int] = []
     encode = ELMO.encode
-    monkeypatch.setattr(ELMO, "encode", lambda s, **kw: encoded.append(len(s)) or encode(s, **kw))
+    monkeypatch.setattr(ELMO, "encode", lambda s, **options: lines.append(len(s)) or encode(s, **options))
     embed_file(ELMO, text, output, layers="all", resume=True)
-    assert sum(encoded) == max(0, 17 - 4 * (sync // 3))  # finished blocks are not embedded again
+    assert sum(lines) == encoded  # complete blocks are not embedded again
     assert output.read_bytes() == whole.read_bytes()
     if ending == ".npy":
-        offsets = (path.with_suffix(".offsets.npy").read_bytes() for path in (output, whole))
-        assert len(set(offsets)) == 1
-    assert not (tmp_path / f"out{ending}.partial").exists()
+        assert output.with_suffix(".offsets.npy").read_bytes() == whole.with_suffix(".offsets.npy").read_bytes()
+    assert not partial.exists()
 
 
-def flip_a_bit(path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[:43] + bytes([content[43] ^ 1]) + content[44:])
+@pytest.mark.parametrize("ending", [".npy", ".safetensors", ".npz", ".h5", ".tsv", ".parquet"])
+def test_a_process_that_is_killed_in_the_middle_of_a_write_is_resumed(text: Path, tmp_path: Path, ending: str):
+    """`kill -9` while a block is written: the first bytes of it are in the file."""
+    whole, output = tmp_path / f"whole{ending}", tmp_path / f"out{ending}"
+    embed_file(ELMO, text, whole, raw_text=True)
+    pid = os.fork()
+    if pid == 0:
+        append, calls = Writer.append, iter(range(100))
+
+        def cut_short(writer: Writer, start: int, arrays: list[np.ndarray]) -> None:
+            append(writer, start, arrays)
+            if next(calls) == 1:
+                os.truncate(writer.folder / "vectors", (writer.folder / "vectors").stat().st_size - 77)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        Writer.append = cut_short
+        embed_file(ELMO, text, output, raw_text=True)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    embed_file(ELMO, text, output, raw_text=True, resume=True)
+    assert output.read_bytes() == whole.read_bytes()
+    if ending not in (".tsv", ".parquet"):
+        assert load_vectors(output).sentences() == load_vectors(whole).sentences()
+
+
+def test_npy_and_safetensors_are_appended_to_and_never_copied(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for ending in (".npy", ".safetensors"):
+        output = tmp_path / f"out{ending}"
+        killed(text, output, monkeypatch, sync=4)
+        place = (tmp_path / f"out{ending}.partial" / "vectors").stat().st_ino
+        embed_file(ELMO, text, output, layers="all", resume=True)
+        assert output.stat().st_ino == place
+
+
+def test_an_output_is_written_from_the_partial_one_in_parts(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Mapped, the partial output would count as memory of the process, as large as the output is."""
+    monkeypatch.setattr(np, "memmap", None)
+    for ending in (".npz", ".h5", ".parquet", ".tsv"):
+        embed_file(ELMO, text, tmp_path / f"out{ending}")
 
 
 def make_a_pipe(path: Path) -> None:
@@ -124,57 +179,93 @@ def make_a_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+def flip_a_bit(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:43] + bytes([content[43] ^ 1]) + content[44:])
+
+
 @pytest.mark.parametrize(
     ("file", "spoil", "message"),
     [
-        *(
-            (file, lambda path: os.truncate(path, 50), r"is cut short; delete the folder .*out\.npz\.partial to start")
-            for file in PARTS[1:]
-        ),
-        ("offsets", flip_a_bit, ".*expected numbers that grow from 0"),
-        *((file, make_a_pipe, "there is no such file; delete the folder .* to start over") for file in PARTS),
+        ("vectors", flip_a_bit, r"vectors: is damaged; delete the folder .*out\.npy\.partial to start over"),
+        ("vectors", lambda path: path.write_bytes(path.read_bytes() * 3), r"vectors: is damaged; delete the folder"),
+        ("vectors", make_a_pipe, "partial holds vectors, which this version of elmokit does not write"),
+        ("job.json", lambda path: os.truncate(path, 20), r"job\.json: is not valid JSON"),
+        ("journal.jsonl", Path.touch, r"partial holds journal\.jsonl, which this version of elmokit does not write"),
     ],
 )
-def test_a_part_that_is_damaged_is_refused_and_a_pipe_not_waited_for(
+def test_a_partial_output_that_is_damaged_or_of_something_else_is_refused_and_kept(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, spoil: Callable[[Path], None], message: str
 ):
-    output = tmp_path / "out.npz"
-    killed_while_embedding(text, output, monkeypatch, sync=11)
-    spoil(tmp_path / "out.npz.partial" / file)
-    with pytest.raises((ValueError, FileNotFoundError), match=f"{file}: {message}"):
+    output = tmp_path / "out.npy"
+    killed(text, output, monkeypatch, sync=3)
+    folder = tmp_path / "out.npy.partial"
+    spoil(folder / file)
+    there = sorted(os.listdir(folder))
+    with pytest.raises(ValueError, match=message):
         embed_file(ELMO, text, output, layers="all", resume=True)
-    assert not output.exists()
+    assert not output.exists() and sorted(os.listdir(folder)) == there
 
 
-def test_a_folder_that_is_not_of_such_a_job_is_left_alone(text: Path, tmp_path: Path):
+def test_what_is_left_of_a_job_without_a_record_is_no_obstacle(text: Path, tmp_path: Path):
     folder = tmp_path / "out.npz.partial"
     folder.mkdir()
-    (folder / "journal.json").write_text("{}")  # as earlier versions named it
-    for resume in (False, True):
-        with pytest.raises(ValueError, match=r"out\.npz\.partial holds journal\.json, which a job of this"):
-            embed_file(ELMO, text, tmp_path / "out.npz", resume=resume)
-    assert (folder / "journal.json").exists()
+    for name in ("vectors", "job.json.new", "out.npz.tokens.txt"):
+        (folder / name).write_text("x")
+    embed_file(ELMO, text, tmp_path / "out.npz")
+    assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt"]
 
 
-@pytest.mark.parametrize("was_killed_at_its_start", [False, True])
-def test_a_job_killed_while_it_removes_its_finished_lines_can_be_run_again(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was_killed_at_its_start: bool
+@pytest.mark.parametrize("changed", ["line 9", "a\nb", "line 9 of many\nmore"])
+def test_a_text_that_changes_while_it_is_embedded_is_noticed(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ):
-    output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
+    survey = embed._survey
 
-    def die(folder: Path) -> None:
-        (folder / "vectors").unlink()
-        raise Killed
+    def change(*args: Any, **options: Any) -> Any:
+        found = survey(*args, **options)
+        text.write_text(text.read_text().replace("line 9 of many", changed))
+        return found
 
-    embed_file(ELMO, text, whole)
-    if was_killed_at_its_start:
-        killed_while_embedding(text, output, monkeypatch, sync=2)
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(partial, "shutil", SimpleNamespace(rmtree=die))
-        embed_file(ELMO, text, output)
-    embed_file(ELMO, text, output, resume=not was_killed_at_its_start)
-    assert output.read_bytes() == whole.read_bytes()
-    assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
+    monkeypatch.setattr(embed, "_survey", change)
+    with pytest.raises(ValueError, match=r"out\.npy: the text has changed since it was read first; start over"):
+        embed_file(ELMO, text, tmp_path / "out.npy")
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, ".parquet"])
+def test_what_exists_is_replaced_only_when_that_is_asked_for(text: Path, tmp_path: Path, ending: str):
+    output = tmp_path / f"out{ending}"
+    embed_file(ELMO, text, output, raw_text=True)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for resume in (False, True):
+        with pytest.raises(FileExistsError, match=rf"out\{ending} exists; choose another name, or add --overwrite, or"):
+            embed_file(ELMO, text, output, layers=0, resume=resume)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    embed_file(ELMO, text, output, layers=0, overwrite=True)
+    assert load_vectors(output)[0].shape == (3, 12) and output.read_bytes() != before[output]
+    assert load_vectors(output).sentences() == TOKENS + [line.split() for line in LINES[5:]]
+
+
+def test_files_next_to_the_output_that_another_program_wrote_stay(text: Path, tmp_path: Path):
+    (tmp_path / "out.npy.sentences.txt").write_text("mine\n")
+    (tmp_path / "out.npy.tokens.txt").write_text("mine\n")
+    with pytest.raises(FileExistsError, match=r"out\.npy\.tokens\.txt exists"):
+        embed_file(ELMO, text, tmp_path / "out.npy")
+    with pytest.raises(FileExistsError, match=r"out\.npy\.tokens\.txt exists"):
+        save_vectors(tmp_path / "out.npy", [["a"]], [np.zeros((1, 3))])
+    embed_file(ELMO, text, tmp_path / "other.npy")
+    assert (tmp_path / "out.npy.sentences.txt").read_text() == "mine\n"
+
+
+def test_a_pipe_is_read_once(text: Path, tmp_path: Path):
+    lines = text.read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[lines])
+    writer.start()
+    embed_file(ELMO, tmp_path / "pipe", tmp_path / "out.parquet", raw_text=True)
+    writer.join()
+    embed_file(ELMO, text, tmp_path / "whole.parquet", raw_text=True)
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
 @pytest.mark.parametrize("ending", [".h5", ".npy"])
@@ -188,12 +279,11 @@ def test_tokens_are_next_to_vectors_unless_a_text_of_their_name_is_what_was_embe
     embed_file(ELMO, f"{output}.tokens.txt", tmp_path / f"other{ending}")
     assert load_vectors(tmp_path / f"other{ending}").sentences() is None
     (tmp_path / "other.txt").write_text("x y .\n")
-    embed_file(ELMO, tmp_path / "other.txt", output)
+    embed_file(ELMO, tmp_path / "other.txt", output, overwrite=True)
     assert load_vectors(output).sentences() == [["x", "y", "."]]
     (tmp_path / "raw.txt").write_text("a b .\n\ufeffc\n\ufeff\n")  # files with byte order marks, one after the other
-    embed_file(ELMO, tmp_path / "raw.txt", output)
+    embed_file(ELMO, tmp_path / "raw.txt", output, overwrite=True)
     assert load_vectors(output).sentences() == [["a", "b", "."], ["c"], []]
-    assert not Path(f"{output}.tokens.txt").exists()
 
 
 @pytest.mark.parametrize("ending", [".npz", ".parquet", ".tsv"])
@@ -215,16 +305,13 @@ def test_a_book_becomes_its_sentences_in_their_order(tmp_path: Path, ending: str
         for ours, theirs in zip(vectors, ELMO.encode(tokens), strict=True):
             np.testing.assert_allclose(ours, theirs, atol=2e-6)
     with pytest.raises(ValueError, match=r"sentences\.txt would be replaced by the output"):
-        embed_file(ELMO, f"{output}.sentences.txt", output, raw_text=True)
-    embed_file(ELMO, book, output, raw_text=True)
-    assert not Path(f"{output}.sentences.txt").exists()
+        embed_file(ELMO, f"{output}.sentences.txt", output, split_sentences=True, overwrite=True)
 
 
 @pytest.mark.parametrize(
     ("output", "neighbour", "options"),
     [
         ("out.npy", "out.npy.tokens.txt", {"raw_text": True}),
-        ("out.npy", "out.npy.tokens.txt", {}),  # which would be removed
         ("out.npy", "out.offsets.npy", {}),
         ("out.parquet", "out.parquet.sentences.txt", {"split_sentences": True}),
     ],
@@ -232,10 +319,10 @@ def test_a_book_becomes_its_sentences_in_their_order(tmp_path: Path, ending: str
 def test_what_is_in_the_way_of_files_next_to_the_output_is_refused_at_once(
     text: Path, tmp_path: Path, output: str, neighbour: str, options: dict[str, bool], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(embed, "PartialVectors", None)  # nothing is computed
+    monkeypatch.setattr(embed, "Writer", None)  # nothing is computed
     (tmp_path / neighbour).mkdir()
     with pytest.raises(IsADirectoryError, match=f"{neighbour} is a folder"):
-        embed_file(ELMO, text, tmp_path / output, **options)
+        embed_file(ELMO, text, tmp_path / output, **options, overwrite=True)
     (tmp_path / neighbour).rmdir()
     (tmp_path / neighbour).symlink_to("nowhere")
     with pytest.raises(FileNotFoundError, match=f"{neighbour} is a link to .*nowhere, which does not exist"):
@@ -245,9 +332,11 @@ def test_what_is_in_the_way_of_files_next_to_the_output_is_refused_at_once(
 
 def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     output = tmp_path / "out.h5"
-    killed_while_embedding(text, output, monkeypatch, sync=8)
+    killed(text, output, monkeypatch, sync=2)
+    original = text.read_text()
     for elmo, changes, message in (
-        (ELMO, {"resume": False}, "8 lines of an interrupted job; add --resume, or resume=True, to continue"),
+        (ELMO, {"resume": False}, "holds an interrupted job; add --resume, or resume=True, to continue it"),
+        (ELMO, {"resume": False, "overwrite": True}, "holds an interrupted job; add --resume, or resume=True"),
         (Elmo(random_bilm(seed=6)), {}, "the interrupted job had a different model"),
         (Elmo(ELMO.bilm, precision="bfloat16"), {}, "the interrupted job had a different precision"),
         (ELMO, {"layers": "top"}, r"a different layers \('all', now 'top'\)"),
@@ -255,13 +344,12 @@ def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path
     ):
         with pytest.raises(ValueError, match=message):
             embed_file(elmo, text, output, **{"layers": "all", "resume": True} | changes)
-    original = text.read_text()
-    for changed in (original.replace("cat", "dog"), "the cat sat\n"):
+    for changed in (original.replace("cat", "dog"), "the cat sat\n", original + "one more\n"):
         text.write_text(changed)
-        with pytest.raises(ValueError, match="the first 8 lines are not those"):
+        with pytest.raises(ValueError, match="the interrupted job embedded another text; give the same text"):
             embed_file(ELMO, text, output, layers="all", resume=True)
-    text.write_text(original + "one more\n")  # behind what is finished, text may change
-    assert embed_file(ELMO, text, output, layers="all", resume=True, batch_size=3).num_lines == 18
+    text.write_text(original)
+    assert embed_file(ELMO, text, output, layers="all", resume=True, batch_size=3).num_lines == 17
 
 
 @pytest.mark.parametrize(("num_bytes", "resume", "left"), [(20, True, 0), (2000, False, 0), (2000, True, 1)])
@@ -272,10 +360,10 @@ def test_a_full_disk_leaves_only_what_is_resumed(text: Path, tmp_path: Path, num
     assert embed_file(ELMO, text, tmp_path / "out.npz", resume=resume).num_lines == 17
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", [".npz", ".h5", ".parquet", ".tsv"])
 def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(tmp_path: Path, ending: str):
     path = tmp_path / f"out{ending}"
     vectors = FlatVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {})
     with files_of_at_most(50_000), pytest.raises(OSError, match="File too large"):
-        format_to_write(path).write(path, vectors)
+        write_vectors(path, vectors)
     assert os.listdir(tmp_path) == []

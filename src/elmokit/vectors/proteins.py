@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,8 @@ from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.lines import read_lines, shown_name
 from elmokit.system.messages import first_token
 from elmokit.system.python import expanded, warn_caller
-from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, run
-from elmokit.vectors.jobs.sources import SentenceSource
+from elmokit.vectors.embed_file import EmbeddedFile, Job, run
+from elmokit.vectors.sources import Sentence, SentenceSource
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,7 @@ def embed_fasta(
     layers: Layers | None = None,
     per_protein: bool = False,
     resume: bool = False,
+    overwrite: bool = False,
 ) -> EmbeddedFile:
     """Embed every sequence of a FASTA file (plain, gzip or xz; `-` is stdin); `load_vectors` reads the output.
 
@@ -46,15 +48,19 @@ def embed_fasta(
 
     layers: as in `Elmo.encode`; None is the sum of all layers, which is SeqVec's default.
     per_protein: whether to write the mean over the residues of each protein in place of a vector for each residue.
-    resume: whether to continue a job that was killed, as `embed_file` does.
-    Raises ValueError, naming file and line, for what is not FASTA, OSError for files that cannot be read or written,
-    and InUseError, an OSError, if another process writes the same output; then no output is left. While it runs, the
-    folder of the output needs twice the output's size.
+    resume, overwrite: whether to continue a job that was killed, or replace an output, as in `embed_file`.
+    Warns if proteins have the same name. Raises ValueError, naming file and line, for what is not FASTA, and the errors
+    of `embed_file`; then no output is left.
     """
     _warn_of_words(elmo)
     output = expanded(output_path)
-    # the text is `>NAME`, a line end and the sequence; its residues are tokens
-    proteins = ((f">{name}\n{sequence}", list(sequence)) for name, sequence in read_fasta(input_path))
+
+    def read(warns: bool) -> Iterator[Sentence]:
+        """The text is `>NAME`, a line end and the sequence; its residues are tokens."""
+        proteins = read_fasta(input_path)
+        if warns:
+            proteins = _with_warning_of_equal_names(proteins, path=input_path)
+        return ((f">{name}\n{sequence}", list(sequence)) for name, sequence in proteins)
 
     def encode(residues: list[list[str]]) -> list[Float32[np.ndarray, "*L T E"]]:
         arrays = elmo.encode(residues, layers="all" if layers is None else layers, show_progress_bar=False)
@@ -63,7 +69,7 @@ def embed_fasta(
 
     job = Job(
         elmo,
-        SentenceSource(input_path, proteins),
+        SentenceSource(input_path, read),
         output,
         layers="sum" if layers is None else as_layers(layers, top=elmo.config.num_layers),
         settings={"per_protein": per_protein},
@@ -72,7 +78,7 @@ def embed_fasta(
         one_per_sentence=per_protein,
         unit="proteins",
     )
-    return run(job, resume=resume)
+    return run(job, resume=resume, overwrite=overwrite)
 
 
 def _warn_of_words(elmo: Elmo) -> None:
@@ -83,6 +89,19 @@ def _warn_of_words(elmo: Elmo) -> None:
         warn_caller(
             f"{elmo.name or 'this model'} is a model of words, such as {first_token(words[-1])}, which has read no "
             "proteins; residues need a model of residues, such as SeqVec (docs/formats.md)"
+        )
+
+
+def _with_warning_of_equal_names(proteins: Iterator[tuple[str, str]], *, path: str | Path) -> Iterator[tuple[str, str]]:
+    names: Counter[str] = Counter()
+    for protein in proteins:
+        names[protein[0]] += 1
+        yield protein
+    [(name, count)] = names.most_common(1) or [("", 0)]
+    if count > 1:
+        warn_caller(
+            f"{shown_name(path)}: {count:,} proteins are named {first_token(name)}, because a name ends at the first "
+            "space; give each header a different first word, or tell them apart by their order"
         )
 
 

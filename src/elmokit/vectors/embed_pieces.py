@@ -22,9 +22,9 @@ from elmokit.system.messages import FormatError, first_token, join_names
 from elmokit.system.python import warn_caller
 from elmokit.vectors.arrow_groups import parquet_file, parquet_groups, parquet_writer, pyarrow_module
 from elmokit.vectors.arrow_layout import TableVectors, record_batches, table_schema
-from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
-from elmokit.vectors.jobs.sources import ColumnSource
+from elmokit.vectors.embed_file import encode_block, sentence_blocks
 from elmokit.vectors.reader import FlatVectors
+from elmokit.vectors.sources import ColumnSource
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
@@ -122,8 +122,10 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
     with atomic_write(piece.output) as unfinished, ExitStack() as stack:
         writer = None
         encode = partial(elmo.encode, layers=layers, show_progress_bar=False)
-        for block, arrays in encoded(elmo, encode, sentence_blocks(source.of_group(piece.row_group))):
-            vectors = replace(_flat(arrays), about=about, texts=block, raw_text=settings.raw_text)
+        for block in sentence_blocks(source.of_group(piece.row_group)):
+            vectors = replace(
+                _flat(encode_block(elmo, encode, block)), about=about, texts=block, raw_text=settings.raw_text
+            )
             for batch in record_batches(vectors, table_schema(vectors)):
                 table = _joined(others.slice(num_sentences, batch.num_rows), batch)
                 writer = writer or stack.enter_context(parquet_writer(unfinished, table.schema))

@@ -9,8 +9,8 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.text.word_vectors import read_word_vectors
-from elmokit.vectors.jobs import embed_file as embed
-from elmokit.vectors.jobs.types import EmbeddedTypes, embed_types
+from elmokit.vectors import embed_file as embed
+from elmokit.vectors.embed_types import EmbeddedTypes, embed_types
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())

@@ -17,11 +17,12 @@ from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
 from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.system.python import expanded
-from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
-from elmokit.vectors.jobs.sources import open_source, read_once
+from elmokit.vectors.embed_file import encode_block, sentence_blocks
+from elmokit.vectors.sources import open_source, read_again
 from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
+from elmokit.vectors.writer import check_is_new
 
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
@@ -50,6 +51,7 @@ def embed_types(
     split_sentences: bool = False,
     column: str | None = None,
     min_count: int = 5,
+    overwrite: bool = False,
 ) -> EmbeddedTypes:
     """Write the average vector of each word of a text over its occurrences, the most frequent word first, as text.
 
@@ -71,11 +73,14 @@ def embed_types(
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected at least 1")
     source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
+    check_is_new(output, overwrite=overwrite)
     check_output(output)
     check_is_not_input(output, source.path)
     encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False)
-    with lock(output), read_once(source, folder=output.parent, unit="lines") as sentences:
-        counts = Counter(token for _, tokens in sentences for token in tokens)
+    with lock(output), read_again(source, folder=output.parent) as read:
+        reading = progress_bar(unit=" lines", label="reading", keep=False, scale=True)
+        counts = Counter(token for _, tokens in counted(read(True), reading) for token in tokens)
+        num_tokens = counts.total()
         words = [word for word, count in counts.most_common() if count >= min_count]
         if not words:
             raise ValueError(
@@ -85,9 +90,9 @@ def embed_types(
             check_word2vec(words)
         # float64, as float32 loses a hundredth of a sum of a million; a number that is added to -0 stays as it is
         sums = {word: np.full(elmo.dim, -0.0) for word in words}
-        with progress_bar(unit="token", total=sentences.num_tokens, scale=True) as bar:
-            for block, arrays in encoded(elmo, encode, sentence_blocks(sentences)):
-                for (_, tokens), array in zip(block, arrays, strict=True):
+        with progress_bar(unit="token", total=num_tokens, scale=True) as bar:
+            for block in sentence_blocks(read(False)):
+                for (_, tokens), array in zip(block, encode_block(elmo, encode, block), strict=True):
                     for token, vector in zip(tokens, array, strict=True):
                         if token in sums:
                             sums[token] += vector
@@ -95,4 +100,4 @@ def embed_types(
         with atomic_write(output) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
             vectors = ((word, counts[word], (sums[word] / counts[word]).astype(np.float32)) for word in words)
             _WRITERS[output.suffix](file, vectors, num_words=len(words), dim=elmo.dim)
-        return EmbeddedTypes(len(words), sentences.num_tokens)
+        return EmbeddedTypes(len(words), num_tokens)

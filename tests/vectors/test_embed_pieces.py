@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.vectors import embed_file as embed
+from elmokit.vectors.embed_file import embed_file
+from elmokit.vectors.embed_pieces import EmbeddedPiece, PieceSettings, embed_piece, list_pieces
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.jobs import embed_file as embed
-from elmokit.vectors.jobs.embed_file import embed_file
-from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, PieceSettings, embed_piece, list_pieces
 from toy_bilm import random_bilm
 
 FOLDER = os.fsdecode(b"caf\xe9") if sys.platform == "linux" else "café"  # not UTF-8

@@ -1,7 +1,4 @@
-"""Flat vectors as two `.npy` files: `NAME.npy`, the tokens' vectors (N,E) or (N,L,E), and `NAME.offsets.npy`.
-
-`NAME.txt` next to them may hold the sentences; `StoredVectors.sentences` reads it.
-"""
+"""Vectors of another system as flat `.npy` files in float16, with their sentences in `NAME.npy.tokens.txt`."""
 
 from __future__ import annotations
 
@@ -13,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.atomic import atomic_write, check_output
+from elmokit.files.atomic import atomic_write
 from elmokit.files.locks import lock
 from elmokit.system.messages import first_token
 from elmokit.system.python import expanded
-from elmokit.vectors.arrays import fits_float16, map_npy, write_array, write_header
-from elmokit.vectors.reader import FlatVectors, checked_flat_vectors, offsets_path, tokens_path
+from elmokit.vectors.flat import fits_float16, npy_start, write_array
+from elmokit.vectors.reader import offsets_path, tokens_path
+from elmokit.vectors.writer import check_is_new
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -26,30 +24,19 @@ if TYPE_CHECKING:
 _NOT_IN_A_TOKEN = re.compile("[ \\t\\r\\n\\0\\ud800-\\udfff]|^\\ufeff")
 
 
-def read_npy(path: Path) -> FlatVectors:
-    """Map both arrays. Raises `FormatError` or FileNotFoundError if one is damaged or missing, or they do not fit."""
-    if not offsets_path(path).is_file():
-        raise FileNotFoundError(f"{offsets_path(path)}: there is no such file; expected where each sentence begins")
-    offsets = offsets_path(path)
-    return checked_flat_vectors(path, map_npy(path), map_npy(offsets), about={}, offsets_path=offsets)
-
-
-def write_npy(path: Path, stored: FlatVectors) -> None:
-    """Write both files atomically."""
-    with atomic_write(path) as vectors, atomic_write(offsets_path(path)) as offsets:
-        for unfinished, array in ((vectors, stored.vectors), (offsets, stored.offsets)):
-            with unfinished.open("wb") as file:
-                write_array(file, array)
-
-
 def save_vectors(
-    path: str | Path, sentences: Sequence[Sequence[str]], layers: Iterable[Float[np.ndarray, "*L T E"]]
+    path: str | Path,
+    sentences: Sequence[Sequence[str]],
+    layers: Iterable[Float[np.ndarray, "*L T E"]],
+    *,
+    overwrite: bool = False,
 ) -> None:
     """Write vectors of another system that the tasks can read instead of ELMo's; `load_vectors` reads them, too.
 
-    The files `NAME.npy`, `NAME.offsets.npy` and `NAME.txt` are written atomically.
+    The files `NAME.npy`, `NAME.offsets.npy` and `NAME.npy.tokens.txt` are written atomically.
 
     layers: the vectors of each sentence in turn, (T,E) or (L,T,E); they are rounded to float16.
+    overwrite: whether to replace files with these names; otherwise they are refused with FileExistsError.
     Raises ValueError for a path that does not end in `.npy`, a token that is empty or that a line of tokens cannot hold
     (one with a space, for instance), more or fewer arrays than sentences, vectors whose shape does not fit their
     sentence, and numbers that float16 cannot hold; OSError if the disk is full, and InUseError, an OSError, if another
@@ -57,7 +44,9 @@ def save_vectors(
     """
     path = expanded(path)
     if path.suffix != ".npy":
-        raise ValueError(f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.txt")
+        raise ValueError(
+            f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.npy.tokens.txt"
+        )
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
             raise ValueError(f"sentence {number} is the string {first_token(sentence)}; expected a list of tokens")
@@ -66,11 +55,10 @@ def save_vectors(
                 "a token is empty, or has white space, NUL, half of a character or, at its beginning, a byte order "
                 f"mark in it: {list(sentence)}"
             )
-    check_output(tokens_path(path))  # which is removed at the end
-    with lock(path), atomic_write(path.with_suffix(".txt")) as text_path:
+    check_is_new(path, offsets_path(path), tokens_path(path), overwrite=overwrite)
+    with lock(path), atomic_write(tokens_path(path)) as text_path:
         text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
         write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])
-        tokens_path(path).unlink(missing_ok=True)  # of what was there before
 
 
 def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
@@ -94,7 +82,7 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
                 rows = array if array.ndim == 2 else array.swapaxes(0, 1)
                 if shape is None:
                     first, shape = array.shape, rows.shape[1:]
-                    write_header(file, np.float16, (int(ends[-1]), *shape))
+                    file.write(npy_start((int(ends[-1]), *shape), np.float16))
                 if len(rows) != length:
                     raise ValueError(f"sentence {number} has {length} tokens, but vectors of shape {array.shape}")
                 if rows.shape[1:] != shape:

@@ -1,24 +1,20 @@
-"""Where the sentences of `elmokit embed` come from: lines of text, a text to be split, or a column of a file.
-
-A source is read once, into a temporary file that has the sentences with their tokens.
-"""
+"""Where the sentences of `elmokit embed` come from: lines of text, a text to be split, or a column of a file."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import Any
 
-from elmokit.files.lines import MAX_LINE_BYTES, shown_name, split_tokens
+from elmokit.files.lines import MAX_LINE_BYTES, is_read_once, shown_name, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
-from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import expanded
+from elmokit.system.python import expanded, warn_caller
 from elmokit.text.sentence_lines import read_sentences, sentence_lines, with_warning
 from elmokit.text.tokenizer import HYPHENATION, tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
@@ -33,46 +29,34 @@ Block = list[Sentence]
 
 @dataclass(frozen=True)
 class SentenceSource:
-    """The sentences of a file, in order. Reading them raises ValueError, with the place, for what is not a sentence."""
+    """The sentences of a file, in order."""
 
     path: str | os.PathLike[str]
-    sentences: Iterator[Sentence]
-    """They can be read once."""
+    read: Callable[[bool], Iterator[Sentence]]
+    """Reads the sentences, with warnings about the text if the argument is true. Raises ValueError, with the place, for
+    what is not a sentence."""
     column: str | None = None
     is_text: bool = False
     """Whether the sentences are the lines of the file."""
 
 
 @contextmanager
-def read_once(source: SentenceSource, *, folder: Path, unit: str) -> Generator[Sentences]:
-    """All sentences of a source, which is read to its end, so that what is wrong in it is found before hours of work.
-
-    They are kept in a temporary file of the folder, which has no name and is gone at the end, even after a kill.
-    """
+def read_again(source: SentenceSource, *, folder: Path) -> Generator[Callable[[bool], Iterator[Sentence]]]:
+    """A `read` that may be called several times. The sentences of a pipe are kept in a temporary file of the folder."""
+    if not is_read_once(source.path):
+        yield source.read
+        return
     with TemporaryFile(dir=folder) as file:
-        num_sentences = num_tokens = 0
-        with progress_bar(unit=f" {unit}", label="reading", keep=False, scale=True) as bar:
-            for sentence in source.sentences:
-                file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
-                num_sentences += 1
-                num_tokens += len(sentence[1])
-                bar.update()
-        yield Sentences(file, num_sentences, num_tokens)
+        file.writelines(json.dumps(sentence).encode() + b"\n" for sentence in source.read(True))
 
+        def read(warns: bool) -> Iterator[Sentence]:
+            del warns  # given when the pipe was read
+            file.seek(0)
+            for line in file:
+                text, tokens = json.loads(line)
+                yield text, tokens
 
-@dataclass(frozen=True)
-class Sentences:
-    """Sentences in a temporary file; iterating again starts again, so only one iteration at a time."""
-
-    file: IO[bytes]
-    num_sentences: int
-    num_tokens: int
-
-    def __iter__(self) -> Iterator[Sentence]:
-        self.file.seek(0)
-        for line in self.file:
-            text, tokens = json.loads(line)
-            yield text, tokens
+        yield read
 
 
 def open_source(
@@ -94,15 +78,30 @@ def open_source(
         )
     if is_table(path):
         of_column = ColumnSource.open(path, raw_text=raw_text, column=column)
-        rows = chain.from_iterable(map(of_column.of_group, range(len(of_column.groups.sizes))))
-        rows = with_warning(rows, lambda row: " ".join(row[0].splitlines()), name=shown_name(path), raw_text=raw_text)
-        return SentenceSource(path, rows, of_column.column)
+
+        def read_rows(warns: bool) -> Iterator[Sentence]:
+            rows = chain.from_iterable(map(of_column.of_group, range(len(of_column.groups.sizes))))
+            if not warns:
+                return rows
+            return with_warning(
+                rows, lambda row: " ".join(row[0].splitlines()), name=shown_name(path), raw_text=raw_text
+            )
+
+        return SentenceSource(path, read_rows, of_column.column)
     if split_sentences:
-        pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
-        return SentenceSource(path, (pair for pair in pairs if pair[1]))
+
+        def read_text(warns: bool) -> Iterator[Sentence]:
+            pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
+            return (pair for pair in pairs if pair[1])
+
+        return SentenceSource(path, read_text)
     split = tokenize if raw_text else split_tokens
-    lines = sentence_lines(path, raw_text=raw_text, column=column)
-    return SentenceSource(path, ((line, split(line)) for line in lines), column, is_text=column is None)
+
+    def read_lines(warns: bool) -> Iterator[Sentence]:
+        lines = sentence_lines(path, raw_text=raw_text, column=column, warn=warn_caller if warns else None)
+        return ((line, split(line)) for line in lines)
+
+    return SentenceSource(path, read_lines, column, is_text=column is None)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,242 @@
+"""A file of sentences -> a file of contextual vectors, in constant memory and resumable (`elmokit embed`).
+
+`embed_file` here and `embed_fasta` in `proteins.py` describe a `Job`. `run` reads its sentences once to check and count
+them, and then embeds them block by block.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from array import array
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
+from elmokit.files.atomic import check_is_not_input, check_output
+from elmokit.files.lines import shown_name
+from elmokit.files.locks import lock
+from elmokit.system.batches import batched
+from elmokit.system.progress_bar import counted, progress_bar
+from elmokit.system.python import expanded
+from elmokit.vectors.arrow_groups import pyarrow_module
+from elmokit.vectors.files import format_to_write
+from elmokit.vectors.reader import sentences_path, tokens_path
+from elmokit.vectors.sources import open_source, read_again
+from elmokit.vectors.writer import Writer, check_is_new, partial_folder
+
+if TYPE_CHECKING:
+    from jaxtyping import Float32, Int64
+
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
+    from elmokit.vectors.sources import Block, Sentence, SentenceSource
+
+    Encode = Callable[[list[list[str]]], list[Float32[np.ndarray, "*L T E"]]]
+
+BLOCK_LINES = 512
+BLOCK_TOKENS = 16_384
+"""A block, which is embedded and written as a whole, ends after this many lines or with the line that reaches this many
+tokens."""
+
+
+@dataclass(frozen=True)
+class EmbeddedFile:
+    """The size of an output file."""
+
+    num_lines: int
+    num_tokens: int
+
+
+def embed_file(
+    elmo: Elmo,
+    input_path: str | Path,
+    output_path: str | Path,
+    *,
+    layers: Layers | None = None,
+    batch_size: int = 128,
+    raw_text: bool = False,
+    split_sentences: bool = False,
+    column: str | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> EmbeddedFile:
+    """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence; `load_vectors` reads the output.
+
+    The input may be a Parquet or Arrow file, whose rows are the sentences. The ending of the output's name decides its
+    layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow or .feather, and .tsv, which other programs read. The
+    tokens of raw text are written next to it, into `OUTPUT.tokens.txt`, one line per sentence (in tables, a column).
+    Other tokens are also written if a `NAME.txt` with different text exists, because readers would take it for the
+    sentences.
+
+    layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
+    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    split_sentences: whether to split a raw text, such as a book, into sentences and these into tokens. Its lines may
+        end anywhere, and a blank line ends a sentence. `OUTPUT.sentences.txt` gets the sentences, one per line.
+    column: of a Parquet or Arrow file, JSON lines, or a table in tabs or commas: strings, or lists of tokens; `form` of
+        CoNLL-U. By default `tokens`, or else `text`, of Parquet and Arrow.
+    resume: whether to continue a job that was killed, whose finished vectors are in `OUTPUT.partial`; the output has
+        the same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size` or number
+        of threads changes the rounding of the lines that are left.) A different model, different
+        options and a different text are refused. A job that was started with `resume` keeps its finished vectors also
+        if it fails.
+    overwrite: whether to replace an output that exists.
+    Raises ValueError for input that is not text, FileExistsError if the output exists, OSError for files that cannot be
+    read or written, naming the file and the line or row, and InUseError, an OSError, if another process writes the same
+    output; then no output is left. While it runs, the folder needs the output's size, and for layouts other than .npy
+    and .safetensors twice that.
+    """
+    output = expanded(output_path)
+    layout = format_to_write(output)
+    raw_text = raw_text or split_sentences
+    source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
+    default: Layers = "all" if output.suffix in (".h5", ".hdf5") else DEFAULT_LAYERS
+    layers = as_layers(default if layers is None else layers, top=elmo.config.num_layers)
+    given = expanded(input_path)
+    neighbour, tokens_file = output.with_suffix(".txt"), tokens_path(output)  # readers look for the sentences there
+    is_other = neighbour.is_file() and not (source.is_text and given.is_file() and neighbour.samefile(given))
+    beside: dict[Path, Callable[[Sentence], str]] = {}
+    if not layout.holds_text and (raw_text or is_other or tokens_file.exists()):
+        beside[tokens_file] = lambda sentence: " ".join(sentence[1])
+    if split_sentences:
+        beside[sentences_path(output)] = lambda sentence: sentence[0]
+    settings = {"raw_text": raw_text} | ({} if source.column is None else {"column": source.column})
+    job = Job(
+        elmo,
+        source,
+        output,
+        layers=layers,
+        settings=settings | ({"split_sentences": True} if split_sentences else {}),
+        encode=functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False),
+        beside=beside,
+        raw_text=raw_text,
+    )
+    return run(job, resume=resume, overwrite=overwrite)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is embedded, and what is kept of it."""
+
+    elmo: Elmo
+    source: SentenceSource
+    output: Path
+    layers: Layers | str
+    """`all` if L vectors are kept of a token. This and `settings` are recorded; a resumed job must have the same."""
+    settings: Mapping[str, object]
+    encode: Encode
+    """What is kept of the vectors of sentences of tokens: (T,E) or (L,T,E)."""
+    beside: Mapping[Path, Callable[[Sentence], str]]
+    """Files next to the output, and their line for each sentence."""
+    raw_text: bool | None = None
+    """Whether the sentences, for layouts that hold them, were tokenised; None leaves them out."""
+    one_per_sentence: bool = False
+    """Whether T is 1 in what is kept."""
+    unit: str = "lines"
+
+
+def run(job: Job, *, resume: bool, overwrite: bool) -> EmbeddedFile:
+    """Do a job, or continue it. Raises the errors of `embed_file`."""
+    output, layout = job.output, format_to_write(job.output)
+    written = (*layout.files(output), *job.beside)
+    check_is_new(*written, overwrite=overwrite or (resume and partial_folder(output).exists()))
+    for path in written:
+        check_output(path)
+        check_is_not_input(path, job.source.path)
+    if layout.package:
+        pyarrow_module(layout.package)  # or an error before anything is computed
+    shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
+    with (
+        lock(output),
+        _naming(output),
+        read_again(job.source, folder=output.parent) as read,
+        Writer(output, resume=resume) as out,
+    ):
+        text = _survey(job, read(True), folder=out.folder)
+        record = {
+            "version": 2,
+            "model": job.elmo.fingerprint(),
+            "precision": job.elmo.precision,
+            "layers": job.layers,
+            **job.settings,
+            "text": text.digest,
+        }
+        out.start(record, shape=shape, offsets=text.offsets)
+        done = text.num_tokens * out.num_sentences // len(text.offsets)
+        with progress_bar(unit="token", total=text.num_tokens, done=done, scale=True) as bar:
+            for start, block in _blocks_after(read(False), out.num_sentences):
+                out.append(start, encode_block(job.elmo, job.encode, block))
+                bar.update(sum(len(tokens) for _, tokens in block))
+        texts = read(False) if layout.holds_text and job.raw_text is not None else None
+        out.finish(beside=job.beside, texts=texts, raw_text=bool(job.raw_text))
+    return EmbeddedFile(num_lines=len(text.offsets) - 1, num_tokens=int(text.offsets[-1]))
+
+
+def encode_block(elmo: Elmo, encode: Encode, block: Block) -> list[Float32[np.ndarray, "*L T E"]]:
+    """The vectors of the sentences of a block. Their bytes depend on that block alone."""
+    if not elmo.same_in_any_batch:
+        elmo.forget_tokens()
+    return encode([tokens for _, tokens in block])
+
+
+def sentence_blocks(sentences: Iterable[Sentence]) -> Iterator[Block]:
+    """Blocks of sentences of a text."""
+    return batched(sentences, size=BLOCK_LINES, weight=lambda one: len(one[1]), enough_weight=BLOCK_TOKENS)
+
+
+def _blocks_after(sentences: Iterable[Sentence], num_done: int) -> Iterator[tuple[int, Block]]:
+    """The blocks that are not done, with the number of their first sentence. One that is half done is done again."""
+    start = 0
+    for block in sentence_blocks(sentences):
+        if start + len(block) > num_done:
+            yield start, block
+        start += len(block)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What has to be known of a text before it is embedded."""
+
+    offsets: Int64[np.ndarray, " M"]
+    """The row at which each sentence begins, and the number of rows."""
+    num_tokens: int
+    digest: str
+
+
+def _survey(job: Job, sentences: Iterator[Sentence], *, folder: Path) -> _Text:
+    """Read a text to its end, so that hours of work do not end in an error, and write the files next to the output."""
+    lengths = array("q", [0])
+    num_tokens = 0
+    digest = hashlib.blake2b(digest_size=16)
+    reading = progress_bar(unit=f" {job.unit}", label="reading", keep=False, scale=True)
+    with ExitStack() as stack:
+        files = [
+            (stack.enter_context((folder / path.name).open("w", encoding="utf-8", newline="")), line)
+            for path, line in job.beside.items()
+        ]
+        for sentence in counted(sentences, reading):
+            text, tokens = sentence
+            digest.update(f"{len(text)} {text}".encode())
+            lengths.append(1 if job.one_per_sentence else len(tokens))
+            num_tokens += len(tokens)
+            for file, line in files:
+                file.write(f"{line(sentence)}\n")
+    if len(lengths) == 1:
+        raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected at least one")
+    return _Text(np.cumsum(lengths, dtype=np.int64), num_tokens, digest.hexdigest())
+
+
+@contextmanager
+def _naming(output: Path) -> Generator[None]:
+    """Name the output in the error of a failed write that names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(output)) from error

@@ -1,0 +1,234 @@
+"""Flat layouts: the vectors of all tokens in one array, and the row at which each sentence begins in another.
+
+`.npy` is two files, `NAME.npy` and `NAME.offsets.npy`. `.npz` and `.safetensors` are one file, which also holds the
+model and its settings as JSON: in `about` of an archive, in the metadata of safetensors. The archive is not compressed,
+so that its arrays can be memory-mapped.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from tokenize import TokenError
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from elmokit.files.atomic import atomic_write
+from elmokit.files.safetensors import DTYPES, looks_like_safetensors, read_layout
+from elmokit.system.messages import FormatError, printable, readable_bytes
+from elmokit.vectors.reader import FlatVectors, RowsInFile, offsets_path, read_about
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64, Shaped
+
+MAGIC = b"\x93NUMPY"
+NAMES = ("vectors", "offsets", "about")
+MAX_ENTRIES = 100
+MAX_ABOUT_CHARACTERS = 100_000
+_ZIP_MAGIC = b"PK\x03\x04"
+_LOCAL_HEADER_BYTES = 30  # before the name of an entry
+_BYTES_PER_WRITE = 1 << 24
+_NPY_DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
+_ZIP_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError)
+
+
+def npy_start(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic] = np.float32) -> bytes:
+    """What a `.npy` file of an array begins with, as `numpy.save` writes it; the rows follow."""
+    start = io.BytesIO()
+    npy.write_array_header_1_0(start, {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape})
+    return start.getvalue()
+
+
+def start_of_npy(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
+    """What `NAME.npy` begins with. The offsets are in a separate file."""
+    return npy_start(shape)
+
+
+def start_of_safetensors(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
+    """What a safetensors file of these vectors begins with: its header and the offsets, as the library orders them."""
+    end = offsets.nbytes + 4 * prod(shape)
+    header = {
+        "__metadata__": dict(about),
+        "offsets": {"dtype": "I64", "shape": offsets.shape, "data_offsets": (0, offsets.nbytes)},
+        "vectors": {"dtype": "F32", "shape": shape, "data_offsets": (offsets.nbytes, end)},
+    }
+    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    return len(encoded).to_bytes(8, "little") + encoded + offsets.tobytes()
+
+
+def write_array(file: IO[bytes], array: Shaped[np.ndarray, "..."] | RowsInFile) -> None:
+    """Write a `.npy` file, a few megabytes at a time."""
+    file.write(npy_start(array.shape, array.dtype))
+    file.writelines(part.tobytes() for part in in_parts(array))
+
+
+def in_parts(array: Shaped[np.ndarray, "..."] | RowsInFile) -> Iterator[Shaped[np.ndarray, "..."]]:
+    """The array in parts of a few megabytes, so that one on disk is never in memory as a whole."""
+    if array.ndim == 0:
+        yield array[...]
+        return
+    num_rows = max(1, _BYTES_PER_WRITE // max(1, prod(array.shape[1:]) * array.dtype.itemsize))
+    for start in range(0, len(array), num_rows):
+        yield array[start : start + num_rows]
+
+
+def write_npz(path: Path, stored: FlatVectors) -> None:
+    """Write the archive atomically; the same vectors give the same bytes."""
+    with atomic_write(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+        about = np.array(json.dumps(dict(stored.about)))
+        for name, array in zip(NAMES, (stored.vectors, stored.offsets, about), strict=True):
+            entry = zipfile.ZipInfo(f"{name}.npy")  # always dated 1980
+            with archive.open(entry, "w", force_zip64=True) as file:
+                write_array(file, array)
+
+
+def read_npy(path: Path) -> FlatVectors:
+    """Map both arrays. Raises `FormatError` or FileNotFoundError if one is damaged or missing, or they do not fit."""
+    offsets = offsets_path(path)
+    if not offsets.is_file():
+        raise FileNotFoundError(f"{offsets}: there is no such file; expected where each sentence begins")
+    return _checked(path, map_npy(path), map_npy(offsets), about={}, offsets_path=offsets)
+
+
+def recognise_npz(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is an archive whose first array is one of `NAMES`."""
+    names = tuple(f"{name}.npy".encode() for name in NAMES)
+    return start.startswith(_ZIP_MAGIC) and start[_LOCAL_HEADER_BYTES:].startswith(names)
+
+
+def read_npz(path: Path) -> FlatVectors:
+    """Map the arrays. Raises `FormatError` if one is missing, compressed or damaged, or they do not fit together."""
+    with path.open("rb") as file:
+        try:
+            archive = zipfile.ZipFile(file)
+        except _ZIP_DAMAGE as error:
+            reason = f"cannot be opened as a zip archive, perhaps cut short: {printable(str(error))}"
+            raise FormatError(path, reason) from None
+        with archive:
+            entries = archive.infolist()
+            if len(entries) > MAX_ENTRIES:
+                raise FormatError(path, f"holds {len(entries)} arrays; at most {MAX_ENTRIES} are read")
+            arrays = {
+                name: _map_entry(path, file, entry, part=name)
+                for name in NAMES
+                for entry in entries
+                if entry.filename == f"{name}.npy"
+            }
+    for name in NAMES[:2]:
+        if name not in arrays:
+            raise FormatError(path, "is missing", part=name)
+    about = _about_of(path, arrays["about"]) if "about" in arrays else {}
+    return _checked(path, arrays["vectors"], arrays["offsets"], about=about)
+
+
+def recognise_safetensors(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is a safetensors file of vectors, not of a model's weights."""
+    return looks_like_safetensors(start) and b'"vectors"' in start and b'"offsets"' in start
+
+
+def read_safetensors(path: Path) -> FlatVectors:
+    """Map both arrays. Raises `FormatError` if one is missing, or they do not fill the file or do not fit together."""
+    layout = read_layout(path, dtypes=("F32", "F16", "I64"))
+    arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
+    for name in ("vectors", "offsets"):
+        if name not in layout.tensors:
+            raise FormatError(path, "is missing", part=f"tensor {name}")
+        entry = layout.tensors[name]
+        arrays[name] = _map(path, DTYPES[entry.dtype], entry.shape, start=layout.num_header_bytes + entry.start)
+    return _checked(path, arrays["vectors"], arrays["offsets"], about=layout.metadata)
+
+
+def map_npy(path: Path) -> Shaped[np.ndarray, "..."]:
+    """Map the array of a `.npy` file read-only. Raises FileNotFoundError, or `FormatError` for anything else."""
+    if not path.is_file():  # opening a pipe would block
+        raise FileNotFoundError(f"{path}: there is no such file")
+    with path.open("rb") as file:
+        return _map_npy_part(path, file, num_bytes=os.fstat(file.fileno()).st_size)
+
+
+def fits_float16(array: Float[np.ndarray, "..."]) -> bool:
+    """Whether every number is finite and within float16's range, up to 65,504."""
+    return bool(np.abs(array).max(initial=0.0) <= np.finfo(np.float16).max)
+
+
+def _map_npy_part(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None = None) -> Shaped[np.ndarray, "..."]:
+    """Map the array in the next `num_bytes` of `file`; arrays of Python objects are refused, not unpickled."""
+    start = file.tell()
+    try:
+        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
+        shape, fortran_order, dtype = read(file)
+    except _NPY_DAMAGE as error:
+        raise FormatError(path, f"is not a NumPy array: {printable(str(error))}", part=part) from None
+    if dtype.hasobject or fortran_order or min(shape, default=0) < 0:
+        raise FormatError(path, f"is an array of {dtype} of shape {shape}; expected numbers in rows", part=part)
+    expected = file.tell() - start + prod(shape) * dtype.itemsize
+    if expected != num_bytes:
+        sizes = f"{dtype} of shape {shape} needs {readable_bytes(expected)}, but it has {readable_bytes(num_bytes)}"
+        raise FormatError(path, f"is not a NumPy array, or is cut short: {sizes}", part=part)
+    return _map(path, dtype, shape, start=file.tell())
+
+
+def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], *, start: int) -> Shaped[np.ndarray, "..."]:
+    """Map an array read-only; it is known to end before the file does."""
+    if 0 in shape or dtype.itemsize == 0:
+        try:
+            return np.empty(shape, dtype)
+        except ValueError as error:  # the size of the file does not bound the other dimensions
+            raise FormatError(path, f"has an array of shape {shape}: {error}") from None
+    return np.asarray(np.memmap(path, dtype, "r", offset=start, shape=shape))
+
+
+def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str) -> Shaped[np.ndarray, "..."]:
+    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+        raise FormatError(path, "is compressed or encrypted; expected a plain array, as of numpy.savez", part=part)
+    if entry.header_offset < 0:
+        raise FormatError(path, "begins before the archive", part=part)
+    file.seek(entry.header_offset)
+    local = file.read(_LOCAL_HEADER_BYTES)  # it repeats the lengths of the name and the extra field
+    name_and_extra = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+    start = entry.header_offset + _LOCAL_HEADER_BYTES + name_and_extra
+    if not local.startswith(_ZIP_MAGIC) or start + entry.file_size > os.fstat(file.fileno()).st_size:
+        raise FormatError(path, "is not where the archive's directory says", part=part)
+    file.seek(start)
+    return _map_npy_part(path, file, num_bytes=entry.file_size, part=part)
+
+
+def _about_of(path: Path, array: Shaped[np.ndarray, "..."]) -> dict[str, str]:
+    if array.dtype.kind != "U" or array.ndim != 0 or array.dtype.itemsize > 4 * MAX_ABOUT_CHARACTERS:
+        raise FormatError(path, f"has {array.dtype} of shape {array.shape}; expected a short text", part="about")
+    try:
+        text = str(array).encode()
+    except ValueError as error:  # numbers that are not characters
+        raise FormatError(path, f"is not text: {error}", part="about") from None
+    return read_about(path, text, part="about")
+
+
+def _checked(
+    path: Path,
+    vectors: Shaped[np.ndarray, "..."],
+    offsets: Shaped[np.ndarray, "..."],
+    *,
+    about: Mapping[str, str],
+    offsets_path: Path | None = None,
+) -> FlatVectors:
+    """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, for anything else."""
+    if vectors.ndim not in (2, 3) or vectors.dtype.str not in ("<f2", "<f4") or 0 in vectors.shape[1:]:
+        expected = "float16 or float32, (tokens, width) or (tokens, layers, width)"
+        raise FormatError(path, f"has {vectors.dtype} of shape {vectors.shape}; expected {expected}", part="vectors")
+    where = offsets_path or path
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) == 0:
+        reason = f"has {offsets.dtype} of shape {offsets.shape}; expected a row of whole numbers"
+        raise FormatError(where, reason, part="offsets")
+    bounds = offsets.astype(np.int64, copy=False)
+    if bounds[0] != 0 or bounds[-1] != len(vectors) or (bounds[1:] < bounds[:-1]).any():
+        expected = f"numbers that grow from 0 to {len(vectors):,}, the number of tokens in {path.name}"
+        raise FormatError(where, f"goes from {bounds[0]} to {bounds[-1]}; expected {expected}", part="offsets")
+    return FlatVectors(vectors, bounds, about)
