@@ -126,7 +126,7 @@ def test_the_verb_embeds_fasta(elmo: Elmo, fasta: Path, capsys: pytest.CaptureFi
     arguments = ["embed", str(fasta), "-o", str(output), "--model", str(MODEL), "--fasta", "--per-protein"]
     assert main([*arguments, "--device", "cpu"]) == 0
     out, err = capsys.readouterr()
-    assert out == f"{output}: 2 proteins, 2 vectors, 0.0 MB, vectors of {MODEL}\n"
+    assert out == f"{output}: 2 proteins, 2 vectors, 0.0 MB, vectors of {MODEL.name}\n"
     assert err.count("is a model of words, such as '오늘'") == 1
     assert load_vectors(output)[1].shape == (1, elmo.dim)
     refused = {"--tokenize": "--tokenize cannot be combined with --fasta", "": "--per-protein needs --fasta"}

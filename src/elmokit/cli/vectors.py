@@ -118,7 +118,7 @@ def run_embed(arguments: argparse.Namespace) -> None:
 
 
 def _embed_types(elmo: Elmo, arguments: argparse.Namespace) -> str:
-    from elmokit.vectors.jobs.types import embed_types
+    from elmokit.vectors.embed_types import embed_types
 
     how = given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count", "overwrite")
     done = embed_types(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
@@ -126,7 +126,7 @@ def _embed_types(elmo: Elmo, arguments: argparse.Namespace) -> str:
 
 
 def _embed_fasta(elmo: Elmo, arguments: argparse.Namespace) -> str:
-    from elmokit.vectors.jobs.proteins import embed_fasta
+    from elmokit.vectors.proteins import embed_fasta
 
     how = given(arguments, "layers", "per_protein", "resume", "overwrite")
     done = embed_fasta(elmo, arguments.input, arguments.output, **how)
@@ -145,7 +145,7 @@ def _embed_with(name: str, arguments: argparse.Namespace) -> str:
 
 
 def _embed_with_elmo(elmo: Elmo, arguments: argparse.Namespace) -> str:
-    from elmokit.vectors.jobs.embed_file import embed_file
+    from elmokit.vectors.embed_file import embed_file
 
     how = given(arguments, "split_sentences", "column", "layers", "batch_size", "resume", "overwrite")
     done = embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)

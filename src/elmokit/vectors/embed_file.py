@@ -81,10 +81,9 @@ def embed_file(
     column: of a Parquet or Arrow file, JSON lines, or a table in tabs or commas: strings, or lists of tokens; `form` of
         CoNLL-U. By default `tokens`, or else `text`, of Parquet and Arrow.
     resume: whether to continue a job that was killed, whose finished vectors are in `OUTPUT.partial`; the output has
-        the same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size` or number
-        of threads changes the rounding of the lines that are left.) A different model, different
-        options and a different text are refused. A job that was started with `resume` keeps its finished vectors also
-        if it fails.
+        the same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size` or
+        number of threads changes the rounding of the lines that are left.) A different model, different options and a
+        different text are refused. A job that was started with `resume` keeps its finished vectors also if it fails.
     overwrite: whether to replace an output that exists.
     Raises ValueError for input that is not text, FileExistsError if the output exists, OSError for files that cannot be
     read or written, naming the file and the line or row, and InUseError, an OSError, if another process writes the same
@@ -144,10 +143,11 @@ def run(job: Job, *, resume: bool, overwrite: bool) -> EmbeddedFile:
     """Do a job, or continue it. Raises the errors of `embed_file`."""
     output, layout = job.output, format_to_write(job.output)
     written = (*layout.files(output), *job.beside)
+    for path in written:
+        check_is_not_input(path, job.source.path)
     check_is_new(*written, overwrite=overwrite or (resume and partial_folder(output).exists()))
     for path in written:
         check_output(path)
-        check_is_not_input(path, job.source.path)
     if layout.package:
         pyarrow_module(layout.package)  # or an error before anything is computed
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
