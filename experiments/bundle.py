@@ -25,7 +25,6 @@ import elmokit
 from elmokit import Elmo
 from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes
 from elmokit.analysis.polysemy import measure_senses
-from elmokit.analysis.sense_study import study_senses
 from elmokit.formats.convert import convert
 from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.scoring.perplexity import Perplexity, join_texts, text_losses
@@ -137,15 +136,15 @@ def _row(result: Perplexity) -> dict[str, Any]:
 def _polysemes(model: Path) -> dict[str, dict[str, str]]:
     """Rates of nearest neighbours over the fixed list of polysemes, as the demo shows them."""
     elmo = Elmo.from_pretrained(model)
-    study = study_senses(elmo, read_polysemes(LISTS[language_of(elmo.vocabulary)]), model=model.name)
-    of_each = [occurrence.contrast for occurrence in study.occurrences]
+    uses = read_polysemes(LISTS[language_of(elmo.vocabulary)])
+    of_each = [use.contrast for use in uses]
     contrasts = {name: [at for at, other in enumerate(of_each) if other == name] for name in dict.fromkeys(of_each)}
     return {
         vectors.name: {
             "all": str(vectors.nearest_rate()),
             **{contrast: str(vectors.nearest_rate(members)) for contrast, members in contrasts.items()},
         }
-        for vectors in study.measured
+        for vectors in measure_senses(elmo.encode([use.tokens for use in uses], layers="all"), uses)
     }
 
 

@@ -13,8 +13,9 @@ from elmokit.analysis.polysemy import (
     measure_senses,
     nearest_hits,
     occurrence_vectors,
+    principal_plane,
 )
-from elmokit.analysis.sense_study import principal_plane
+from elmokit.elmo.elmo import Elmo
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 
@@ -142,3 +143,12 @@ def test_the_principal_plane_keeps_distances_of_points_that_lie_in_one():
     assert np.ptp(points, axis=0) == pytest.approx([4, 1])
     assert principal_plane(np.ones((3, 4))).tolist() == [[0, 0]] * 3
     assert principal_plane(np.array([[1.0], [3.0]]))[:, 1].tolist() == [0, 0]
+
+
+def test_the_bundled_model_is_better_than_its_baselines():
+    uses = read_polysemes()
+    measured = measure_senses(Elmo().encode([use.tokens for use in uses], layers="all"), uses)
+    rates = {one.name: one.nearest_rate() for one in measured}
+    assert rates["static vector"].share == pytest.approx(7 / 15)
+    best_baseline = max(rates["chance"].share, rates["bag of context words"].interval[1])
+    assert rates["average"].interval[0] > best_baseline and rates["lstm2"].interval[0] > best_baseline

@@ -9,6 +9,7 @@ import unicodedata
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,10 @@ def site(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     lines = folder / "old.txt"
     lines.write_text("the bank of the river\n\na bank\n", encoding="utf-8")
-    assert main(["explore", "-o", str(folder / "site"), "--model", str(model), "--corpus", str(lines)]) == 0
+    assert (
+        main(["explore", "-o", str(folder / "site"), "--model", str(model), "--corpus", str(lines), "--sample", "en"])
+        == 0
+    )
     return folder / "site"
 
 
@@ -73,7 +77,7 @@ def test_the_wheel_has_every_file_of_the_pages():
     web = ROOT / "src" / "elmokit" / "web"
     needed = [path for path in web.rglob("*.*") if path.is_file() and "__pycache__" not in path.parts]
     assert {path.relative_to(ROOT / "src").as_posix() for path in needed} <= packed
-    assert {path.suffix for path in needed} == {".py", ".js", ".html", ".css", ".svg", ".json"}
+    assert {path.suffix for path in needed} == {".py", ".js", ".html", ".css", ".json"}
 
 
 def test_the_corpus_is_the_list_with_its_senses_and_then_the_files(site: Path, model: Path):
@@ -95,15 +99,11 @@ def test_the_corpus_is_the_list_with_its_senses_and_then_the_files(site: Path, m
     np.testing.assert_allclose(stored, exact, atol=np.abs(exact).max() / 254 + 1e-6)
 
 
-def test_presets_are_the_mixes_learnt_for_a_model(site: Path, model: Path, monkeypatch: pytest.MonkeyPatch):
-    assert presets(Elmo(model)) == presets(Elmo("small-en")) == []  # no task has been trained with small-en yet
-    assert '"presets": []' in (site / "index.html").read_text(encoding="utf-8")
-    korean = presets(Elmo("mini-ko"))
-    assert {mix["data"] for mix in korean} == {"ner_klue", "nsmc"}
-    monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {"mini-en": model})  # with other weights
-    former = presets(Elmo("mini-en"))
-    assert {mix["task"] for mix in former} == set(TASKS) and all(mix["isFormer"] for mix in former)
-    for mix in (*former, *korean):
+def test_presets_are_the_mixes_learnt_with_the_weights_of_a_model(site: Path, model: Path):
+    assert presets(Elmo(model)) == [] and '"presets": []' in (site / "index.html").read_text(encoding="utf-8")
+    english, korean = presets(Elmo("small-en")), presets(Elmo("mini-ko"))
+    assert {mix["task"] for mix in english} == set(TASKS) and {mix["data"] for mix in korean} == {"ner_klue", "nsmc"}
+    for mix in (*english, *korean):
         assert sum(mix["weights"]) == pytest.approx(1, abs=2e-4)
         assert mix["place"] in ("input", "output")
 
@@ -112,8 +112,20 @@ def test_presets_are_the_mixes_learnt_for_a_model(site: Path, model: Path, monke
 def test_presets_are_those_of_the_runs_that_are_kept():
     """`python experiments/explorer_presets.py` writes them."""
     kept = (files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8")
-    presets_of_runs = runpy.run_path(str(EXPERIMENTS / "explorer_presets.py"))["presets"]
-    assert presets_of_runs(sorted(EXPERIMENTS.glob("*/runs.jsonl"))) == json.loads(kept)
+    script = runpy.run_path(str(EXPERIMENTS / "explorer_presets.py"))
+    assert script["presets"](script["RUNS"]) == json.loads(kept)
+
+
+def test_the_bundled_sentences_are_only_for_a_model_of_their_language(model: Path, tmp_path: Path, capsys: Any):
+    (tmp_path / "own.txt").write_text("a river\n\na tree by the bank\n", encoding="utf-8")
+    site = write_site(tmp_path / "site", model=model, corpora=[tmp_path / "own.txt"]).parent
+    about = json.loads((site / "corpus.json").read_text(encoding="utf-8"))
+    assert about["sentences"] == [["a", "river"], ["a", "tree", "by", "the", "bank"]]
+    assert about["words"] == about["rated"] == about["senses"] == []
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert '"hasSample": false' in page and "a river\\na tree by the bank" in page
+    assert main(["explore", "-o", str(tmp_path / "s"), "--model", str(model)]) == 2
+    assert "the bundled sentences are English and Korean, and" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:.* unusual spaces")
@@ -207,13 +219,13 @@ def test_refuses_what_it_cannot_show_and_models_that_look_words_up(model: Path, 
         read_corpus([tmp_path / "long.txt"], "en")
     monkeypatch.setattr(explorer, "MAX_PARAMETERS", 10)
     with pytest.raises(ValueError, match="the explorer is for models of at most 0 million"):
-        write_site(tmp_path / "s", model=model)
+        write_site(tmp_path / "s", model=model, sample="en")
     assert not (tmp_path / "s").exists()
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "mine.txt").touch()
     monkeypatch.undo()
     with pytest.raises(FileExistsError):
-        write_site(tmp_path / "s", model=model)
+        write_site(tmp_path / "s", model=model, sample="en")
     with pytest.raises(ValueError, match="looks words up in a table; the explorer runs models that read characters"):
         write_site(tmp_path / "site", model=FIXTURES / "formats" / "many_langs" / "char_word")
 
@@ -225,7 +237,7 @@ def test_a_model_of_this_folder_without_softmax_and_of_one_direction_is_shown_to
     Elmo(random_bilm(config), VOCABULARY).save(tmp_path / "model")
     site = tmp_path / "a site"
     monkeypatch.chdir(tmp_path / "model")
-    assert main(["explore", "-o", str(site), "--model", "."]) == 0
+    assert main(["explore", "-o", str(site), "--model", ".", "--sample", "en"]) == 0
     assert json.loads((site / "softmax.json").read_text()) == []
     command = f"python -m http.server --directory '{site}'"
     said = f"{site / 'index.html'}; browsers refuse it as a file, so serve its folder:\n{command}\n"

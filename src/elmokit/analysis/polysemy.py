@@ -146,6 +146,16 @@ def cosines(vectors: Floats) -> Floats:
     return units @ units.T
 
 
+def principal_plane(vectors: Floats) -> Floats:
+    """Coordinates (N,2) along the two directions of largest variance."""
+    centred = vectors - vectors.mean(axis=0)
+    left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+    points = np.zeros((len(vectors), 2))
+    points[:, : min(2, len(singular))] = left[:, :2] * singular[:2]
+    furthest = np.abs(points).argmax(axis=0)
+    return points * np.where(points[furthest, [0, 1]] < 0, -1.0, 1.0)  # SVD leaves signs open; the furthest sets them
+
+
 def _comparisons(occurrences: Sequence[Occurrence], num_known: int | None = None) -> Iterator[tuple[int, Mask, Mask]]:
     """For each judged occurrence: its index, others of the word with the same sense, and others with another sense."""
     words = np.array([occurrence.word for occurrence in occurrences])

@@ -15,9 +15,9 @@ def add_demo(parser: Parser) -> None:
 
 
 def run_demo(arguments: argparse.Namespace) -> None:
-    from elmokit.web.demo import demo
+    from elmokit.web.demo import run
 
-    demo.run(arguments.html, model=arguments.model)
+    run(arguments.html, model=arguments.model)
 
 
 def add_explore(parser: Parser) -> None:
@@ -35,6 +35,8 @@ def add_explore(parser: Parser) -> None:
     )
     add("--tokenize", action="store_true", help="with --corpus: split its lines into tokens (default: at spaces)")
     add_column(parser)
+    sample = "also search in the bundled sentences of this language (default: only without --corpus, by bundled models)"
+    add("--sample", choices=("en", "ko"), help=sample)
     add("--umap", action="store_true", help="also compute maps of frequent words by UMAP (needs 'elmokit[umap]')")
     add("--port", metavar="N", type=int, default=0, help="port on this machine (default: a free one)")
     add("--no-browser", action="store_true", help="print the address without opening a browser")
@@ -54,7 +56,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
     check_option(arguments, "--column", needs="--corpus")
 
     def write(folder: Path) -> Path:
-        how = given(arguments, "model", "column", "umap")
+        how = given(arguments, "model", "column", "umap", "sample")
         return write_site(folder, corpora=arguments.corpus, raw_text=arguments.tokenize, **how)
 
     if arguments.output:

@@ -14,7 +14,7 @@ from pathlib import Path
 from elmokit.files.tensor_bundle import index_of
 from elmokit.formats import hub
 from elmokit.formats.published import find_published, published_folder, published_names
-from elmokit.runs.folder import model_folder
+from elmokit.runs.folder import BEST_DIR, model_folder
 from elmokit.system.messages import did_you_mean
 from elmokit.system.python import expanded
 
@@ -151,10 +151,15 @@ def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -
 
 
 def model_name(name_or_path: str | Path) -> str:
-    """The last part of a path, also of `.` and `..`, or of an address on the Hub; the name of a bundled model."""
+    """The last part of a path, also of `.` and `..`, or of an address on the Hub; the name of a bundled model.
+
+    The best weights of a run are `RUN/best`.
+    """
     if hub.is_address(name_or_path):
         return Path(name_or_path).name
-    return os.path.basename(os.path.abspath(expanded(name_or_path)))  # a link keeps its own name
+    path = os.path.abspath(expanded(name_or_path))  # a link keeps its own name
+    folder, name = os.path.split(path)
+    return f"{os.path.basename(folder)}/{name}" if name == BEST_DIR else name
 
 
 def with_fingerprint(name: str, fingerprint: str) -> str:

@@ -22,7 +22,7 @@ _IMPORTED = (
 """What commands import: the children find it imported."""
 _IMPORTED_BY = {
     "report": ("elmokit.report.report", "matplotlib.figure", "matplotlib.backends.backend_svg"),
-    "demo": ("elmokit.web.demo.demo",),
+    "demo": ("elmokit.web.demo",),
     "explore": ("elmokit.web.explore.site",),
     "export": ("elmokit.integrations.onnx_export", "torch.onnx", "onnxscript", "onnxruntime"),
 }

@@ -90,7 +90,7 @@ _OTHERS = [
     _job("report", "report @bilm @sentiment @with-elmo -o docs", "docs/training.md", "docs/tasks.md"),
     _job("cache clear", "cache clear --cache cache", before=f"{_WITH_CACHE} max_epochs=1"),
     _job("export", "export @bilm -o m.onnx"),  # takes 10 seconds, the others half a second at most
-    _job("explore", "explore -o site --model @bilm"),
+    _job("explore", "explore -o site --model @bilm --sample en"),
     _job("surprisal -o", "surprisal @bilm @shard-1.txt -o s.tsv", "s.tsv"),
     _job("change -o", _CHANGE, "c.tsv"),
     _job("explore -o", "explore -o site --model @bilm --corpus @shard-0.txt"),

@@ -60,9 +60,9 @@ class Corpus:
 
 
 def read_corpus(
-    paths: Sequence[Path], language: Language, *, raw_text: bool = False, column: str | None = None
+    paths: Sequence[Path], sample: Language | None, *, raw_text: bool = False, column: str | None = None
 ) -> Corpus:
-    """The list of polysemes of a language, and the lines of files (plain, gzip or xz).
+    """The list of polysemes of a language, if there is one, and the lines of files (plain or compressed).
 
     A line of a file named `.tsv` (`.tsv.gz`, `.tsv.xz`) has, after the sentence, an index and a label for each token
     whose sense, or part of speech, is known: `tokens <tab> index <tab> label <tab> index <tab> label`.
@@ -75,7 +75,7 @@ def read_corpus(
 
     A sentence that a file repeats counts once, with the labels of all its lines, unless they differ on a token.
     """
-    occurrences = read_polysemes(LISTS[language])
+    occurrences = [] if sample is None else read_polysemes(LISTS[sample])
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     sources: list[tuple[str, int]] = []
     labels: dict[tuple[int, int], str] = {}
@@ -233,6 +233,8 @@ def inner_products(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, 
 
 def _rates(occurrences: list[Occurrence], encoded: list[Float32[np.ndarray, "L T E"]]) -> dict[str, object]:
     """How often the nearest neighbour has the same sense, by chance and at each layer, for all words and for each."""
+    if not occurrences:
+        return {"words": [], "chance": None, "rates": []}
     targets = occurrence_vectors(encoded, occurrences)
     hits = np.stack([chance(occurrences).nearest, *(nearest_hits(layer, occurrences) for layer in targets)])
     words: list[dict[str, object]] = []

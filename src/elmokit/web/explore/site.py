@@ -10,26 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from elmokit.analysis.polysemes import language_of
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS, script_counts
 from elmokit.files.atomic import check_names, new_folder
-from elmokit.formats.names import DEFAULT_MODEL, model_name, resolve_model
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, packaged_models, resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.native_softmax import softmax_shards
 from elmokit.formats.recognise import read_stored
-from elmokit.web.explore.corpus import read_corpus, write_corpus
+from elmokit.web.explore.corpus import Corpus, read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
-from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
     from elmokit.analysis.polysemes import Language
     from elmokit.formats.weights import StoredBiLM
 
 LEARNT_MIXES = "learnt_mixes.json"
-"""Mixes that tasks have learnt for the layers of a model, with the fingerprint of the weights that it had then: written
-by `experiments/explorer_presets.py` from the logs of runs. The shares of the layers begin with the lowest."""
+"""Mixes that tasks have learnt for the layers of a model, by the fingerprint of its weights. `weights` are the shares
+of the layers, the lowest first. `experiments/explorer_presets.py` writes the file from the logs of runs."""
 MAX_PARAMETERS = 40_000_000
 """Of a model that a browser should have to load: 80 MB in float16."""
 CONTENT_SECURITY_POLICY = (
@@ -54,15 +54,18 @@ def write_site(
     raw_text: bool = False,
     column: str | None = None,
     umap: bool = False,
+    sample: Language | None = None,
 ) -> Path:
     """Write the explorer of a model into a new folder, and return the page, `index.html`.
 
-    corpora: files to search in next to the bundled sample, one sentence per line; `raw_text` tokenises them, and
-        `column` reads a column of them. A map of a word's occurrences has a colour for each file.
+    corpora: files to search in, one sentence per line; `raw_text` tokenises them, and `column` reads a column of them.
+        A map of a word's occurrences has a colour for each file.
+    sample: also search in the bundled sentences of this language, and show how well the model tells their senses apart.
+        By default only bundled models do, each for its language, and only without corpora.
     umap: whether to compute maps by UMAP, too; that takes about a second for each of 200 words at most.
     The site shows the model's own vectors exactly: its weights are stored in float16 only if that loses nothing.
     Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser, or that
-    looks words up, or if UMAP is not installed, and FileExistsError if the folder is not empty.
+    looks words up, without any sentences, or if UMAP is not installed, and FileExistsError if the folder is not empty.
     """
     check_names(*corpora)  # which the page shows
     stored = read_stored(resolve_model(model), with_softmax=True)
@@ -76,14 +79,29 @@ def write_site(
     if umap:
         require_umap()
     elmo = Elmo(model, device="cpu")
-    corpus = read_corpus(corpora, language_of(elmo.vocabulary), raw_text=raw_text, column=column)
+    if sample is None and not corpora:
+        if elmo.name not in (*bundled_models(), *packaged_models()):
+            raise ValueError(
+                f"the bundled sentences are English and Korean, and {model} may have read another language; give text "
+                "to search in (--corpus FILE), or the language of the model if it is one of these (--sample en)"
+            )
+        sample = language_of(elmo.vocabulary)
+    corpus = read_corpus(corpora, sample, raw_text=raw_text, column=column)
     with new_folder(folder) as target:
         _write_model(target, stored)
         write_corpus(target, corpus, elmo, umap=umap)
         _copy_scripts(target / "scripts")
-        names = [name for name, _ in corpus.sources]
-        how = {"given": str(model), "paths": [*map(str, corpora)], "isRawText": raw_text, "column": column}
-        _write_page(target, elmo, {"model": model_name(model), "files": names, "hasUmap": umap, **how})
+        settings = {
+            "model": model_name(model),
+            "files": [name for name, _ in corpus.sources],
+            "hasSample": sample is not None,
+            "hasUmap": umap,
+            "given": str(model),
+            "paths": [*map(str, corpora)],
+            "isRawText": raw_text,
+            "column": column,
+        }
+        _write_page(target, elmo, corpus, settings)
     return folder / "index.html"
 
 
@@ -98,9 +116,12 @@ def _write_model(target: Path, stored: StoredBiLM) -> None:
     (target / "softmax.json").write_text(json.dumps(shards), encoding="utf-8")
 
 
-def _write_page(target: Path, elmo: Elmo, given: Mapping[str, object]) -> None:
+def _write_page(target: Path, elmo: Elmo, corpus: Corpus, given: Mapping[str, object]) -> None:
     language = language_of(elmo.vocabulary)
-    text, index = TEXTS[language]
+    if corpus.occurrences:
+        text, index = TEXTS[language]
+    else:
+        text, index = "\n".join(" ".join(tokens) for tokens in corpus.sentences[:2]), 0
     settings: dict[str, object] = {
         **given,
         "language": language,
@@ -112,7 +133,8 @@ def _write_page(target: Path, elmo: Elmo, given: Mapping[str, object]) -> None:
         "scripts": _scripts(elmo),
         "maxBytes": elmo.config.max_characters_per_token - 2,  # without the boundaries of the word
     }
-    environment = template_environment("elmokit.web.explore")
+    loader = PackageLoader("elmokit.web.explore")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     for file in ("index.html", "style.css"):
         page = environment.get_template(file).render(
             settings=settings, language=language, policy=CONTENT_SECURITY_POLICY
@@ -121,18 +143,11 @@ def _write_page(target: Path, elmo: Elmo, given: Mapping[str, object]) -> None:
 
 
 def presets(elmo: Elmo) -> list[dict[str, object]]:
-    """The mixes of a model: those learnt with its weights, and those of a bundled model with the weights of before."""
+    """The mixes that tasks have learnt with the weights of a model."""
     fingerprint = elmo.fingerprint()
     mixes = json.loads((files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8"))
-    return [
-        {
-            **{name: mix[name] for name in ("task", "data", "place", "weights")},
-            "runs": mix["num_runs"],
-            "isFormer": mix["fingerprint"] != fingerprint,
-        }
-        for mix in mixes
-        if mix["fingerprint"] == fingerprint or mix["model"] == elmo.name
-    ]
+    names = ("task", "data", "place", "weights", "num_runs")
+    return [{name: mix[name] for name in names} for mix in mixes if mix["fingerprint"] == fingerprint]
 
 
 def _scripts(elmo: Elmo) -> list[str]:

@@ -52,12 +52,10 @@ export class Explorer {
     return mix(this.layers(tokens).map((layer) => row(layer, index, this.dim)), weights);
   }
 
-  /** Cosines (tokens, tokens) of all tokens of all sentences, row by row. */
-  similarities({ sentences, weights }) {
-    const vectors = sentences.flatMap((tokens) => {
-      const mixed = mix(this.layers(tokens), weights);
-      return tokens.map((_, index) => row(mixed, index, this.dim));
-    });
+  /** Cosines (number, number) of the first tokens of the sentences, row by row. */
+  similarities({ sentences, weights, number }) {
+    const places = sentences.flatMap((tokens) => tokens.map((_, index) => ({ tokens, index }))).slice(0, number);
+    const vectors = places.map(({ tokens, index }) => this.vectorAt(tokens, index, weights));
     return vectors.map((one) => vectors.map((other) => cosine(one, other)));
   }
 
@@ -174,13 +172,12 @@ export class Explorer {
   async expectations({ tokens, number }) {
     const key = tokens.join(" ");
     if (this.expected.has(key)) return this.expected.get(key);
-    const [softmax, { isByFrequency, together }] = await Promise.all([this.softmax(), import("./softmax.js")]);
+    const [{ softmax, isRanked }, { together }] = await Promise.all([this.softmax(), import("./softmax.js")]);
     const width = this.dim / this.bilm.lstms.length;
     const top = this.bilm.readBounded(tokens).at(-1);
     const contexts = (direction) =>
       tokens.map((_, index) => top.slice(...[0, 1].map((end) => (index + 2 * direction) * this.dim + (direction + end) * width)));
     const [forward, backward] = this.bilm.lstms.map((_, direction) => contexts(direction));
-    const isRanked = isByFrequency(softmax.vocabulary, this.corpus.sentences.flat());
     const results = [];
     for (let first = 0; first < tokens.length; first += CONTEXTS_AT_ONCE) {
       const group = (of) => softmax.logProbabilities(of.slice(first, first + CONTEXTS_AT_ONCE));
@@ -231,13 +228,13 @@ export class Explorer {
 
   async softmax() {
     this.openSoftmax ??= (async () => {
-      const { Softmax } = await import("./softmax.js");
+      const { Softmax, isByFrequency } = await import("./softmax.js");
       const files = JSON.parse(text(await this.fetchFile("softmax.json")));
       if (!files.length) throw new Error("this model has no softmax, so it cannot say what it expects");
       const parts = [];
       for (const file of files) parts.push(readSafetensors(await this.fetchFile(`model/${file}`)));
       const vocabulary = text(await this.fetchFile("model/vocabulary.txt")).replace(/\n$/, "").split("\n");
-      return new Softmax(parts, vocabulary, this.bilm.memory);
+      return { softmax: new Softmax(parts, vocabulary, this.bilm.memory), isRanked: isByFrequency(vocabulary, this.corpus.sentences.flat()) };
     })();
     this.openSoftmax.catch(() => (this.openSoftmax = null));
     return this.openSoftmax;

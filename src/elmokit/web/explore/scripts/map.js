@@ -238,6 +238,6 @@ function roundLength(length) {
 }
 
 function nameOf(point, say) {
-  if (point.isOwn) return point.sense === null ? say("yours") : say("ownSense", { sense: point.sense });
-  return point.sense ?? point.source ?? say("unknownSense");
+  if (point.isOwn) return point.sense === null ? say("yours") : say("ownSense", { sense: say.sense(point.sense) });
+  return point.sense === null ? (point.source ?? say("unknownSense")) : say.sense(point.sense);
 }

@@ -13,6 +13,9 @@ const NARROW = "(max-width: 63.99rem)"; // one column
 const MODULES = { contexts: "views", similarity: "views", characters: "views", tour: "views", map: "map", expectations: "surprisal" };
 const NUM_SOURCES = 1 + settings.files.length; // the bundled sample, and the files
 const HAS_FILES = settings.files.length > 0;
+const HAS_SAMPLE = settings.hasSample;
+const CAN_COMPARE = settings.files.length + Number(HAS_SAMPLE) > 1;
+const SHOWN_TABS = TABS.filter((name) => name !== "tour" || HAS_SAMPLE);
 
 // --- the worker -----------------------------------------------------------------------------------------------------
 
@@ -56,6 +59,7 @@ const DEFAULTS = {
 /** isStep: whether the button "back" of the browser undoes it. */
 function change(part, { isStep = false } = {}) {
   state = { ...state, ...part };
+  if (!SHOWN_TABS.includes(state.tab)) state.tab = "contexts";
   showAddress({ isStep });
   return show();
 }
@@ -73,15 +77,15 @@ function chosen() {
 
 /** The picture of the map, which a site may not have. */
 function picture() {
-  const isThere = { corpora: HAS_FILES, umap: settings.hasUmap };
+  const isThere = { corpora: CAN_COMPARE, umap: settings.hasUmap };
   return isThere[state.picture] === false ? "mix" : state.picture;
 }
 
 /** The source to search in, and the one that it is compared with: two corpora are never the same, and never all. */
 function sources() {
-  const sound = (number) => (number <= NUM_SOURCES ? number : 0);
+  const sound = (number) => (number <= NUM_SOURCES && (number !== 1 || HAS_SAMPLE) ? number : 0);
   if (state.tab !== "map" || picture() !== "corpora") return { source: HAS_FILES ? sound(state.source) : 0, other: 0 };
-  const source = sound(state.source) || (settings.files.length > 1 ? 2 : 1);
+  const source = sound(state.source) || (settings.files.length > 1 || !HAS_SAMPLE ? 2 : 1);
   const other = [sound(state.other), NUM_SOURCES, 1].find((number) => number && number !== source);
   return { source, other };
 }
@@ -96,7 +100,7 @@ function showWords() {
   document.title = say("title", { model: settings.model });
   find("title").textContent = document.title;
   for (const element of document.querySelectorAll("[data-say]")) element.textContent = say(element.dataset.say);
-  replace(find("tabs"), TABS.map((name) =>
+  replace(find("tabs"), SHOWN_TABS.map((name) =>
     make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(name === state.tab), "aria-controls": "panel", tabindex: name === state.tab ? 0 : -1, onclick: () => change({ tab: name }, { isStep: true }) }, say(name))));
   find("panel").setAttribute("aria-labelledby", `tab-${state.tab}`);
   find("explain").textContent = say(`${state.tab}Hint`);
@@ -107,9 +111,9 @@ function showWords() {
 /** The choices that a view has: name, where it is shown, its options as [value, words]. */
 function choices() {
   const { source, other } = sources();
-  const all = [...Array(NUM_SOURCES + 1).keys()].map((number) => [number, nameOfSource(number)]);
+  const all = [...Array(NUM_SOURCES + 1).keys()].filter((number) => number !== 1 || HAS_SAMPLE).map((number) => [number, nameOfSource(number)]);
   const isPair = picture() === "corpora";
-  const pictures = CHOICES.picture.filter((name) => (name !== "umap" || settings.hasUmap) && (name !== "corpora" || HAS_FILES));
+  const pictures = CHOICES.picture.filter((name) => (name !== "umap" || settings.hasUmap) && (name !== "corpora" || CAN_COMPARE));
   return {
     picture: ["map", pictures.map((name) => [name, say(name)]), picture()],
     among: ["contexts", CHOICES.among.map((name) => [name, say(`among${name[0].toUpperCase()}${name.slice(1)}`)]), state.among],
@@ -193,10 +197,7 @@ function presets() {
   return [...fixed, ...settings.presets.map((mix) => ({ ...mix, name: nameOfLearnt(mix) }))];
 }
 
-function nameOfLearnt({ task, place, data, runs, isFormer }) {
-  const name = say("presetLearnt", { task: say(task), place: say(place), data, runs });
-  return isFormer ? `${name}; ${say("presetFormer")}` : name;
-}
+const nameOfLearnt = ({ task, place, data, num_runs }) => say("presetLearnt", { task: say(task), place: say(place), data, runs: num_runs });
 
 function showPresets() {
   const current = JSON.stringify(state.weights);
@@ -217,7 +218,10 @@ function show({ isSlide = false } = {}) {
     showSliders(find("weights"), state.weights, say);
     showPresets();
   });
-  find("panel").setAttribute("aria-busy", "true");
+  const panel = find("panel");
+  panel.setAttribute("aria-busy", "true");
+  if (panel.dataset.tab !== state.tab) replace(panel, make("p", { class: "soft" }, say("computing"))); // not the view of another tab
+  panel.dataset.tab = state.tab;
   lastView = lastView.then(() => isCurrent() && showView(isCurrent));
   return lastView;
 }
@@ -315,7 +319,7 @@ function setText(text, part = {}, step = {}) {
 
 async function showSteps() {
   const element = find("exercise");
-  if (!state.step && element.hidden) return;
+  if ((!state.step && element.hidden) || !HAS_SAMPLE) return;
   const { NUM_STEPS, showExercise } = await import("./exercise.js");
   const { tokens, index } = chosen() ?? { tokens: [""], index: 0 };
   showExercise(element, { step: Math.min(state.step, NUM_STEPS), say, word: make("span", { lang: settings.language }, tokens[index]), language: state.language, overall: about.overall, goTo });
@@ -331,7 +335,7 @@ async function goTo(step) {
 async function showPython() {
   const here = chosen();
   const { asPython } = await import("./python.js");
-  const list = settings.language;
+  const list = HAS_SAMPLE ? settings.language : null;
   const shown = here && asPython({ state: { ...state, ...sources(), picture: picture() }, sentences, ...here, weights: mixture(state.weights), settings: { ...settings, model: settings.given, list } });
   find("python").querySelector("code").textContent = (shown ?? []).join("\n");
 }
@@ -394,11 +398,11 @@ find("language").addEventListener("click", async () => {
   showReady();
 });
 find("tabs").addEventListener("keydown", (event) => {
-  const at = TABS.indexOf(state.tab);
+  const at = SHOWN_TABS.indexOf(state.tab);
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
   if (to === undefined) return;
   event.preventDefault();
-  change({ tab: TABS.at(to % TABS.length) }, { isStep: true });
+  change({ tab: SHOWN_TABS.at(to % SHOWN_TABS.length) }, { isStep: true });
   find(`tab-${state.tab}`).focus();
 });
 find("panel").addEventListener("unfolded", showSaving);

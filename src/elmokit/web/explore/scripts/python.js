@@ -20,7 +20,7 @@ function corpusOf({ source, paths, list, ...how }) {
   if (source === 1) return [SAMPLE, `corpus = [use.tokens for use in read_polysemes(LISTS[${quoted(list)}])]`];
   const chosen = paths.filter((_, at) => !source || at === source - 2).map((path) => `Path(${quoted(path)})`).join(", ");
   return ["from pathlib import Path", "from elmokit.web.explore.corpus import read_corpus",
-    `read = read_corpus([${chosen}], ${quoted(list)}${reading(how)})`, `corpus = read.sentences${source ? "[len(read.occurrences) :]" : ""}`];
+    `read = read_corpus([${chosen}], ${list ? quoted(list) : "None"}${reading(how)})`, `corpus = read.sentences${source ? "[len(read.occurrences) :]" : ""}`];
 }
 
 function contexts({ model, tokens, index, number, among, layers, ...rest }) {

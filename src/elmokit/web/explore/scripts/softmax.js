@@ -91,9 +91,14 @@ export function isByFrequency(vocabulary, tokens) {
   const counts = new Map();
   for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
   const ranks = (isWanted) => vocabulary.flatMap((token, id) => (isWanted(counts.get(token) ?? 0) ? [id] : []));
-  const [often, once] = [ranks((count) => count >= 3), ranks((count) => count === 1)];
+  const [often, once] = [ranks((count) => count >= 3), ranks((count) => count === 1)]; // both in ascending order
   if (often.length < MIN_WORDS || once.length < MIN_WORDS) return false;
-  const earlier = often.reduce((sum, rank) => sum + once.filter((other) => other > rank).length, 0);
+  let before = 0; // how many of `once` have a smaller rank
+  let earlier = 0;
+  for (const rank of often) {
+    while (before < once.length && once[before] < rank) before++;
+    earlier += once.length - before;
+  }
   return earlier / (often.length * once.length) > SORTED_SHARE;
 }
 

@@ -1,6 +1,12 @@
 // The words of the page in Korean.
 
 export default {
+  senses: {
+    eye: "눈(신체)", snow: "눈(날씨)", bridge: "다리(시설)", leg: "다리(신체)", horse: "말(동물)", speech: "말(언어)",
+    chestnut: "밤(열매)", night: "밤(시간)", belly: "배(신체)", pear: "배(과일)", ship: "배(탈것)", bottle: "병(그릇)",
+    disease: "병(질환)", apology: "사과(사죄)", apple: "사과(과일)", acting: "연기(연극)", smoke: "연기(불)",
+    doctor: "의사(직업)", intention: "의사(생각)", praise: "칭찬", sarcasm: "비꼼", car: "차(탈것)", tea: "차(음료)",
+  },
   title: "{model} 살펴보기",
   intro: "biLM(ELMo; Peters 외, 2018)은 문장에 따라 달라지는 단어 벡터를 만듭니다. 모델은 이 페이지 안에서 실행되며, 입력한 글은 밖으로 나가지 않습니다.",
   text: "글",
@@ -23,13 +29,13 @@ export default {
   presetFirst: "첫 LSTM 층",
   presetToken: "문자만 (0층)",
   presetLearnt: "{task}에서 학습됨, {place} ({data}, {runs}회 평균)",
-  presetFormer: "모델의 이전 가중치로",
+  computing: "계산하는 중 …",
   rate: "가장 가까운 쓰임이 같은 뜻인 비율",
   rateOf: "{list}에 있는 단어 {words}개의 쓰임 {total}개; 우연은 {chance} %.",
   rateOfWord: "“{word}”: {total}개 중 {rate} %.",
   ofSample: "기본 목록",
   ofFiles: "내 파일",
-  rateCurves: "곡선: 그 슬라이더만 움직일 때의 비율 ({low}–{high} %). 아래 표시는 가장 높은 곳입니다.",
+  rateCurves: "각 곡선은 그 슬라이더만 0에서 1까지 움직일 때의 비율입니다. 곡선의 아래 끝은 {low} %, 위 끝은 {high} %입니다. 굵은 표시는 가장 높은 곳, 가는 선은 지금 위치입니다.",
   rateCurve: "{layer}층의 가중치에 따른 비율: {rates} %",
   best: "가장 좋은 가중합: {weights}, {rate} %",
   input: "입력",

@@ -8,8 +8,9 @@ export async function fetchWords(language) {
   words[language] ??= (await import(`./strings-${language}.js`)).default;
 }
 
-/** A function that gives the words of a language: say("layer", { number: 1 }); say.parts() is for elements among them. */
+/** A function that gives the words of a language: say("layer", { number: 1 }); say.parts() is for elements among them,
+    say.sense() for the name of a sense, which is in English in the bundled lists. */
 export function speaker(language) {
   const parts = (name, values = {}) => words[language][name].split(/\{(\w+)\}/).map((part, at) => (at % 2 ? values[part] : part));
-  return Object.assign((name, values) => parts(name, values).join(""), { parts });
+  return Object.assign((name, values) => parts(name, values).join(""), { parts, sense: (name) => words[language].senses?.[name] ?? name });
 }

@@ -21,16 +21,16 @@ export async function contexts({ panel, say, language, call, tokens, index, weig
   replace(
     panel,
     make("h2", {}, say.parts("contextsCaption", { word })),
-    known.length ? legend(counted(known)) : null,
-    sense !== null && known.length ? make("p", { class: "soft" }, say("sameSense", { share: Math.round((100 * same.length) / known.length), sense })) : null,
+    known.length ? legend(counted(known, say)) : null,
+    sense !== null && known.length ? make("p", { class: "soft" }, say("sameSense", { share: Math.round((100 * same.length) / known.length), sense: say.sense(sense) })) : null,
     concordance(sorted(places, order), { say, language, order, hasFiles: files.length > 0, hasSenses: known.length > 0, add, sortBy }),
   );
 }
 
 /** How many places have which sense, the most frequent first. */
-function counted(places) {
+function counted(places, say) {
   const senses = [...Map.groupBy(places, (place) => place.sense)].sort(([, one], [, other]) => other.length - one.length);
-  return senses.map(([sense, of]) => [swatch(of[0]), `${sense} ${of.length}`]);
+  return senses.map(([sense, of]) => [swatch(of[0]), `${say.sense(sense)} ${of.length}`]);
 }
 
 /** Places by their cosine, their sense, or what stands left or right of the word, from the word outwards. */
@@ -55,7 +55,7 @@ function concordance(places, { say, language, order, hasFiles, hasSenses, add, s
       side("left", -1),
       make("td", { class: "key" }, make("button", { type: "button", class: "link", lang: language, "aria-label": tokens.join(" ") }, tokens[index])),
       side("right", 1),
-      hasSenses ? make("td", { class: "sense" }, place.sense === null ? "" : [swatch(place), make("span", {}, place.sense)]) : null,
+      hasSenses ? make("td", { class: "sense" }, place.sense === null ? "" : [swatch(place), make("span", {}, say.sense(place.sense))]) : null,
       hasFiles ? make("td", { class: "file" }, place.source ?? say("sample")) : null);
   };
   const isRightToLeft = RIGHT_TO_LEFT.test(places[0].tokens[places[0].index]);
@@ -79,7 +79,7 @@ export async function similarity({ panel, say, language, call, sentences, senten
   const flat = sentences.flatMap((tokens, at) => tokens.map((token, index) => ({ token, sentence: at, index })));
   const shown = flat.slice(0, MAX_SHOWN_TOKENS);
   // whole sentences, as the words after the last one that is shown change the vectors of those before
-  const cosines = await call("similarities", { sentences: sentences.slice(0, shown.at(-1).sentence + 1), weights });
+  const cosines = await call("similarities", { sentences: sentences.slice(0, shown.at(-1).sentence + 1), weights, number: shown.length });
   if (!isCurrent()) return;
   const size = 22;
   const label = (place) => shortened(place.token, 14);
@@ -139,7 +139,7 @@ export function tour({ panel, say, language, words, overall, visit, startExercis
     panel,
     make("p", {}, make("button", { type: "button", class: "main", onclick: startExercise }, say("start"))),
     table(say("tourCaption"), columns,
-      [row(all, "", overall), ...words.map((word) => row(link(() => visit(word), foreign(language, word.word)), legend(word.senses.map((sense, kind) => [swatch({ kind }), sense])), word))],
+      [row(all, "", overall), ...words.map((word) => row(link(() => visit(word), foreign(language, word.word)), legend(word.senses.map((sense, kind) => [swatch({ kind }), say.sense(sense)])), word))],
       [columns, row(all, "", overall, Number), ...words.map((word) => row(word.word, word.senses.join(", "), word, Number))]),
   );
 }
