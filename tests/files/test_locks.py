@@ -90,8 +90,9 @@ def test_a_place_without_locks_is_warned_about(
 ):
     monkeypatch.setattr(module, function, failing(number))
     warning = rf"run cannot be locked \({os.strerror(number)}\); make sure"
-    with pytest.warns(UserWarning, match=warning), lock(tmp_path / "run"):
-        pass
+    with pytest.raises(KeyError) as failure, pytest.warns(UserWarning, match=warning), lock(tmp_path / "run"):
+        raise KeyError
+    assert failure.value.__context__ is None  # the error of the body has nothing to do with locks
     assert os.listdir(tmp_path) == []
 
 

@@ -1,7 +1,7 @@
 """Atomic writes: a file or folder is made in a temporary folder next to it, and moved to its place when it is complete.
 
-A temporary folder is locked as long as its process lives. When a process is killed its folder stays behind unlocked,
-and the next one that writes to the same target removes it.
+A temporary folder is locked as long as its process lives (`files.locks`). When a process is killed, its folder stays
+behind unlocked, and the next process that writes to the same target removes it.
 """
 
 from __future__ import annotations
@@ -12,20 +12,14 @@ import re
 import secrets
 import shutil
 import stat
-import sys
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from elmokit.files.locks import NO_LOCKS, lock
+from elmokit.files.locks import InUseError, NoLocksError, acquire, lock, release
 from elmokit.system.python import expanded
 
-if sys.platform != "win32":
-    import fcntl
-
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
-_NO_LOCKS_OF_FOLDERS = (*NO_LOCKS, errno.EBADF, errno.EINVAL)
-"""NFS locks only what is open for writing, which a folder never is: EBADF."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Of a full disk, a used-up quota, and a file that is larger than the disk can hold."""
 
@@ -105,14 +99,18 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
     for name in filter(ours.fullmatch, os.listdir(target.parent)):
         _remove_if_left(target.with_name(name))
+    folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    held = None
     try:
-        folder, held = _new_folder(target)
+        with suppress(NoLocksError, InUseError):  # the name is new, so nobody uses it
+            held = acquire(folder)
         try:
+            folder.mkdir()
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             if held is not None:
-                os.close(held)
+                release(held)
     except OSError as error:
         of_no_file = error.filename is None and error.errno in DISK_FULL
         if of_no_file or str(error.filename).startswith(str(target.with_name(f".{target.name}."))):
@@ -174,46 +172,8 @@ def _real_target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _new_folder(target: Path) -> tuple[Path, int | None]:
-    """The folder, and the descriptor that locks it; None where the file system has no locks."""
-    while True:
-        folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-        folder.mkdir()
-        try:
-            return folder, _lock(folder)
-        except (BlockingIOError, FileNotFoundError):  # another process removed it before we locked it
-            continue
-        except OSError as error:
-            if error.errno in _NO_LOCKS_OF_FOLDERS:
-                return folder, None
-            folder.rmdir()
-            raise
-
-
 def _remove_if_left(folder: Path) -> None:
-    try:
-        held = _lock(folder)
-    except OSError:  # of a living process, or gone by now, or on a file system without locks
-        return
-    if held is not None:
+    with suppress(OSError):  # its process is alive, or the file system has no locks
+        held = acquire(folder)
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
-
-
-def _lock(folder: Path) -> int | None:
-    """Open a folder and lock it until the descriptor is closed or the process ends; None on Windows, which cannot.
-
-    Raises BlockingIOError when another process or thread holds it, FileNotFoundError when it was removed or replaced
-    meanwhile, and OSError where there are no locks.
-    """
-    if sys.platform == "win32":
-        return None
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not os.path.samestat(folder.stat(), os.fstat(descriptor)):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(folder))
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+        release(held)

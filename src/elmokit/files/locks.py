@@ -14,12 +14,16 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EROFS)
 """Of file systems without locks (two numbers on macOS), and of folders in which no file can be made."""
 
 
 class InUseError(OSError):
     """Another process, or another thread of this one, is writing the same file or folder."""
+
+
+class NoLocksError(OSError):
+    """The file system has no locks, or no file can be made in the folder."""
 
 
 @contextmanager
@@ -29,6 +33,21 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
     Names that lead to one place through links have one lock. Raises InUseError if it is held, and OSError, which names
     `target`, when no lock can be made.
     """
+    held = None
+    try:
+        held = acquire(target)
+    except NoLocksError as error:
+        advice = "make sure that no other process writes it"
+        warnings.warn(f"{os.fspath(target)} cannot be locked ({error.strerror}); {advice}", stacklevel=3)
+    try:
+        yield
+    finally:
+        if held is not None:
+            release(held)
+
+
+def acquire(target: str | os.PathLike[str]) -> FileLock:
+    """Take the lock of a file or folder, to be given to `release`; raises NoLocksError and the errors of `lock`."""
     name, real = os.fspath(target), Path(os.path.realpath(target))
     path = real.with_name(f".{real.name}.lock")
     if not path.parent.is_dir():  # filelock would make it
@@ -43,18 +62,16 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
         if isinstance(error, PermissionError) and path.exists():
             advice = f"wait until the process of that user has ended, or remove {path} if it was killed"
             raise InUseError(f"{name}: the lock belongs to another user; {advice}") from None
-        if error.errno not in NO_LOCKS:
+        if error.errno not in _NO_LOCKS:
             raise OSError(error.errno, error.strerror, name) from error
         with suppress(OSError):
             path.unlink()  # one that was made, and cannot be locked
-        warnings.warn(
-            f"{name} cannot be locked ({error.strerror}); make sure that no other process writes it", stacklevel=3
-        )
-        yield
-        return
-    try:
-        yield
-    finally:
-        if sys.platform != "win32":
-            path.unlink(missing_ok=True)  # while it is locked: whoever has opened it will see that it is gone
-        held.release()
+        raise NoLocksError(error.errno, error.strerror, name) from error
+    return held
+
+
+def release(held: FileLock) -> None:
+    """Release a lock and remove its file."""
+    if sys.platform != "win32":
+        Path(held.lock_file).unlink(missing_ok=True)  # while it is locked: who has opened it will see that it is gone
+    held.release()
