@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
@@ -21,13 +22,13 @@ from attacks.limited_disk import files_of_at_most
 from elmokit.cli.main import main
 from elmokit.corpus.batches import PackerState
 from elmokit.corpus.stream import CorpusPosition
-from elmokit.pretraining import before_training, checkpoints, logging, run_folder
+from elmokit.pretraining import before_training, logging, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.before_training import resolved
-from elmokit.pretraining.checkpoints import LossWindow, PretrainingProgress
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.logging import RunLog
 from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.run_folder import PretrainingProgress, checkpoints
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.scoring.perplexity import perplexity
@@ -161,7 +162,7 @@ def test_a_held_out_perplexity_of_infinity_stops_the_run(shard: Path, tmp_path: 
         patch.setattr(train_file, "bilm_perplexity", lambda *_: diverged)
         pretrain_toy(run, held_out=[shard])
     assert not (run / "best").exists()
-    assert [path.name for path in checkpoints.checkpoints(run)] == ["step-00000010", "step-00000005"]
+    assert [path.name for path in checkpoints(run)] == ["step-00000010", "step-00000005"]
     resume_pretraining(run)
     assert (run / "best").is_dir()
 
@@ -170,14 +171,13 @@ def test_a_run_that_patience_ended_says_what_trains_it_on(shard: Path, tmp_path:
     run = pretrain_toy(
         tmp_path / "run", "evaluate_every=1", "patience=2", "learning_rate=1e-30", "num_steps=9", held_out=[shard]
     )
-    assert "has trained for at most 9 steps" in (run / "README.md").read_text()
     before = (run / "config.json").read_bytes()
     resume_pretraining(run)
     with pytest.raises(ValueError, match=r"stopped at step 3 after 2 evaluations without .*; patience=0 \(or"):
         resume_pretraining(run, ["num_steps=12"])
     assert (run / "config.json").read_bytes() == before
     resume_pretraining(run, ["num_steps=4", "patience=0"])
-    assert checkpoints.checkpoints(run)[0].name == "step-00000004"
+    assert checkpoints(run)[0].name == "step-00000004"
 
 
 def test_held_out_text_that_is_trained_on_and_files_that_are_named_twice_are_warned_of(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_held_out_text_that_is_trained_on_and_files_that_are_named_twice_are_war
             pretrain_toy(tmp_path / f"run {num_seen}", *settings, text=text, held_out=twice)
         found = " ".join(str(each.message) for each in given)
         assert f"the held-out text is named more than once, and its text counts as often: {twice[0]}" in found
-        seen = "11 of the 201 different held-out sentences stand in the shards too, so their perplexity is too low"
+        seen = "11 of the 201 different held-out sentences also occur in the shards, so held-out perplexity will be too low"
         assert (seen in found) == (num_seen == 11)
 
 
@@ -226,14 +226,6 @@ def test_held_out_text_that_is_gone_is_missed(shard: Path, tmp_path: Path) -> No
         resume_pretraining(run, ["num_steps=4"])
     kept.rename(run / "heldout.txt")
     resume_pretraining(run, ["num_steps=4"])
-
-
-def test_a_damaged_checkpoint_does_not_push_out_good_ones(tmp_path: Path) -> None:
-    run = pretrain_toy(tmp_path / "run", "num_steps=15", "keep_checkpoints=2")
-    (run / "checkpoints" / "step-00000015" / "training.safetensors").write_bytes(b"x")
-    with pytest.warns(UserWarning, match="step-00000015 cannot be read"):
-        resume_pretraining(run, ["num_steps=12"])
-    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000010", "step-00000012"]
 
 
 def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(tmp_path: Path) -> None:
@@ -328,10 +320,16 @@ def test_the_command_says_that_it_was_interrupted(shard: Path, monkeypatch: Any,
     assert capsys.readouterr().err.endswith("elmokit: interrupted\n")
 
 
-def test_a_run_leaves_what_is_not_its_own_and_gets_the_softmax_that_it_can(tmp_path: Path) -> None:
+def test_a_run_keeps_off_what_is_not_its_own(tmp_path: Path) -> None:
     theirs = tmp_path / "run" / "checkpoints" / "epoch=3.ckpt"
     theirs.parent.mkdir(parents=True)
     theirs.write_bytes(b"theirs")
+    with pytest.raises(ValueError, match="run already has checkpoints, which the run would replace"):
+        pretrain_toy(tmp_path / "run")
+    assert theirs.read_bytes() == b"theirs"
+
+
+def test_a_run_leaves_the_random_numbers_of_the_program_alone(tmp_path: Path) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -340,7 +338,6 @@ def test_a_run_leaves_what_is_not_its_own_and_gets_the_softmax_that_it_can(tmp_p
     assert given[0].filename == toy_run.__file__
     assert json.loads((run / "config.json").read_text())["pretraining"]["softmax"] == "full"
     assert torch.equal(torch.rand(3), expected)
-    assert theirs.read_bytes() == b"theirs"
 
 
 @pytest.mark.parametrize(("num_negatives", "softmax"), [(12, "sampled"), (13, "full")])
@@ -357,7 +354,8 @@ def test_a_log_file_gets_whole_lines_and_at_least_one_a_minute(tmp_path: Path, c
     assert start == f"51,528 parameters and 792 of the softmax; {read}"
     assert first.startswith("step 1/2: loss ")
     assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", last)
-    assert "It reads the 33 tokens of text 2.2 times." in (tmp_path / "run" / "README.md").read_text()
+    card = (tmp_path / "run" / "README.md").read_text()
+    assert "or has trained on shard.txt (33 tokens), with a vocabulary of 24 tokens." in card
     monkeypatch.setattr(logging, "LINE_EVERY", 0)
     pretrain_toy(tmp_path / "other", "num_steps=3", "log_every=100")
     lines = capsys.readouterr().err.splitlines()[1:]
@@ -385,12 +383,21 @@ def test_settings_that_rarely_make_a_good_model_are_warned_of(
         resume_pretraining(run, changes)
 
 
-def test_a_text_that_is_read_often_is_warned_of_without_dropout(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize(
+    ("changes", "is_warned_of"), [([], True), (["dropout_rate=0.1"], False), (["num_steps=3"], False)]
+)
+def test_more_than_three_passes_without_dropout_are_warned_of(
+    tmp_path: Path, monkeypatch: Any, changes: list[str], is_warned_of: bool
+) -> None:
     monkeypatch.setattr(Run, "train", lambda self, on_step: None)
-    given = {"held_out": [shard.with_name("vocabulary.txt")]}
-    pretrain_toy(tmp_path / "wet", "num_steps=11", "dropout_rate=0.1", **given)  # without a warning
-    with pytest.warns(UserWarning, match="times, and a model learns them by heart without dropout; dropout_rate=0.2"):
-        pretrain_toy(tmp_path / "dry", "num_steps=11", **given)
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        pretrain_toy(tmp_path / "run", "num_steps=4", "warmup_steps=0", *changes)
+    found = [str(one.message) for one in given]
+    message = (
+        "4 steps read the 33 tokens of text 4.3 times, and without dropout a model learns them by heart after about"
+    )
+    assert [one.startswith(message) for one in found] == [True] * is_warned_of
 
 
 def test_the_log_is_tensorboards_too_and_its_file_is_closed_in_any_end(shard: Path, tmp_path: Path, monkeypatch: Any):
@@ -497,11 +504,11 @@ def test_the_automatic_precision_is_bfloat16_where_it_is_multiplied_fast(monkeyp
 def test_the_log_knows_speed_and_perplexities_and_only_the_first_process_speaks(tmp_path: Path, capsys: Any) -> None:
     config = PretrainingConfig(num_steps=100, batch_size=4, bptt_steps=5, learning_rate=0.5, softmax="sampled")
     before = PretrainingProgress(  # a checkpoint after nine steps that are not yet in the log
-        (PackerState(CorpusPosition(), ([],)),), step=9, num_tokens=180, window=LossWindow(((1.0, 3.0),) * 9)
+        (PackerState(CorpusPosition(), ([],)),), step=9, num_tokens=180, unlogged_losses=((1.0, 3.0),) * 9
     )
     progress = before.after((1.0, 3.0), num_tokens=20, seconds=10.0, packers=before.packers).evaluated(110.0)
     for silent in (False, True):
-        with RunLog(tmp_path, config, step=9, silent=silent) as log:
+        with RunLog(tmp_path, config, before, silent=silent) as log:
             log.show_step(progress)
             log.log_losses(progress)
     expected = "step 10/100: sampled loss 2.000, best held-out perplexity 110.0, 2 tokens/s, 0:15:00 left\n"

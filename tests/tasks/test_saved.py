@@ -191,7 +191,7 @@ def test_what_is_not_a_trained_task_is_refused(
     (strangers / "model.safetensors").unlink()
     for call, message in (
         (lambda: load_task(tmp_path), "is not a run folder: it has no config.json"),
-        (lambda: load_task(tiny_bilms[0]), "config.json is of a biLM: `Elmo.from_pretrained` opens it"),
+        (lambda: load_task(tiny_bilms[0]), "config.json belongs to a biLM; open it with `Elmo.from_pretrained`"),
         (lambda: load_task(run_dir, task=toy, device="xpu:9"), "'xpu:9' cannot be used here; there is [^(]*$"),
         (lambda: load_task(run_dir), r"no task 'toy'; the tasks are named-entities \(ner\), "),
         (lambda: Elmo.from_pretrained(run_dir), "is a run of `elmokit train`: the model of a task, not a biLM; open"),

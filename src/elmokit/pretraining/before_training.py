@@ -1,8 +1,7 @@
-"""Before the first step: settings are checked and made definite, text is read and checked, and both are warned of."""
+"""Before the first step: checks of the text and of the settings, and warnings about what rarely works."""
 
 from __future__ import annotations
 
-import json
 import timeit
 from collections import Counter
 from collections.abc import Sequence
@@ -14,27 +13,24 @@ import numpy as np
 import torch
 
 from elmokit.corpus.stream import SentenceStream
-from elmokit.files.digests import file_digest
-from elmokit.files.json_fields import Fields
-from elmokit.files.lines import is_read_once, shown_name, split_tokens
-from elmokit.formats.config_json import config_of
-from elmokit.pretraining.checkpoints import PretrainingProgress
+from elmokit.files.lines import is_read_once
 from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
-from elmokit.pretraining.run_folder import RunRecord, TextSize
+from elmokit.pretraining.run_folder import PretrainingProgress, RunRecord, TextSize
 from elmokit.runs.folder import HELD_OUT_NAME
 from elmokit.system.messages import join_names, plural
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import warn_caller
 from elmokit.text.indexer import ByteSpelling
-from elmokit.text.sentence_lines import prose_lines, sentence_lines
 from elmokit.text.vocabulary import Vocabulary
 
 LEAST_BETWEEN_MEASUREMENTS = 20
 """Steps between two measurements of held-out text in a fine-tuned run that would measure once per pass; they take about
 as long as one measurement."""
 MOST_PASSES = 10
-"""Passes over text that need no warning without held-out text or dropout, those of the released models (bilm-tf)."""
+"""Passes over text that need no warning without held-out text, those of the released models (bilm-tf)."""
+MOST_PASSES_WITHOUT_DROPOUT = 3
+"""After this many, held-out perplexity rose in all runs without dropout (docs/pretraining.md)."""
 MOST_WARM_UP = 1 / 3
 """Share of the steps that may be warm-up without a warning."""
 LEAST_SEEN, MOST_SEEN = 10, 0.05
@@ -52,8 +48,6 @@ def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
         raise ValueError(
             "patience counts evaluations; give held-out text (--held-out FILE, or held_out=[FILE]) and evaluate_every=N"
         )
-    read_again = Fields("the settings", json.loads(json.dumps(config.to_json(), allow_nan=False)))
-    read_again.as_dataclass(PretrainingConfig, bilm=config_of(read_again.fields("bilm")))  # as a resumed run reads them
     if config.tensorboard:
         require_tensorboard()
 
@@ -65,9 +59,7 @@ def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
     for what, paths in (("shard", shards), ("held-out text", held_out)):
         for path in paths:
             if is_read_once(path):
-                raise ValueError(
-                    f"the {what} {path} is a pipe or standard input; expected a file: write it to one first"
-                )
+                raise ValueError(f"the {what} {path} is a pipe or standard input; write it to a file first")
             if not path.is_file():
                 raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
         twice = [str(path) for path, number in Counter(path.resolve() for path in paths).items() if number > 1]
@@ -97,9 +89,8 @@ def settled(
 
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
     Every shard is read to its end, which takes about two seconds for 40 MB of text in an .xz file. Otherwise a bad line
-    would end the run where it is read first, perhaps after days. Raises the ValueError and OSError of `prose_lines`,
-    which name the file, and ValueError for shards without a sentence. Warns if held-out sentences are in the shards,
-    if the first sentences do not look like text that was made for training with this vocabulary, and of settings.
+    would end the run where it is read first, perhaps after days. Raises the ValueError and OSError of `SentenceStream`,
+    which name the file.
     """
     config = resolved(config, num_tokens=len(vocabulary), device=device)
     shards = [shard.resolve() for shard in shards]
@@ -109,8 +100,8 @@ def settled(
         steps = max(LEAST_BETWEEN_MEASUREMENTS, int(text.steps_per_pass(config)))
         config = replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
     warn_of_settings(config, text, has_held_out=bool(held_out))
-    sizes, digests = tuple(shard.stat().st_size for shard in shards), tuple(map(_digest, shards))
-    return RunRecord(config, shards, sizes, digests, text, started_from)
+    sizes = tuple(shard.stat().st_size for shard in shards)
+    return RunRecord(config, tuple(map(str, shards)), sizes, text, started_from)
 
 
 def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
@@ -142,47 +133,38 @@ def _product_seconds(dtype: torch.dtype) -> float:
 
 
 def _read_text(shards: Sequence[Path], held_out: Sequence[str]) -> tuple[TextSize, list[str]]:
-    """The amount of text, and the tokens of its first sentences."""
+    """The amount of text, and the tokens of its first sentences. Warns if held-out sentences are in the shards."""
     unseen = set(held_out)
     num_held_out = len(unseen)
     first: list[str] = []
     num_sentences = num_tokens = 0
-    with progress_bar(unit=" lines", label="reading the text", keep=False, scale=True) as bar:
-        for shard in shards:
-            read = sentence_lines if num_sentences < FIRST_SENTENCES else prose_lines
-            for line in read(shard, is_shard=True):
-                tokens = split_tokens(line)
-                if num_sentences < FIRST_SENTENCES and not line.isspace():
-                    first += tokens
-                in_line = len(tokens)
-                num_sentences += in_line > 0
-                num_tokens += in_line
-                if unseen:
-                    unseen.discard(" ".join(tokens))
-                bar.update()
-    if not first:
-        raise ValueError(f"there is no sentence in {', '.join(map(shown_name, shards))}")
+    with progress_bar(unit=" sentences", label="reading the text", keep=False, scale=True) as bar:
+        for tokens in SentenceStream(shards, shuffle=False, num_epochs=1, warn=True):
+            if num_sentences < FIRST_SENTENCES:
+                first += tokens
+            num_sentences += 1
+            num_tokens += len(tokens)
+            if unseen:
+                unseen.discard(" ".join(tokens))
+            bar.update()
     num_seen = num_held_out - len(unseen)
     if num_seen >= max(LEAST_SEEN, MOST_SEEN * num_held_out):
         warn_caller(
-            f"{num_seen:,} of the {num_held_out:,} different held-out sentences stand in the shards too, so their "
-            "perplexity is too low; hold out text that is not trained on"
+            f"{num_seen:,} of the {num_held_out:,} different held-out sentences also occur in the shards, so held-out "
+            "perplexity will be too low; remove them from one of the two"
         )
     return TextSize(num_sentences, num_tokens), first
 
 
 def _warn_of_tokens(tokens: Sequence[str], vocabulary: Vocabulary, config: PretrainingConfig) -> None:
-    """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
-
-    Also of one that is not sorted by frequency, if training takes ids for ranks.
-    """
+    """Warn of a vocabulary of another text, of one in another order than by frequency, and of tokens that are cut."""
     share = sum(token not in vocabulary for token in tokens) / len(tokens)
     if share > MOST_UNKNOWN:
         warn_caller(
             f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
             "unknown word to the softmax; is it the vocabulary of this text?"
         )
-    elif config.softmax == "sampled" or config.zipf_bias:
+    elif config.softmax == "sampled" or config.zipf_bias:  # which take ids for ranks
         counts = np.bincount(vocabulary.ids(tokens), minlength=len(vocabulary))
         if vocabulary.is_out_of_order(counts):
             warn_caller(
@@ -202,15 +184,19 @@ def _warn_of_tokens(tokens: Sequence[str], vocabulary: Vocabulary, config: Pretr
 def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_held_out: bool) -> None:
     """Warn of a text that is read so often that the model learns it by heart, and of a run that is mostly warm-up."""
     num_steps = config.num_steps
-    if text is not None and num_steps > MOST_PASSES * text.steps_per_pass(config):
+    if text is not None:
+        passes = num_steps / text.steps_per_pass(config)
         read = f"{num_steps:,} steps read the {text.num_tokens:,} tokens of text {text.times(config)}"
-        if not has_held_out:
+        if passes > MOST_PASSES and not has_held_out:
             warn_caller(
                 f"{read}, and without held-out text (--held-out FILE, or held_out=[FILE]) nothing shows when the model "
                 "learns them by heart"
             )
-        elif not config.dropout_rate:
-            warn_caller(f"{read}, and a model learns them by heart without dropout; dropout_rate=0.2 puts it off")
+        if passes > MOST_PASSES_WITHOUT_DROPOUT and not config.dropout_rate:
+            warn_caller(
+                f"{read}, and without dropout a model learns them by heart after about "
+                f"{MOST_PASSES_WITHOUT_DROPOUT}; take dropout_rate=0.2, or fewer steps"
+            )
     if config.warmup_steps > MOST_WARM_UP * num_steps:
         warn_caller(
             f"{config.warmup_steps:,} of the {num_steps:,} steps would be warm-up; a tenth is usual: "
@@ -226,41 +212,25 @@ def changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingCo
     return config
 
 
-def moved_to(record: RunRecord, shards: Sequence[Path]) -> RunRecord:
-    """The record of a run whose text is in other places now. Raises ValueError for another number of files."""
-    if len(shards) != len(record.shards):
-        names = ", ".join(shard.name for shard in record.shards)
-        raise ValueError(
-            f"the run reads {plural(len(record.shards), 'shard')}, but got {len(shards)}; give all of them, in this "
-            f"order: {names}"
-        )
-    return replace(record, shards=[shard.resolve() for shard in shards])
-
-
-def check_same_vocabulary(record: RunRecord, path: Path) -> None:
-    """Raise ValueError if the vocabulary is not the one that the run began with, as far as it has recorded it."""
-    if record.vocabulary_sha256 not in ("", file_digest(path, "sha256").hex()):
-        raise ValueError(f"{path} is not the vocabulary that the run began with; put it back")
-
-
 def check_same_text(record: RunRecord, run_dir: Path) -> None:
     """Raise an error if a run that is resumed would not read the text that it started with.
 
-    FileNotFoundError for a shard that is gone, ValueError for one of other contents. Runs that were started before
-    sizes or digests were recorded have none to compare.
+    FileNotFoundError for a shard that is gone, ValueError for one of another size, or for another number of them.
     """
-    for shard in record.shards:
+    sizes = record.shard_bytes or (None,) * len(record.shards)
+    if len(sizes) != len(record.shards):
+        raise ValueError(
+            f"{run_dir} reads {plural(len(sizes), 'shard')}, but got {len(record.shards)}; give all of them, in order"
+        )
+    for shard, num_bytes in zip(map(Path, record.shards), sizes, strict=True):
         if not shard.is_file():
             raise FileNotFoundError(
                 f"no shard {shard}, which {run_dir} reads; put it back, or say where all of its shards are now: "
                 f"elmokit pretrain --resume {quote(str(run_dir))} SHARD ..., or shards=[SHARD, ...]"
             )
-    unknown = (None,) * len(record.shards)
-    recorded = zip(record.shards, record.shard_bytes or unknown, record.shard_sha256 or unknown, strict=True)
-    for shard, num_bytes, digest in recorded:
-        if num_bytes not in (None, shard.stat().st_size) or digest not in (None, _digest(shard)):
+        if num_bytes not in (None, shard.stat().st_size):
             raise ValueError(
-                f"the shard {shard} has other contents than when {run_dir} started, so it would not end as an "
+                f"the shard {shard} has another size than when {run_dir} started, so it would not end as an "
                 "uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
             )
 
@@ -280,7 +250,3 @@ def check_can_continue(
     held_out = run_dir / HELD_OUT_NAME
     if best.perplexity is not None and not progress.finished(config) and not held_out.is_file():
         raise FileNotFoundError(f"{held_out} is gone, on which the run measures its perplexities; put it back")
-
-
-def _digest(shard: Path) -> str:
-    return file_digest(shard, "sha256").hex()

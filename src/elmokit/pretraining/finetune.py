@@ -41,7 +41,7 @@ def finetune(
     the text (or 20 steps, if that is longer), unless `settings` say how often. The run can be resumed like any other.
     Raises ValueError if the model has no vocabulary or no softmax, and no vocabulary is given.
     """
-    shards, held_out = as_paths(shards), as_paths(held_out)
+    held_out = as_paths(held_out)
     found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
     stored = read_stored(found, weights, with_softmax=True)

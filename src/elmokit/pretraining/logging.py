@@ -10,9 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from elmokit.pretraining.checkpoints import PretrainingProgress
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.run_folder import RunRecord, best_step
+from elmokit.pretraining.run_folder import PretrainingProgress, RunRecord, best_step
 from elmokit.runs.folder import BEST_DIR, METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.scoring.perplexity import Perplexity
@@ -28,12 +27,15 @@ TENSORBOARD_DIR = "tensorboard"
 class RunLog:
     """A context manager that closes the bar and TensorBoard's file even if the run ends with an exception.
 
-    step: where the run starts or continues. What was logged about later steps is removed, and hidden by TensorBoard;
+    start: where the run starts or continues. What was logged about later steps is removed, and hidden by TensorBoard;
         what was logged before the first step (of a fine-tuned run) will be logged again.
     silent: True in all processes except the first, because their logs would say the same.
     """
 
-    def __init__(self, run_dir: Path, config: PretrainingConfig, *, step: int, silent: bool = False) -> None:
+    def __init__(
+        self, run_dir: Path, config: PretrainingConfig, start: PretrainingProgress, *, silent: bool = False
+    ) -> None:
+        step = start.step
         self.config = config
         self.silent = silent
         self.path = run_dir / METRICS_NAME
@@ -47,6 +49,8 @@ class RunLog:
         self._writes_lines = not (has_bar or silent)
         self._last_line = -1, -math.inf
         """Step and time of the last line on stderr."""
+        self._since = start
+        """Where the speed is measured from: the last line of the log, or the start."""
 
     def __enter__(self) -> RunLog:
         return self
@@ -64,12 +68,13 @@ class RunLog:
         self.bar.update()
 
     def log_losses(self, progress: PretrainingProgress) -> None:
-        """Log the losses of the window; on stderr too, if it is a file and so has no bar."""
+        """Log the mean losses since the last line; on stderr too, if it is a file and so has no bar."""
         if self._writes_lines and self._last_line[0] != progress.step:
             self._print_line(progress)
-        losses = {"loss": progress.window.loss, "losses": progress.window.losses}
+        losses = {"loss": progress.loss, "losses": progress.mean_losses}
         rate, speed = self.config.learning_rate_at(progress.step - 1), round(self._tokens_per_second(progress), 1)
         self._write(progress, {**losses, "learning_rate": rate, "tokens_per_second": speed})
+        self._since = progress
 
     def log_perplexity(self, progress: PretrainingProgress, measured: Perplexity) -> None:
         backward = None if measured.backward is None else measured.backward.perplexity
@@ -77,15 +82,15 @@ class RunLog:
         self._write(progress, {"heldout": held_out})
 
     def _print_line(self, progress: PretrainingProgress) -> None:
-        seconds_per_step = progress.window.seconds / max(progress.window.num_timed_steps, 1)
+        seconds_per_step = self.config.tokens_per_step / self._tokens_per_second(progress)
         left = timedelta(seconds=round(seconds_per_step * (self.config.num_steps - progress.step)))
         step = f"step {progress.step}/{self.config.num_steps}"
         print(f"{step}: {self._text(progress)}, {left} left", file=sys.stderr, flush=True)
         self._last_line = progress.step, time.monotonic()
 
     def _text(self, progress: PretrainingProgress) -> str:
-        """Loss and speed of the window, and perplexities, each called what it is: a sampled loss gives none."""
-        loss, best = progress.window.loss, progress.best.perplexity
+        """Loss and speed since the last line, and perplexities; a sampled loss gives no perplexity."""
+        loss, best = progress.loss, progress.best.perplexity
         if self.config.softmax == "sampled":
             parts = [f"sampled loss {loss:.3f}"]
         else:
@@ -95,8 +100,8 @@ class RunLog:
         return ", ".join([*parts, f"{self._tokens_per_second(progress):,.0f} tokens/s"])
 
     def _tokens_per_second(self, progress: PretrainingProgress) -> float:
-        window = progress.window
-        return window.num_timed_steps * self.config.tokens_per_step / max(window.seconds, 1e-9)
+        steps, seconds = progress.step - self._since.step, progress.seconds - self._since.seconds
+        return steps * self.config.tokens_per_step / max(seconds, 1e-9)
 
     def _write(self, progress: PretrainingProgress, values: Mapping[str, object]) -> None:
         if self.silent:

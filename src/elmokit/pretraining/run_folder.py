@@ -1,25 +1,38 @@
-"""The folder of a pretraining run: config.json with the resolved settings, vocabulary, held-out sentences, card, log.
+"""The folder of a pretraining run: config.json, vocabulary, held-out text, and the checkpoints from which it resumes.
 
-The settings that were changed while the run was under way stand in its config.json and its card.
-
-The folder is also a model in the native format as soon as the run has a checkpoint.
+A checkpoint is a folder that appears whole. It has everything that the run needs to continue as if it had never
+stopped: `model.safetensors`, the weights with the softmax in the native format; `training.safetensors`, the state of
+the optimiser and the carried LSTM states; `training.json`, the step, the position in the text and the best perplexity.
+Random numbers follow from the seed and the step, so no generator's state is needed. Nothing is pickled. The run's own
+`model.safetensors` is that of the newest checkpoint, so the folder is also a model in the native format.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
+import os
+import re
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from elmokit.files.atomic import check_names, write_text
-from elmokit.files.digests import file_digest
-from elmokit.files.json_fields import Fields, types_of
+import torch
+from torch import Tensor
+
+from elmokit.corpus.batches import PackerState
+from elmokit.files.atomic import temporary_folder, write_text
+from elmokit.files.json import as_type, read_json
 from elmokit.files.safetensors import read_layout
-from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME, WEIGHTS_NAME
-from elmokit.pretraining.config import PretrainingConfig
+from elmokit.layers.projected_lstm import LSTMState
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM, BiLMState
+from elmokit.pretraining.config import KEPT, PretrainingConfig
 from elmokit.runs.folder import (
     BEST_DIR,
     BILM_FORMAT,
@@ -29,8 +42,18 @@ from elmokit.runs.folder import (
     read_config,
     write_config,
 )
+from elmokit.runs.tensor_files import HasState, load_optimizer, read_tensors, tensors_under, write_tensors
 from elmokit.system.markdown import escape_markdown
+from elmokit.system.messages import FormatError, join_names
 from elmokit.text.vocabulary import Vocabulary
+
+TENSORS_FILE = "training.safetensors"
+PROGRESS_FILE = "training.json"
+MAX_PROGRESS_BYTES = 1 << 32
+"""It has the rest of the sentence of each stream, which may be a line of text of up to 16 MB."""
+_EARLIER_FIELDS = ("shard_sha256", "vocabulary_sha256")
+"""Fields of config.json that earlier versions wrote."""
+_NAME = re.compile(r"step-\d{8,}")
 
 
 @dataclass(frozen=True)
@@ -41,17 +64,8 @@ class Change:
     """Number of steps that the run had made."""
     num_tokens: int
     """Number of corpus tokens that it had read."""
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        if self.before.keys() != self.after.keys():
-            raise ValueError("before has other settings than after")
-
-    def __str__(self) -> str:
-        """Step and settings, such as `step 1,000: num_steps 2000 -> 3000`."""
-        settings = ", ".join(f"{name} {self.before[name]} -> {value}" for name, value in self.after.items())
-        return f"step {self.step:,}: {settings}"
+    before: dict[str, Any]
+    after: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -76,59 +90,53 @@ class RunRecord:
     """What config.json says about a run, next to the resolved settings under the names of these fields."""
 
     config: PretrainingConfig
-    shards: list[Path]
+    shards: tuple[str, ...]
+    """Absolute paths of the text."""
     shard_bytes: tuple[int, ...] = ()
     """Sizes of these files when the run started; empty in the folders of earlier versions."""
-    shard_sha256: tuple[str, ...] = ()
-    """Their digests (hex) at that time; empty in the folders of earlier versions."""
     text: TextSize | None = None
     """How much text they have; None in the folders of earlier versions."""
     started_from: str | None = None
     """Model that a fine-tuning run started from; None for random weights."""
     changes: tuple[Change, ...] = ()
-    """Settings that were changed under way, in the order of their steps; `config` has the newest values."""
-    vocabulary_sha256: str = ""
-    """Digest (hex) of the run's vocabulary.txt; empty in the folders of earlier versions."""
+    """Settings that were changed under way; `config` has the newest values."""
+
+    def changed(self, config: PretrainingConfig, progress: PretrainingProgress) -> RunRecord:
+        """The record of a run that continues with another config."""
+        before, after = self.config.to_json(), config.to_json()
+        names = [name for name in before if before[name] != after[name]]
+        values = ({name: record[name] for name in names} for record in (before, after))
+        change = Change(progress.step, progress.num_tokens, *values)
+        return replace(self, config=config, changes=(*self.changes, change) if names else self.changes)
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
-    """Write what a run knows before its first step into the folder that `start_writing` has made; config.json last."""
+    """Write what a run knows before its first step; config.json last, because a folder that has one is a run."""
     vocabulary.write(run_dir / VOCABULARY_NAME)
     write_text(run_dir / CARD_NAME, _card(run_dir.name, record, len(vocabulary)))
     (run_dir / HELD_OUT_NAME).unlink(missing_ok=True)  # left by a start that was cut short
     if held_out:
         write_text(run_dir / HELD_OUT_NAME, "".join(f"{sentence}\n" for sentence in held_out))
-    digest = file_digest(run_dir / VOCABULARY_NAME, "sha256").hex()
-    write_record(run_dir, replace(record, vocabulary_sha256=digest))
+    write_record(run_dir, record)
 
 
-def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_in_vocabulary: int) -> None:
-    """Write a changed record, and the card that goes with it, unless somebody has written another card.
-
-    Raises ValueError, before anything is written, for names that are not UTF-8, and as `write_record` does.
-    """
-    check_names(run_dir.name, *new.shards)
-    card = run_dir / CARD_NAME
-    before = _card(run_dir.name, old, num_tokens_in_vocabulary)
-    write_record(run_dir, new)
-    # a copy of the folder has another name, in the heading
-    if card.is_file() and card.read_text("utf-8", "replace").partition("\n")[2] == before.partition("\n")[2]:
-        write_text(card, _card(run_dir.name, new, num_tokens_in_vocabulary))
-
-
-def best_step(run_dir: Path) -> int | None:
-    """The step of the weights in the folder `best`; None if there are none that can be read."""
-    try:
-        return int(read_layout(run_dir / BEST_DIR / WEIGHTS_NAME).metadata["step"])
-    except (FileNotFoundError, KeyError, ValueError):
-        return None
+def _card(name: str, record: RunRecord, num_tokens: int) -> str:
+    start = "" if record.started_from is None else f", starting from {escape_markdown(record.started_from)},"
+    shards = escape_markdown(", ".join(Path(shard).name for shard in record.shards))
+    text = "" if record.text is None else f" ({record.text.num_tokens:,} tokens)"
+    return (
+        f"# {escape_markdown(name)}\n\n"
+        f"A biLM ({record.config.bilm.num_parameters:,} parameters without the softmax) that `elmokit` is training, "
+        f"or has trained{start} on {shards}{text}, with a vocabulary of {num_tokens:,} tokens.\n"
+        "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
+    )
 
 
 def write_record(run_dir: Path, record: RunRecord) -> None:
     """Write the record as the run's config.json. Raises FormatError for more shards than it can list."""
     settings, others = record.config.to_json(), dataclasses.asdict(record)
     del others["config"]
-    known = {name: value for name, value in others.items() if value} | {"shards": list(map(str, record.shards))}
+    known = {name: value for name, value in others.items() if value}
     values = {"bilm": settings.pop("bilm"), "pretraining": settings | known}
     write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
 
@@ -143,49 +151,246 @@ def read_record(run_dir: Path) -> RunRecord:
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
     """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
-    both = Fields(where, checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, verb="pretrain"))
-    if "pretraining" not in both or "shards" not in (run := both.fields("pretraining")):
+    both = checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, verb="pretrain")
+    run = both.get("pretraining")
+    if not isinstance(run, dict) or "shards" not in run:
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
-    shards = run.read("shards", list[str])
-    kinds = {name: kind for name, kind in types_of(RunRecord).items() if name not in ("config", "shards")}
-    read = {name: run.read(name, kind, complete=True) for name, kind in kinds.items() if name in run}
-    for name in ("shard_bytes", "shard_sha256"):
-        if name in read and len(read[name]) != len(shards):
-            raise run.error(name, f"has {len(read[name])} entries; expected {len(shards)}, one for each shard")
-    settings = run.as_dataclass(PretrainingConfig, bilm=config_of(both.fields("bilm")))
-    return RunRecord(settings, [Path(shard) for shard in shards], **read)
+    run = {name: value for name, value in run.items() if name not in _EARLIER_FIELDS}
+    names = {entry.name for entry in dataclasses.fields(RunRecord)}
+    settings = {name: value for name, value in run.items() if name not in names}
+    known = {name: value for name, value in run.items() if name in names}
+    values = known | {"config": settings | {"bilm": both.get("bilm")}}
+    return as_type(values, RunRecord, where=where, part="pretraining")
 
 
-def _card(name: str, record: RunRecord, num_tokens: int) -> str:
-    config = record.config
-    start = "" if record.started_from is None else f", starting from {escape_markdown(record.started_from)},"
-    most = "at most " if config.patience else ""
-    shards = escape_markdown(", ".join(shard.name for shard in record.shards))
-    text = record.text
-    passes = "" if text is None else f" It reads the {text.num_tokens:,} tokens of text {most}{text.times(config)}."
-    changes = escape_markdown("; ".join(map(str, record.changes)))
-    changes = f"\nSettings were changed under way: {changes}.\n" if changes else ""
-    return (
-        f"# {escape_markdown(name)}\n\n"
-        f"A biLM ({config.bilm.num_parameters:,} parameters without the softmax) that `elmokit` is training, "
-        f"or has trained{start} for {most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
-        f"{shards}, with a vocabulary of {num_tokens:,} tokens.{passes}\n"
-        "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
-        f"{changes}"
+@dataclass(frozen=True)
+class BestSoFar:
+    """The lowest held-out perplexity of the evaluations, and the number of evaluations since."""
+
+    perplexity: float | None = None
+    num_evaluations_since: int = 0
+
+
+@dataclass(frozen=True)
+class PretrainingProgress:
+    """How far a run is: the contents of a checkpoint's `training.json`."""
+
+    packers: tuple[PackerState, ...]
+    """Position in the text of each direction, forward first."""
+    step: int = 0
+    num_tokens: int = 0
+    seconds: float = 0.0
+    """Seconds of reading text and optimising, without evaluations and checkpoints."""
+    unlogged_losses: tuple[tuple[float, ...], ...] = ()
+    """Mean loss of each direction in each step since the last line of metrics.jsonl, in nats per predicted token."""
+    best: BestSoFar = BestSoFar()
+
+    @property
+    def mean_losses(self) -> list[float]:
+        """Mean of the unlogged losses of each direction."""
+        return [sum(column) / len(column) for column in zip(*self.unlogged_losses, strict=True)]
+
+    @property
+    def loss(self) -> float:
+        return sum(self.mean_losses) / len(self.mean_losses)
+
+    def after(
+        self, losses: tuple[float, ...], *, num_tokens: int, seconds: float, packers: Sequence[PackerState]
+    ) -> PretrainingProgress:
+        return replace(
+            self,
+            step=self.step + 1,
+            num_tokens=self.num_tokens + num_tokens,
+            seconds=self.seconds + seconds,
+            packers=tuple(packers),
+            unlogged_losses=(*self.unlogged_losses, losses),
+        )
+
+    def evaluated(self, perplexity: float) -> PretrainingProgress:
+        if self.best.perplexity is None or perplexity < self.best.perplexity:
+            return replace(self, best=BestSoFar(perplexity))
+        return replace(self, best=BestSoFar(self.best.perplexity, self.best.num_evaluations_since + 1))
+
+    def finished(self, config: PretrainingConfig) -> bool:
+        """Whether the last step is done, or the held-out perplexity has not improved for `patience` evaluations."""
+        return self.step >= config.num_steps or 0 < config.patience <= self.best.num_evaluations_since
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """All of a checkpoint, read or to be written; its tensors may be the run's own, not copies."""
+
+    path: Path
+    """Its folder, `RUN/checkpoints/step-XXXXXXXX`."""
+    weights: dict[str, Tensor]
+    """Of the biLM and, under `softmax.`, of the softmax."""
+    tensors: dict[str, Tensor]
+    """Of the optimiser, and the carried LSTM states of all streams; there are none before the first step."""
+    progress: PretrainingProgress
+
+    def is_finite(self) -> bool:
+        # both bounds are NaN if there is one; `torch.isfinite` would take as much memory again
+        bounds = (torch.aminmax(tensor) for own in (self.weights, self.tensors) for tensor in own.values())
+        return all(math.isfinite(low.item()) and math.isfinite(high.item()) for low, high in bounds)
+
+
+def checkpoint_path(run_dir: Path, step: int) -> Path:
+    return run_dir / "checkpoints" / f"step-{step:08d}"
+
+
+def checkpoints(run_dir: Path) -> list[Path]:
+    """The checkpoints of a run, newest first; copies under other names are left alone."""
+    found = (run_dir / "checkpoints").glob("step-*")
+    return sorted((path for path in found if _NAME.fullmatch(path.name)), key=_step, reverse=True)
+
+
+def _step(checkpoint: Path) -> int:
+    return int(checkpoint.name.removeprefix("step-"))
+
+
+def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
+    """Write a checkpoint, and remove those that the config does not keep."""
+    final, step = checkpoint.path, checkpoint.progress.step
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(final) as folder:
+        writing = folder / final.name
+        writing.mkdir()
+        write_tensors(writing / WEIGHTS_NAME, checkpoint.weights, metadata={"step": str(step)})
+        write_tensors(writing / TENSORS_FILE, checkpoint.tensors)
+        kept = {name: getattr(config, name) for name in KEPT}
+        write_text(writing / PROGRESS_FILE, json.dumps(dataclasses.asdict(checkpoint.progress) | {"settings": kept}))
+        _sync(writing)
+        if final.exists():
+            shutil.rmtree(final)
+        os.replace(writing, final)
+    _sync(final.parent)
+    settle(final, config)
+
+
+def settle(newest: Path, config: PretrainingConfig) -> None:
+    """Make a checkpoint the run's model, and remove the older ones that the config does not keep."""
+    run_dir = newest.parents[1]
+    publish(newest / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
+    for old in checkpoints(run_dir)[config.keep_checkpoints :]:
+        if not config.keep_every or _step(old) % config.keep_every:
+            shutil.rmtree(old)
+
+
+def newest_checkpoint(run_dir: Path, record: RunRecord) -> Path | None:
+    """The checkpoint that a run continues from; None for a run that was stopped before its first one.
+
+    Raises ValueError for a run that has lost its checkpoints: it does not start again over what is left of it.
+    """
+    if found := checkpoints(run_dir):
+        return found[0]
+    if record.started_from is None and not (run_dir / WEIGHTS_NAME).exists():
+        return None
+    raise ValueError(
+        f"{run_dir} has no checkpoint to continue from; put back a copy of its folder checkpoints, or train its model "
+        "on in another folder (elmokit finetune)"
     )
 
 
-def with_change(
-    changes: Sequence[Change], old: PretrainingConfig, new: PretrainingConfig, *, step: int, num_tokens: int
-) -> tuple[Change, ...]:
-    """The changes of a run that continues at `step` with new settings; none is added if the settings are the old ones.
+def read_checkpoint(path: Path, config: PretrainingConfig) -> Checkpoint:
+    """Read a whole checkpoint of a run with this config.
 
-    A change recorded at a later step, whose checkpoint is lost, takes effect from this step.
+    Raises ValueError, which names the file and what to do, for one that is damaged or of a run with other settings, and
+    OSError for what cannot be read.
     """
-    known = [change if change.step <= step else replace(change, step=step, num_tokens=num_tokens) for change in changes]
-    before, after = old.to_json(), new.to_json()
-    names = [entry.name for entry in dataclasses.fields(PretrainingConfig) if before[entry.name] != after[entry.name]]
-    if names:
-        values = ({name: record[name] for name in names} for record in (before, after))
-        known.append(Change(step, num_tokens, *values))
-    return tuple(known)
+    try:
+        record = read_json(path / PROGRESS_FILE, max_bytes=MAX_PROGRESS_BYTES)
+        record.pop("checksum", None)  # which earlier versions wrote; the first ones wrote no settings
+        kept = as_type(record.pop("settings", {}), dict[str, Any], where=path / PROGRESS_FILE, part="settings")
+        progress = as_type(record, PretrainingProgress, where=path / PROGRESS_FILE)
+        weights, tensors = read_tensors(path / WEIGHTS_NAME), read_tensors(path / TENSORS_FILE)
+    except (FormatError, FileNotFoundError) as error:
+        raise ValueError(f"{error}. Remove {path} to continue from the checkpoint before it") from error
+    if others := [f"{name}={kept[name]}" for name in KEPT if kept.get(name) not in (None, getattr(config, name))]:
+        raise ValueError(f"{path} is of a run with {join_names(others)}; put that back into the run's {CONFIG_NAME}")
+    return Checkpoint(path, weights, tensors, progress)
+
+
+def fill(checkpoint: Checkpoint, *, bilm: BiLM, softmax: Softmax, optimizer: HasState) -> BiLMState | None:
+    """Give the weights and the optimiser's state of a checkpoint to a model; the carried states of all streams.
+
+    Raises FormatError for the weights of another model.
+    """
+    of_softmax = tensors_under("softmax.", checkpoint.weights)
+    try:
+        softmax.load_state_dict(of_softmax)
+        bilm.load_state_dict({name: own for name, own in checkpoint.weights.items() if not name.startswith("softmax.")})
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise FormatError(checkpoint.path / WEIGHTS_NAME, f"is not of the model in {CONFIG_NAME}: {reason}") from error
+    load_optimizer(optimizer, checkpoint.tensors)
+    return _read_state(checkpoint.tensors, bilm)
+
+
+def all_weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
+    """The weights of both by name, those of the softmax under `softmax.`."""
+    return dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
+
+
+def state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
+    """The carried LSTM states by name; none before the first step."""
+    sides = () if state is None else (("forward", state.forward), ("backward", state.backward))
+    return {
+        f"state.{direction}.{index}.{name}": tensor
+        for direction, layers in sides
+        for index, layer in enumerate(layers)
+        for name, tensor in (("cell", layer.cell), ("output", layer.output))
+    }
+
+
+def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
+    if not any(name.startswith("state.") for name in tensors):
+        return None
+    device = bilm.char_encoder.embedding.weight.device
+
+    def layers(direction: str, count: int) -> tuple[LSTMState, ...]:
+        own = (tensors_under(f"state.{direction}.{index}.", tensors) for index in range(count))
+        return tuple(LSTMState(layer["cell"].to(device), layer["output"].to(device)) for layer in own)
+
+    count = bilm.config.num_layers
+    return BiLMState(layers("forward", count), layers("backward", count if bilm.config.bidirectional else 0))
+
+
+def save_best(run_dir: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:
+    """Write the weights of the lowest held-out perplexity into the folder `best`, a model in the native format."""
+    folder = run_dir / BEST_DIR
+    folder.mkdir(exist_ok=True)
+    for name in (CONFIG_NAME, VOCABULARY_NAME):
+        publish(run_dir / name, folder / name)
+    write_tensors(folder / WEIGHTS_NAME, all_weights(bilm, softmax), metadata={"step": str(step)})
+
+
+def best_step(run_dir: Path) -> int | None:
+    """The step of the weights in the folder `best`; None if there are none that can be read."""
+    try:
+        return int(read_layout(run_dir / BEST_DIR / WEIGHTS_NAME).metadata["step"])
+    except (FileNotFoundError, KeyError, ValueError):
+        return None
+
+
+def publish(source: Path, target: Path) -> None:
+    """Make `target` a hard link to `source`, or a copy if the file system has no hard links."""
+    with temporary_folder(target) as folder:
+        temporary = folder / target.name
+        try:
+            os.link(source, temporary)
+        except OSError:
+            shutil.copyfile(source, temporary)
+            _sync(temporary)
+        os.replace(temporary, target)
+
+
+def _sync(path: Path) -> None:
+    """Write a file, or the names in a folder, through to the disk; no folder on Windows, which cannot open any."""
+    is_folder = path.is_dir()
+    if is_folder and sys.platform == "win32":
+        return
+    descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

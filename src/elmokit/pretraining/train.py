@@ -1,4 +1,4 @@
-"""Pretraining: corpus shards -> a biLM, in a run folder that can be killed at any moment and resumed."""
+"""Pretraining: text -> a biLM, in a run folder that can be killed at any moment and resumed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from typing import Any, NoReturn
 import torch
 
 from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
+from elmokit.corpus.manifest import held_out_file, training_files
 from elmokit.corpus.stream import CorpusPosition, SentenceStream
 from elmokit.files.atomic import as_paths, check_names
-from elmokit.formats.native import CARD_NAME, CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
+from elmokit.formats.native import CARD_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.layers.devices import find_device, seeded
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
@@ -32,25 +33,10 @@ from elmokit.pretraining.before_training import (
     check_can_train,
     check_files,
     check_same_text,
-    check_same_vocabulary,
-    moved_to,
     resolved,
     sample_sentences,
     settled,
     warn_of_settings,
-)
-from elmokit.pretraining.checkpoints import (
-    Checkpoint,
-    LossWindow,
-    PretrainingProgress,
-    all_weights,
-    checkpoint_to_resume,
-    checkpoints,
-    fill,
-    publish,
-    read_checkpoint,
-    save_checkpoint,
-    state_tensors,
 )
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.gradients import LossAndGradients
@@ -58,21 +44,32 @@ from elmokit.pretraining.logging import RunLog, held_out_summary, start_line
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
+    Checkpoint,
+    PretrainingProgress,
     RunRecord,
+    all_weights,
     best_step,
-    change_record,
+    checkpoint_path,
+    checkpoints,
     create_run,
+    fill,
+    newest_checkpoint,
+    read_checkpoint,
     read_record,
-    with_change,
+    save_best,
+    save_checkpoint,
+    settle,
+    state_tensors,
+    write_record,
 )
 from elmokit.runs.folder import BEST_DIR, HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.runs.tensor_files import DivergenceError, optimizer_tensors, write_tensors
+from elmokit.runs.tensor_files import DivergenceError, optimizer_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 from elmokit.system.python import expanded
 from elmokit.text.vocabulary import Vocabulary
 
-WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
-"""What a run writes besides its checkpoints and config.json."""
+WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR, "checkpoints")
+"""What a run writes besides its config.json."""
 
 WORSE_THAN_GUESSING = 20
 """Nats above the loss of guessing, the logarithm of the size of the vocabulary, that a loss needs to stop a run."""
@@ -96,17 +93,20 @@ def pretrain(
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
-    """Train a biLM on text shards (one tokenised sentence per line) and return the run folder.
+    """Train a biLM on text and return the run folder.
+
+    shards: files with one tokenised sentence per line, or a folder that `prepare` wrote, whose shards are read.
+    held_out: text of the same form, to measure perplexity on, or such a folder, whose held-out text is read.
+    on_step: called with the `Run` after each step; an exception from it ends the run, which can be resumed.
 
     The folder is also a model in the native format: its `model.safetensors` has the weights of the newest checkpoint,
-    and `best/` those with the lowest perplexity on `held_out`, text of the same form. Processes that torchrun starts
-    train one model together. `on_step` is called with the `Run` after each step; an exception from it ends the run,
-    which can be resumed. All text is read once before the first step. Raises ValueError if the folder already holds a
-    run, for text that cannot be read, for names that are not UTF-8 and for more shards than config.json can list;
-    `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite, or if a
-    loss is 20 nats above that of guessing, except when fine-tuning.
+    and `best/` those with the lowest held-out perplexity. Processes that torchrun starts train one model together. All
+    text is read once before the first step. Raises ValueError if the folder already holds a run, for text that cannot
+    be read, for names that are not UTF-8 and for more shards than config.json can list; `DivergenceError`, a
+    ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite, or if a loss is 20 nats above
+    that of guessing, except when fine-tuning.
     """
-    shards, held_out, vocabulary = as_paths(shards), as_paths(held_out), Vocabulary.read(vocabulary_path)
+    vocabulary = Vocabulary.read(vocabulary_path)
     return begin(shards, vocabulary, run_dir, config=config, held_out=held_out, device=device, on_step=on_step)
 
 
@@ -115,59 +115,56 @@ def resume_pretraining(
     settings: Sequence[str] = (),
     *,
     shards: Iterable[str | Path] = (),
-    from_start: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
     """Continue a run from its newest checkpoint, or from its start if it has none yet.
 
-    `settings` (`field=value`) may change anything except the model and the order of the text; each change stands with
-    its step in config.json, and in the card and the report. The number of processes may differ from before. `shards`
-    are the files that the run reads, in their order, if they have moved. `on_step` is as in `pretrain`.
+    `settings` (`field=value`) may change anything except the model and the order of the text; config.json records each
+    change with its step. The number of processes may differ from before. `shards` are the files that the run reads, in
+    their order, if they have moved. `on_step` is as in `pretrain`.
 
-    A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
-    and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. A disk
-    that cannot be read is not damage: its OSError ends the call, and nothing is changed. Raises FileNotFoundError if
-    the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a shard of another size than
-    the run started with and for changes to a run that `patience` has ended, and InUseError, an OSError, if another
-    process has the run.
+    Raises FileNotFoundError if the folder is not a run, or a shard or the run's held-out text is gone; ValueError for a
+    damaged checkpoint, for a shard of another size than the run started with, and for changes to a run that `patience`
+    has ended; and InUseError, an OSError, if another process has the run. Nothing is changed then.
     """
-    run_dir, shards = expanded(run_dir), as_paths(shards)
+    run_dir, moved = expanded(run_dir), _training_texts(shards)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir, folders=[BEST_DIR])))
         record = read_record(run_dir)
-        found = moved_to(record, shards) if shards else record
+        found = replace(record, shards=tuple(str(shard.resolve()) for shard in moved)) if moved else record
         vocabulary = read_vocabulary(run_dir / VOCABULARY_NAME)
-        check_same_vocabulary(record, run_dir / VOCABULARY_NAME)
         num_tokens, has_held_out = len(vocabulary), (run_dir / HELD_OUT_NAME).is_file()
-        config = ranks.from_first(
-            lambda: resolved(changed(record.config, settings), num_tokens=num_tokens, device=ranks.device)
-        )
+        config = changed(record.config, settings)
+        if settings:
+            given = config
+            config = ranks.from_first(lambda: resolved(given, num_tokens=num_tokens, device=ranks.device))
         check_can_train(config, has_held_out=has_held_out)
         run = Run(run_dir, replace(found, config=config), vocabulary, ranks=ranks)
-        run.load_newest(from_start=from_start)
-        if shards or not run.progress.finished(config):
+        run.load_newest()
+        if moved or not run.progress.finished(config):
             ranks.from_first(lambda: check_same_text(found, run_dir))
-        is_changed = config != record.config
-        check_can_continue(run_dir, config, run.progress, is_changed=is_changed)
+        check_can_continue(run_dir, config, run.progress, is_changed=config != record.config)
         if ranks.first:
-            if is_changed:
+            if config != record.config:
                 warn_of_settings(config, record.text, has_held_out=has_held_out)
-            here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
-            changes = with_change(record.changes, record.config, config, **here)
-            new = replace(found, config=config, changes=changes)
-            change_record(run_dir, record, new, num_tokens_in_vocabulary=num_tokens)
+            new = found.changed(config, run.progress)
+            if new != record:
+                check_names(*new.shards)
+                write_record(run_dir, new)
+            for newest in checkpoints(run_dir)[:1]:  # a kill may have come before that
+                settle(newest, config)
         run.train(on_step)
     return run_dir
 
 
 def begin(
-    shards: Sequence[Path],
+    shards: Iterable[str | Path],
     vocabulary: Vocabulary,
     run_dir: str | Path,
     *,
     config: PretrainingConfig,
-    held_out: Sequence[Path] = (),
+    held_out: Iterable[str | Path] = (),
     trained: tuple[BiLM, Softmax] | None = None,
     started_from: str | None = None,
     each_pass: bool = False,
@@ -179,21 +176,18 @@ def begin(
     trained: the model that a fine-tuning run continues, whose name is `started_from`; None for random weights.
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
     """
-    run_dir = expanded(run_dir)
-    check_can_train(config, has_held_out=bool(held_out))
-    check_files(shards, held_out)
-    old = checkpoints(run_dir)
-    written = (*WRITTEN, "checkpoints/step-00000000", *(str(path.relative_to(run_dir)) for path in old))
+    run_dir, texts, measured = expanded(run_dir), _training_texts(shards), list(map(held_out_file, as_paths(held_out)))
+    check_can_train(config, has_held_out=bool(measured))
+    check_files(texts, measured)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
-        ranks.from_first(lambda: held.enter_context(new_run(run_dir, files=written)))
-        sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
+        ranks.from_first(lambda: held.enter_context(new_run(run_dir, files=WRITTEN)))
+        sentences = sample_sentences(measured, most=config.evaluate_sentences) if measured else []
         how: dict[str, Any] = {"held_out": sentences, "each_pass": each_pass, "started_from": started_from}
-        record = ranks.from_first(lambda: settled(config, shards, vocabulary, device=ranks.device, **how))
+        record = ranks.from_first(lambda: settled(config, texts, vocabulary, device=ranks.device, **how))
         check_names(run_dir.name, *record.shards, started_from or "")
         run = Run(run_dir, record, vocabulary, ranks=ranks)
         if ranks.first:
-            for path in old:  # of a start that was killed
-                shutil.rmtree(path)
+            shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # of a start that was killed
             start_writing(run_dir)
         if trained is not None:
             for own, model in zip((run.bilm, run.softmax), trained, strict=True):
@@ -202,6 +196,10 @@ def begin(
         ranks.from_first(lambda: create_run(run_dir, record, vocabulary, sentences))
         run.train(on_step)
     return run_dir
+
+
+def _training_texts(shards: Iterable[str | Path]) -> list[Path]:
+    return [file for path in as_paths(shards) for file in training_files(path)]
 
 
 class Run:
@@ -226,46 +224,40 @@ class Run:
         self.progress = PretrainingProgress((start,) * config.bilm.num_directions)
         self.packers = self._new_packers()
 
-    def load_newest(self, *, from_start: bool) -> None:
-        """Continue from the newest checkpoint, or stay at the start. Raises as `checkpoint_to_resume` does."""
-        found: Checkpoint | None = None
-
-        def find() -> Path | None:
-            nonlocal found
-            found = checkpoint_to_resume(self.run_dir, self.record, from_start=from_start)
-            return None if found is None else found.path
-
-        path = self.ranks.from_first(find)  # so that all processes continue from the same one
-        if path is not None:
-            checkpoint = found or read_checkpoint(path, config=self.config)
-            state = fill(checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
-            self.state = self.ranks.share_state(state)
-            self.progress = progress = checkpoint.progress
-            kept = self.ranks.from_first(lambda: best_step(self.run_dir))
-            if kept is None or kept > progress.step:  # so that the next evaluation writes the folder anew
-                self.progress = replace(progress, best=replace(progress.best, perplexity=None))
-            self.packers = self._new_packers()
+    def load_newest(self) -> None:
+        """Continue from the newest checkpoint, or stay at the start. Raises ValueError for a damaged one."""
+        path = self.ranks.from_first(lambda: newest_checkpoint(self.run_dir, self.record))
+        if path is None:
+            return
+        checkpoint = read_checkpoint(path, self.config)
+        state = fill(checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
+        self.state = self.ranks.share_state(state)
+        self.progress = progress = checkpoint.progress
+        kept = self.ranks.from_first(lambda: best_step(self.run_dir))
+        if kept is None or kept > progress.step:  # so that the next evaluation writes the folder anew
+            self.progress = replace(progress, best=replace(progress.best, perplexity=None))
+        self.packers = self._new_packers()
 
     def train(self, on_step: OnStep | None = None) -> None:
-        """Train until the end. SIGTERM or Ctrl-C to any process ends all of them after a step and a checkpoint.
+        """Train until the end. SIGTERM, SIGHUP or Ctrl-C to any process ends all of them after a step and a checkpoint.
 
-        SIGTERM raises SystemExit then, Ctrl-C KeyboardInterrupt; a second Ctrl-C does so at once. A fine-tuned run
+        Ctrl-C raises KeyboardInterrupt then, the others SystemExit; a second Ctrl-C does so at once. A fine-tuned run
         measures its held-out text before the first step, so that the weights it started from can be its best. stderr
         says what the run reads, and at the end where its best weights are.
         on_step: called with the run after each step, once it has been logged, evaluated and saved; an exception from
             it ends the run, which can be resumed.
         """
-        config, first, last_step = self.config, self.ranks.first, self.progress.step
+        config, first = self.config, self.ranks.first
         if first and not self.progress.finished(config):
             of_softmax = sum(value.numel() for value in self.softmax.parameters())
-            print(start_line(self.record, of_softmax, step=last_step), file=sys.stderr, flush=True)
+            print(start_line(self.record, of_softmax, step=self.progress.step), file=sys.stderr, flush=True)
         is_finetuned = self.record.started_from is not None
         has_held_out = (self.run_dir / HELD_OUT_NAME).exists()
         every = config.evaluate_every or config.num_steps
         source = packed_batches(self.packers, spelling=self.bilm.spelling)
-        log = RunLog(self.run_dir, config, step=last_step, silent=not first)
+        log = RunLog(self.run_dir, config, self.progress, silent=not first)
         with log, _stop_signals() as signals:
-            if is_finetuned and last_step == 0 and has_held_out:
+            if is_finetuned and self.progress.step == 0 and has_held_out:
                 log.log_perplexity(self.progress, self._evaluate())
             while not self.progress.finished(config):
                 self._advance(source)
@@ -275,7 +267,7 @@ class Run:
                 finished = self.progress.finished(config)
                 if finished or self.progress.step % config.log_every == 0:
                     log.log_losses(self.progress)
-                    self.progress = replace(self.progress, window=LossWindow())
+                    self.progress = replace(self.progress, unlogged_losses=())
                 if measured is not None:
                     log.log_perplexity(self.progress, measured)
                 stopped = self.ranks.any(bool(signals))
@@ -294,7 +286,7 @@ class Run:
         Raises DivergenceError, and writes nothing, if it would have a number that is not finite.
         """
         checkpoint = Checkpoint(
-            self.run_dir / "checkpoints" / f"step-{self.progress.step:08d}",
+            checkpoint_path(self.run_dir, self.progress.step),
             all_weights(self.bilm, self.softmax),
             optimizer_tensors(self.optimizer) | state_tensors(self.ranks.gather_state(self.state)),
             self.progress,
@@ -341,7 +333,7 @@ class Run:
         newest = next(iter(checkpoints(self.run_dir)), None)
         if newest is None:
             advice = f"{self.run_dir} has no checkpoint yet: resume it with {REMEDY}, from the first step"
-        elif newest.name == f"step-{self.progress.step:08d}":  # the weights that gave this loss
+        elif newest == checkpoint_path(self.run_dir, self.progress.step):  # the weights that gave this loss
             advice = f"{newest} has diverged too: move it away and resume the one before with {REMEDY}"
         else:
             advice = f"the last checkpoint in {self.run_dir} is intact: resume it with {REMEDY}"
@@ -360,17 +352,12 @@ class Run:
             )
         self.progress = self.progress.evaluated(measured.mean)
         if self.ranks.first and self.progress.best.num_evaluations_since == 0:
-            folder = self.run_dir / BEST_DIR
-            folder.mkdir(exist_ok=True)
-            for name in (CONFIG_NAME, VOCABULARY_NAME):
-                publish(self.run_dir / name, folder / name)
-            metadata = {"step": str(self.progress.step)}
-            write_tensors(folder / WEIGHTS_NAME, all_weights(self.bilm, self.softmax), metadata=metadata)
+            save_best(self.run_dir, self.bilm, self.softmax, step=self.progress.step)
         return measured
 
     def _new_packers(self) -> list[Packer]:
         """The streams of each direction, forward first, from where the progress is; this process has its share."""
-        shards, config = [shard.resolve() for shard in self.record.shards], self.config
+        shards, config = [Path(shard).resolve() for shard in self.record.shards], self.config
         own, packers = self.ranks.share(config.batch_size), list[Packer]()
         for purpose, state in zip(("forward", "backward"), self.progress.packers, strict=False):
             stream = SentenceStream(shards, seed=config.seed, purpose=purpose, position=state.position)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,11 +9,11 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folder
-from elmokit.files.json_fields import MAX_BYTES, read_json_object
+from elmokit.files.atomic import remove_leftovers, temporary_folder, write_text
+from elmokit.files.json import json_text, read_json
 from elmokit.files.locks import lock
 from elmokit.files.safetensors import read_layout
-from elmokit.system.messages import FormatError, readable_bytes, refuse_link_out
+from elmokit.system.messages import refuse_link_out
 from elmokit.system.python import warn_caller
 
 CONFIG_NAME = "config.json"
@@ -30,8 +29,8 @@ TASK_FORMAT = "elmokit-task"
 """What the field `format` of config.json says."""
 
 _WHAT_IT_IS = {
-    BILM_FORMAT: "a biLM: `Elmo.from_pretrained` opens it, `elmokit pretrain --resume` continues its run",
-    TASK_FORMAT: "a run of `elmokit train`: `load_task` opens its model, `elmokit train --resume` continues it",
+    BILM_FORMAT: "a biLM; open it with `Elmo.from_pretrained`, or continue its run with `elmokit pretrain --resume`",
+    TASK_FORMAT: "a run of `elmokit train`; open it with `load_task`, or continue it with `elmokit train --resume`",
 }
 
 
@@ -39,7 +38,7 @@ _WHAT_IT_IS = {
 def new_run(run_dir: Path, *, files: Sequence[str] = ()) -> Generator[None]:
     """Hold the lock of a folder that is free for a new run; it need not exist.
 
-    files: names of what the run writes, for `start_writing`; files of the user's with these names are not replaced.
+    files: names of what the run writes; the user's files with these names are not replaced.
 
     Raises InUseError, an OSError, when another process has the folder, OSError when the folder cannot be made or
     written, and ValueError when it holds a run already, or one of the files.
@@ -51,18 +50,13 @@ def new_run(run_dir: Path, *, files: Sequence[str] = ()) -> Generator[None]:
         pass  # it can be written
     with lock(run_dir):
         if (run_dir / CONFIG_NAME).exists():
-            is_of_task = read_json_object(run_dir / CONFIG_NAME).get("format") == TASK_FORMAT
+            is_of_task = read_json(run_dir / CONFIG_NAME).get("format") == TASK_FORMAT
             resumed = f"resume it with elmokit {'train' if is_of_task else 'pretrain'} --resume {quote(str(run_dir))}"
             raise ValueError(f"{run_dir} already holds a run; {resumed}, or choose another folder")
-        for name in files:
-            if (run_dir / name).exists() and not (run_dir / STARTING_NAME).exists():
+        for name in () if (run_dir / STARTING_NAME).exists() else files:
+            if (run_dir / name).exists():
                 raise ValueError(f"{run_dir} already has {name}, which the run would replace; choose another folder")
-        try:
-            yield
-        except BaseException:
-            if not any((run_dir / name).exists() for name in (CONFIG_NAME, *files)):  # as on a full disk
-                (run_dir / STARTING_NAME).unlink(missing_ok=True)
-            raise
+        yield
 
 
 def start_writing(run_dir: Path) -> None:
@@ -75,10 +69,10 @@ def start_writing(run_dir: Path) -> None:
 def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[None]:
     """Hold the lock of a run that is resumed; what killed processes left in its folder is removed first.
 
-    folders: names of those that the run writes into. They must not be links that lead elsewhere, nor must the log; all
-        other files are replaced, links and all.
+    folders: names of the folders that the run writes into. Neither they nor the log may be symlinks that lead out of
+        the run; all other files are replaced, links and all.
     Raises InUseError, an OSError, when another process has the folder, FileNotFoundError when it is not a run, and
-    FormatError, a ValueError, for links that would have it write elsewhere.
+    FormatError, a ValueError, for such symlinks.
     """
     _check_is_run(run_dir)
     for name in (METRICS_NAME, *folders):
@@ -121,21 +115,15 @@ def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, ve
 
     Raises FormatError, a ValueError, for a config that is too large to be read back.
     """
-    record = {"format": format, "version": version, **values}
-    text = (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
     path = run_dir / CONFIG_NAME
-    if len(text) > MAX_BYTES:
-        sizes = f"would have {readable_bytes(len(text))}, of which at most {readable_bytes(MAX_BYTES)} are read"
-        raise FormatError(path, f"{sizes}; a run lists its files there, so give fewer")
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(text)
+    write_text(path, json_text(path, {"format": format, "version": version, **values}))
     (run_dir / STARTING_NAME).unlink(missing_ok=True)
 
 
 def read_config(run_dir: Path) -> dict[str, Any]:
     """Read what `write_config` wrote. Raises FileNotFoundError if the folder is not a run, ValueError for bad JSON."""
     _check_is_run(run_dir)
-    return read_json_object(run_dir / CONFIG_NAME)
+    return read_json(run_dir / CONFIG_NAME)
 
 
 def checked_config(
@@ -143,13 +131,13 @@ def checked_config(
 ) -> dict[str, Any]:
     """The values of a config, without its format and version. Raises ValueError, naming `where`, for other ones.
 
-    verb: the elmokit command that creates such runs, for errors.
+    verb: the command that creates such runs, for errors.
     """
     values = dict(config)
     given = values.pop("format", None)
     if given != format:
         if isinstance(given, str) and given in _WHAT_IT_IS:
-            raise ValueError(f"{where} is of {_WHAT_IT_IS[given]}")
+            raise ValueError(f"{where} belongs to {_WHAT_IT_IS[given]}")
         raise ValueError(f"{where} is not the config of a run that `elmokit {verb}` started")
     found = values.pop("version", None)
     if found != version:

@@ -4,9 +4,10 @@ import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
 from types import NoneType
-from typing import Any, cast, get_args
+from typing import Any, get_args, get_type_hints
 
-from elmokit.files.json_fields import LARGEST_INTEGER, Fields, parse_json, types_of
+import msgspec
+
 from elmokit.system.messages import did_you_mean
 
 
@@ -18,7 +19,7 @@ def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[s
     """
     if isinstance(settings, str):
         raise ValueError(f"the settings are {settings!r}; expected a list: [{settings!r}]")
-    kinds = {part: _settable(config, parts) for part, config in parts.items()}
+    kinds = {part: _settable(config) for part, config in parts.items()}
     changes: dict[str, dict[str, object]] = {part: {} for part in parts}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -39,10 +40,15 @@ def check_known(name: str, known: Sequence[str]) -> None:
         raise ValueError(f"unknown field {name!r}; {hint}")
 
 
-def _settable(config: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
-    types = types_of(cast("type[object]", type(config)))
-    own = {entry.name: types[entry.name] for entry in dataclasses.fields(config) if entry.name not in parts}
-    return {name: kind for name, kind in own.items() if not any(map(dataclasses.is_dataclass, (kind, *get_args(kind))))}
+def _settable(config: Any) -> dict[str, Any]:
+    """Types of the fields by name, without those that are dataclasses."""
+    kinds = get_type_hints(type(config))
+    names = [entry.name for entry in dataclasses.fields(config)]
+    return {name: kinds[name] for name in names if not any(map(dataclasses.is_dataclass, _types_in(kinds[name])))}
+
+
+def _types_in(kind: Any) -> tuple[Any, ...]:
+    return (kind, *get_args(kind))  # `Config | None` too
 
 
 def _find_field(name: str, kinds: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
@@ -60,13 +66,11 @@ def _find_field(name: str, kinds: Mapping[str, Mapping[str, Any]]) -> tuple[str,
 def _parse(name: str, text: str, kind: Any) -> object:
     if kind is str:
         return text
-    where = f"setting {name}={text}"
-    if NoneType in get_args(kind) and text.lower() == "none":
-        text = "null"
+    is_word = kind is bool or NoneType in get_args(kind)
+    word = text.lower() if is_word and text.lower() in ("true", "false", "none") else text
     try:
-        value = parse_json(text.lower() if kind is bool else text, where=where)
-    except ValueError as error:
-        kind_name = inspect.formatannotation(kind)
-        expected = f"a finite {kind_name}" if kind_name.startswith("float") else kind_name
-        raise ValueError(f"{where}: expected {expected}") from error
-    return Fields(where, {name: value}).read(name, kind, least=-LARGEST_INTEGER)
+        return msgspec.json.decode("null" if word == "none" else word, type=kind)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        expected = inspect.formatannotation(kind)
+        expected = f"a finite {expected}" if expected.startswith("float") else expected
+        raise ValueError(f"setting {name}={text}: expected {expected}") from error

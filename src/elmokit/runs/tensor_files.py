@@ -1,27 +1,17 @@
-"""What runs keep of their weights and optimisers: safetensors files, without pickle, and their tensors, checked.
-
-A file has a checksum of its tensors and metadata among its metadata, so that a single damaged bit is noticed. Files
-of earlier versions, which have none, are read without this check.
-"""
+"""What runs keep of their weights and optimisers: safetensors files, without pickle, and their tensors, checked."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from elmokit.files.safetensors import read_arrays, read_layout, rows_in_parts, write_arrays
+from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.system.messages import FormatError
 
-if TYPE_CHECKING:
-    import numpy as np
-    from jaxtyping import Shaped
-
-CHECKSUM = "checksum"
 OPTIMIZER_PREFIX = "optimizer."
 SLOTS = {
     "Adadelta": ("step", "square_avg", "acc_delta"),
@@ -50,8 +40,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mappin
     Raises OSError, which names `path`, if the disk is full.
     """
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
-    about = dict(metadata or {})
-    write_arrays(path, arrays, metadata=about | {CHECKSUM: _checksum(arrays, about)})
+    write_arrays(path, arrays, metadata=dict(metadata or {}))
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -59,13 +48,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
     Raises FileNotFoundError, and FormatError, a ValueError that names the file, if it is damaged.
     """
-    layout = read_layout(path)
-    arrays = read_arrays(path, layout)
-    about = dict(layout.metadata)
-    checksum = about.pop(CHECKSUM, None)
-    if checksum is not None and checksum != _checksum(arrays, about):
-        raise FormatError(path, "does not have the checksum that was written with it: it is damaged")
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return {name: torch.from_numpy(array) for name, array in read_arrays(path, read_layout(path)).items()}
 
 
 def optimizer_tensors(optimizer: HasState) -> dict[str, Tensor]:
@@ -128,13 +111,3 @@ def check_tensors(where: Path, found: Mapping[str, Tensor], expected: Mapping[st
 def tensors_under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors whose names start with `prefix`, by the rest of their names."""
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-
-def _checksum(arrays: Mapping[str, Shaped[np.ndarray, "..."]], metadata: Mapping[str, str]) -> str:
-    """Of names, types, shapes and numbers, in an order that does not depend on that of the file."""
-    digest = hashlib.blake2b(repr(sorted(metadata.items())).encode(), digest_size=16)
-    for name, array in sorted(arrays.items()):
-        digest.update(repr((name, array.dtype.str, array.shape)).encode())
-        for part in rows_in_parts(array):
-            digest.update(part.tobytes())
-    return digest.hexdigest()
