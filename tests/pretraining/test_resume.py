@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
@@ -58,7 +60,7 @@ def edit_progress(change: Callable[[dict[str, Any]], object]) -> Damage:
         *((truncate(name), name) for name in FILES),
         (lambda checkpoint: (checkpoint / STATE).unlink(), f"{STATE}: there is no such file"),
         (edit_progress(lambda record: record.pop("packers")), f"{PROGRESS}: .*packers"),
-        (edit_progress(lambda record: record.update(settings=[])), f"{PROGRESS}: settings: expected"),
+        (edit_progress(lambda record: record.update(step="6")), f"{PROGRESS}: field step: expected"),
     ],
 )
 def test_a_damaged_checkpoint_is_named_and_the_one_before_leads_to_the_same_end(
@@ -96,7 +98,7 @@ def test_a_run_of_an_earlier_version_is_resumed(run: Path) -> None:
     edit_json(run / "config.json", lambda record: record["pretraining"].update(of_record))
     edit_json(
         run / "checkpoints" / "step-00000007" / PROGRESS,
-        lambda record: record.update(checksum="00", best=record.pop("best")) or record.pop("settings"),
+        lambda record: record.update(checksum="00", settings={"seed": 0}) or record.pop("best"),
     )
     resume_pretraining(run, ["num_steps=8"])  # warnings are errors
     assert [path.name for path in checkpoints(run)] == ["step-00000008", "step-00000007"]
@@ -122,7 +124,13 @@ def test_a_checkpoint_is_a_model_with_two_files_of_its_run(run: Path) -> None:
     ("section", "setting", "value", "message"),
     [
         ("bilm", "lstm_dim", 48, r"7/model\.safetensors: is not of the model in config\.json: size mismatch for .*l"),
-        ("pretraining", "batch_size", 4, r"7 is of a run with batch_size=2; put that back into the run's config\.json"),
+        (
+            "pretraining",
+            "batch_size",
+            4,
+            r"training\.json: has other streams than batch_size and model in",
+        ),
+        ("pretraining", "optimizer", "adagrad", r"training\.safetensors: tensor optimizer\.0\.sum: is missing"),
         ("pretraining", "shard_bytes", [3, 4], r"run reads 2 shards, but got 1; give all of them, in order"),
         ("pretraining", "log_every", "x", r"config\.json: pretraining: field config\.log_every: expected `int`"),
     ],
@@ -132,6 +140,20 @@ def test_what_does_not_belong_to_the_run_in_its_config_is_refused(
 ) -> None:
     edit_json(run / "config.json", lambda record: record[section].update({setting: value}))
     with pytest.raises(ValueError, match=message):
+        resume_pretraining(run, ["num_steps=9"])
+
+
+@pytest.mark.parametrize("name", ["state.forward.0.cell", "optimizer.0.exp_avg"])
+def test_tensors_of_another_run_are_refused(run: Path, name: str) -> None:
+    path = run / "checkpoints" / "step-00000007" / STATE
+    tensors = {other: tensor.clone() for other, tensor in load_file(path).items()}
+    del tensors[name]
+    path.unlink()
+    save_file(tensors, path)
+    with pytest.raises(ValueError, match=f"{STATE}: tensor {name}: is missing"):
+        resume_pretraining(run, ["num_steps=9"])
+    save_file(tensors | {name: torch.zeros(3)}, path)
+    with pytest.raises(ValueError, match=rf"{STATE}: tensor {name}: is torch.float32 of shape \(3,\); expected"):
         resume_pretraining(run, ["num_steps=9"])
 
 

@@ -190,7 +190,7 @@ def test_held_out_text_that_is_trained_on_and_files_that_are_named_twice_are_war
             pretrain_toy(tmp_path / f"run {num_seen}", *settings, text=text, held_out=twice)
         found = " ".join(str(each.message) for each in given)
         assert f"the held-out text is named more than once, and its text counts as often: {twice[0]}" in found
-        seen = "11 of the 201 different held-out sentences also occur in the shards, so held-out perplexity will be too low"
+        seen = "11 of the 201 different held-out sentences also occur in the shards, so held-out perplexity will be"
         assert (seen in found) == (num_seen == 11)
 
 
@@ -384,20 +384,17 @@ def test_settings_that_rarely_make_a_good_model_are_warned_of(
 
 
 @pytest.mark.parametrize(
-    ("changes", "is_warned_of"), [([], True), (["dropout_rate=0.1"], False), (["num_steps=3"], False)]
+    ("change", "is_warned_of"), [("seed=0", True), ("dropout_rate=0.1", False), ("num_steps=2", False)]
 )
 def test_more_than_three_passes_without_dropout_are_warned_of(
-    tmp_path: Path, monkeypatch: Any, changes: list[str], is_warned_of: bool
+    tmp_path: Path, monkeypatch: Any, change: str, is_warned_of: bool
 ) -> None:
     monkeypatch.setattr(Run, "train", lambda self, on_step: None)
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
-        pretrain_toy(tmp_path / "run", "num_steps=4", "warmup_steps=0", *changes)
-    found = [str(one.message) for one in given]
-    message = (
-        "4 steps read the 33 tokens of text 4.3 times, and without dropout a model learns them by heart after about"
-    )
-    assert [one.startswith(message) for one in found] == [True] * is_warned_of
+        pretrain_toy(tmp_path / "run", "num_steps=4", "warmup_steps=0", change)
+    message = "4 steps read the 33 tokens of text 4.3 times, and without dropout a model learns them by heart after"
+    assert [str(one.message).startswith(message) for one in given] == [True] * is_warned_of
 
 
 def test_the_log_is_tensorboards_too_and_its_file_is_closed_in_any_end(shard: Path, tmp_path: Path, monkeypatch: Any):
@@ -428,7 +425,7 @@ def test_the_log_is_tensorboards_too_and_its_file_is_closed_in_any_end(shard: Pa
     [
         (b"bad", SENTENCES.encode() + b"caf\xe9\n", "bad, line 5: byte 0xe9 at byte 4 is not UTF-8"),
         (b"caf\xe9.txt", SENTENCES.encode(), r"\.txt: its name is not UTF-8; rename"),
-        (b"pipe", None, "the shard .*pipe is a pipe or standard input; expected a file"),
+        (b"pipe", None, "the shard .*pipe is a pipe or standard input; write it to a file"),
         (b"shard.txt", b"\n\n", "there is no sentence in "),
     ],
 )
@@ -455,7 +452,7 @@ def test_nothing_is_written_for_a_corpus_that_cannot_be_read(shard: Path, name: 
         ("dropout_rate=1", "below 1"),
         ("optimizer=sgd", "expected one of adagrad, adam, adamw, muon"),
         ("lstm_dim=8", "wider than lstm_dim"),
-        ("filters=[[0,1]]", "expected 1 to"),
+        ("filters=[[0,1]]", "all positive"),
         ("adam_betas=[0.9,1]", r"adam_betas is \[0\.9, 1\.0\]; each must be at least 0 and below 1"),
         ("bptt_steps=1048577", "bptt_steps is 1048577; it must be at most 1048576"),
         ("decay_share=0.2 decay_steps=100", "decay_share is 0.2 and decay_steps 100; expected"),

@@ -178,7 +178,7 @@ def test_bad_input_is_one_line_and_leaves_the_old_file(folder: Path, capsys: pyt
         ([news, not_utf8], r"caf\udce9: its name is not UTF-8"),
         ([news, folder / "missing.txt"], "missing.txt: there is no such file"),
         ([news, "--top", 2, "--top-min-count", 0], "the minimum count of the worst words is 0; expected at least 1"),
-        ([news, "--carry-state"], "at least 256 tokens"),
+        ([news, "--carry-state"], "at least 256 sentences"),
     ):
         assert run(folder / "model", *arguments, "--json", output) == 2
         shown, error = capsys.readouterr()

@@ -1,5 +1,6 @@
 """Perplexity of one text as a stream, of stored models, and of raw text; test_breakdown.py has the definition."""
 
+import json
 import math
 from pathlib import Path
 
@@ -36,7 +37,30 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
     backward = expected(bilm.backward_lstm, "</S> b a </S> a c", "b a <S> a c <S>")
     assert measured.backward is not None and measured.backward.perplexity == pytest.approx(backward, rel=1e-5)
     assert measured.num_predictions == 6
-    assert measured.num_sentences is None
+    assert measured.num_sentences is None and measured.num_left_out == 0
+
+
+def test_carried_state_says_what_it_leaves_out_and_how_many_sentences_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CARRIED_ROWS", 2)
+    path = tmp_path / "text.txt"
+    path.write_text("a b c\na\nb a a b\n")  # the first row needs a fourth sentence when the second is in its third
+    measured = bilm_perplexity(*toy_parts(), VOCABULARY, [path], carry_state=True)
+    assert (measured.num_predictions, measured.num_left_out) == (8, 3)
+    path.write_text("a b c\n")
+    with pytest.raises(ValueError, match=r"too little text; expected at least 2 sentences \(elmokit surprisal"):
+        bilm_perplexity(*toy_parts(), VOCABULARY, [path], carry_state=True)
+
+
+@pytest.mark.usefixtures("on_cpu")
+def test_a_folder_that_prepare_wrote_is_measured_on_its_held_out_text(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "heldout.txt").write_text("a b c a\nz\n")
+    held_out = {"name": "heldout.txt", "sentences": 2, "tokens": 5, "bytes": 10, "sha256": "00"}
+    (tmp_path / "corpus" / "manifest.json").write_text(json.dumps({"shards": [], "held_out": held_out}))
+    model = str(write_toy(tmp_path / "model"))
+    assert perplexity(model, [tmp_path / "corpus"]) == perplexity(model, [tmp_path / "corpus" / "heldout.txt"])
 
 
 @pytest.mark.usefixtures("on_cpu")

@@ -159,8 +159,8 @@ def test_sentences_have_their_log_probability_and_a_blank_line_ends_a_story(mode
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("\n \n", [], "has no sentence; expected text with one sentence per line"),
-        ("\n \n", ["--carry-state"], "has no sentence; expected text with one sentence per line"),
+        ("\n \n", [], "there is no sentence in "),
+        ("text,item\nA cat sat.,1\n", ["--tokenize"], "--column"),
         ("a\tb\na\t\n", ["--conditional"], "text.txt, line 2: expected a prefix, a tab, and a continuation"),
         ("a b\n", ["--pairs", "--carry-state"], "--carry-state cannot be combined with --pairs"),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from elmokit.cli.options import Parser, add_device, add_model, add_set, check_option, given
 
-_SHARDS = "tokenised text, one sentence per line"
+_SHARDS = "tokenised text, one sentence per line, or the folder that prepare wrote"
 
 
 def add_pretrain(parser: Parser) -> None:
@@ -21,8 +21,6 @@ def add_pretrain(parser: Parser) -> None:
     held_out = "text for held-out perplexity, measured every evaluate_every steps and after the last"
     add("--held-out", metavar="FILE", type=Path, nargs="+", default=[], help=held_out)
     add("--resume", metavar="DIR", type=Path, help="continue the run in this folder")
-    from_start = "with --resume: train again from the first step if no checkpoint can be read"
-    add("--from-start", action="store_true", help=from_start)
     add_device(parser)
 
 
@@ -31,7 +29,6 @@ def run_pretrain(arguments: argparse.Namespace) -> None:
     from elmokit.pretraining.recipes import recipe
 
     check_option(arguments, "--resume", without=("--vocabulary", "--run", "--recipe", "--held-out"))
-    check_option(arguments, "--from-start", needs="--resume")
     needed = {"SHARD": arguments.shards, "--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run}
     missing = [name for name, value in needed.items() if not value]
     if missing and not arguments.resume:
@@ -45,7 +42,7 @@ def run_pretrain(arguments: argparse.Namespace) -> None:
 
     keep_freed_memory()
     if config is None:
-        how = given(arguments, "shards", "from_start", "device")
+        how = given(arguments, "shards", "device")
         run_dir = resume_pretraining(arguments.resume, arguments.set, **how)
     else:
         how = given(arguments, "held_out", "device")
@@ -91,4 +88,9 @@ def _add_run(parser: Parser, *, required: bool = False) -> None:
 
 
 def _texts(arguments: argparse.Namespace) -> list[Path]:
-    return [path for path in (*arguments.shards, arguments.vocabulary, *arguments.held_out) if path]
+    """The files that are read, also those in folders that `prepare` wrote."""
+    from elmokit.corpus.manifest import held_out_file, training_files
+
+    shards = [file for path in arguments.shards for file in training_files(path)]
+    vocabulary = [] if arguments.vocabulary is None else [arguments.vocabulary]
+    return [*shards, *vocabulary, *map(held_out_file, arguments.held_out)]

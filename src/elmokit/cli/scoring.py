@@ -19,7 +19,7 @@ _OF_TOKENS = ("--rank", "--entropy", "--top", "--boundaries")
 def add_perplexity(parser: Parser) -> None:
     add = parser.add_argument
     add_model(parser)
-    files = "text, one sentence per line; several files get one row each, and one row for all"
+    files = "text, one sentence per line, or the folder that prepare wrote; several get one row each, and one for all"
     add("files", metavar="FILE", type=Path, nargs="+", help=files)
     add_text(parser)
     stream = "read each file as one stream, as bilm-tf does, instead of sentence by sentence"
@@ -35,13 +35,17 @@ def add_perplexity(parser: Parser) -> None:
 
 
 def run_perplexity(arguments: argparse.Namespace) -> None:
+    from elmokit.corpus.manifest import held_out_file
+    from elmokit.corpus.stream import check_has_text
     from elmokit.files.atomic import check_is_not_input, check_names
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import check_is_not_a_model, resolve_model
 
     check_option(arguments, "--top-min-count", needs="--top")
     check_is_not_a_model(*arguments.files)
+    arguments.files = list(map(held_out_file, arguments.files))
     check_inputs(*arguments.files)
+    check_has_text(*arguments.files, raw_text=arguments.tokenize, column=arguments.column)
     if arguments.json:
         check_names(*arguments.files)
     check_is_not_input(arguments.json, *arguments.files, arguments.model, arguments.weights)
@@ -111,9 +115,11 @@ def add_surprisal(parser: Parser) -> None:
 
 
 def run_surprisal(arguments: argparse.Namespace) -> None:
+    from elmokit.corpus.stream import check_has_text
     from elmokit.files.atomic import check_is_not_input, check_output
-    from elmokit.files.lines import check_inputs
+    from elmokit.files.lines import check_inputs, is_read_once
     from elmokit.formats.names import check_is_not_a_model
+    from elmokit.scoring.minimal_pairs import read_pairs
 
     check_option(arguments, "--nats", needs="--conditional")
     check_option(arguments, "--format", without=("--column", "--carry-state", "--direction"))
@@ -126,6 +132,12 @@ def run_surprisal(arguments: argparse.Namespace) -> None:
     check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
     if arguments.output:
         check_output(arguments.output)  # because reading a large model takes minutes
+    if arguments.pairs or arguments.conditional:
+        if not is_read_once(arguments.file):
+            next(read_pairs(arguments.file, raw_text=arguments.tokenize, conditional=arguments.conditional))
+    elif not arguments.format:
+        raw_text = arguments.tokenize or arguments.words
+        check_has_text(Path(arguments.file), raw_text=raw_text, column=arguments.column)
     model = open_elmo(arguments).surprisal_model()
     if arguments.format:
         _write_for_lm_zoo(model, arguments)

@@ -53,10 +53,11 @@ def _of_files(table: PerplexityTable) -> str:
 
 def _counts(measured: Perplexity) -> str:
     sentences = "" if measured.num_sentences is None else f"{measured.num_sentences:,} sentences, "
+    carried = f"state carried, {measured.num_left_out:,} predictions at the end of the text left out"
     return (
         f"{sentences}{measured.num_predictions:,} predictions per direction, {measured.num_unknown:,} of UNK "
         f"({measured.unknown_rate:.2%}), vocabulary {measured.num_tokens_in_vocabulary:,}, "
-        f"{'state carried' if measured.carried_state else 'each sentence by itself'}"
+        f"{carried if measured.carried_state else 'each sentence by itself'}"
     )
 
 

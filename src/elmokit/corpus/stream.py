@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from elmokit.corpus.manifest import EARLIER_MANIFEST_NAME, MANIFEST_NAME
-from elmokit.files.lines import shown_name, split_tokens
+from elmokit.files.lines import is_read_once, shown_name, split_tokens
 from elmokit.system.batches import batched
 from elmokit.system.python import warn_caller
 from elmokit.text.sentence_lines import sentence_lines
@@ -102,3 +102,13 @@ class SentenceStream:
         warn = warn_caller if self.warn else None
         lines = sentence_lines(shard, raw_text=self.raw_text, column=self.column, is_shard=self.is_shard, warn=warn)
         return batched((line for line in lines if line and not line.isspace()), size=BLOCK_LINES)
+
+
+def check_has_text(*paths: Path, raw_text: bool = False, column: str | None = None) -> None:
+    """Raise the errors of `SentenceStream` for files without a sentence or of another form, before a model is read.
+
+    Pipes and standard input are left alone, because they can be read only once.
+    """
+    for path in paths:
+        if not is_read_once(path):
+            next(SentenceStream([path], shuffle=False, raw_text=raw_text, column=column, is_shard=False, num_epochs=1))

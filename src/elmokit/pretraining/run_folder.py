@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
 import re
 import shutil
@@ -32,7 +31,8 @@ from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME, WEIGHTS_
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.pretraining.config import KEPT, PretrainingConfig
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.runs.folder import (
     BEST_DIR,
     BILM_FORMAT,
@@ -42,9 +42,16 @@ from elmokit.runs.folder import (
     read_config,
     write_config,
 )
-from elmokit.runs.tensor_files import HasState, load_optimizer, read_tensors, tensors_under, write_tensors
+from elmokit.runs.tensor_files import (
+    check_tensors,
+    expected_optimizer_tensors,
+    load_optimizer,
+    read_tensors,
+    tensors_under,
+    write_tensors,
+)
 from elmokit.system.markdown import escape_markdown
-from elmokit.system.messages import FormatError, join_names
+from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
 
 TENSORS_FILE = "training.safetensors"
@@ -66,6 +73,11 @@ class Change:
     """Number of corpus tokens that it had read."""
     before: dict[str, Any]
     after: dict[str, Any]
+
+    def __str__(self) -> str:
+        """Step and settings, such as `step 1,000: num_steps 2000 -> 3000`."""
+        settings = ", ".join(f"{name} {self.before.get(name)} -> {value}" for name, value in self.after.items())
+        return f"step {self.step:,}: {settings}"
 
 
 @dataclass(frozen=True)
@@ -216,24 +228,6 @@ class PretrainingProgress:
         return self.step >= config.num_steps or 0 < config.patience <= self.best.num_evaluations_since
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """All of a checkpoint, read or to be written; its tensors may be the run's own, not copies."""
-
-    path: Path
-    """Its folder, `RUN/checkpoints/step-XXXXXXXX`."""
-    weights: dict[str, Tensor]
-    """Of the biLM and, under `softmax.`, of the softmax."""
-    tensors: dict[str, Tensor]
-    """Of the optimiser, and the carried LSTM states of all streams; there are none before the first step."""
-    progress: PretrainingProgress
-
-    def is_finite(self) -> bool:
-        # both bounds are NaN if there is one; `torch.isfinite` would take as much memory again
-        bounds = (torch.aminmax(tensor) for own in (self.weights, self.tensors) for tensor in own.values())
-        return all(math.isfinite(low.item()) and math.isfinite(high.item()) for low, high in bounds)
-
-
 def checkpoint_path(run_dir: Path, step: int) -> Path:
     return run_dir / "checkpoints" / f"step-{step:08d}"
 
@@ -248,17 +242,27 @@ def _step(checkpoint: Path) -> int:
     return int(checkpoint.name.removeprefix("step-"))
 
 
-def save_checkpoint(checkpoint: Checkpoint, config: PretrainingConfig) -> None:
-    """Write a checkpoint, and remove those that the config does not keep."""
-    final, step = checkpoint.path, checkpoint.progress.step
+def save_checkpoint(
+    run_dir: Path,
+    config: PretrainingConfig,
+    progress: PretrainingProgress,
+    *,
+    weights: Mapping[str, Tensor],
+    tensors: Mapping[str, Tensor],
+) -> None:
+    """Write a checkpoint, and remove older ones that the config does not keep.
+
+    weights: of the biLM and, under `softmax.`, of the softmax.
+    tensors: of the optimiser, and the carried LSTM states of all streams; before the first step there are no states.
+    """
+    final = checkpoint_path(run_dir, progress.step)
     final.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(final) as folder:
         writing = folder / final.name
         writing.mkdir()
-        write_tensors(writing / WEIGHTS_NAME, checkpoint.weights, metadata={"step": str(step)})
-        write_tensors(writing / TENSORS_FILE, checkpoint.tensors)
-        kept = {name: getattr(config, name) for name in KEPT}
-        write_text(writing / PROGRESS_FILE, json.dumps(dataclasses.asdict(checkpoint.progress) | {"settings": kept}))
+        write_tensors(writing / WEIGHTS_NAME, weights, metadata={"step": str(progress.step)})
+        write_tensors(writing / TENSORS_FILE, tensors)
+        write_text(writing / PROGRESS_FILE, json.dumps(dataclasses.asdict(progress)))
         _sync(writing)
         if final.exists():
             shutil.rmtree(final)
@@ -291,39 +295,40 @@ def newest_checkpoint(run_dir: Path, record: RunRecord) -> Path | None:
     )
 
 
-def read_checkpoint(path: Path, config: PretrainingConfig) -> Checkpoint:
-    """Read a whole checkpoint of a run with this config.
+def load_checkpoint(
+    path: Path,
+    config: PretrainingConfig,
+    *,
+    bilm: BiLM,
+    softmax: Softmax,
+    optimizer: torch.optim.Optimizer | CombinedOptimizer,
+) -> tuple[PretrainingProgress, BiLMState | None]:
+    """Give a checkpoint to a run's model and optimiser; returns its progress and the carried states of all streams.
 
-    Raises ValueError, which names the file and what to do, for one that is damaged or of a run with other settings, and
-    OSError for what cannot be read.
+    Raises ValueError, which names the file, for a checkpoint that is damaged or of another run, and OSError for one
+    that cannot be read.
     """
     try:
         record = read_json(path / PROGRESS_FILE, max_bytes=MAX_PROGRESS_BYTES)
-        record.pop("checksum", None)  # which earlier versions wrote; the first ones wrote no settings
-        kept = as_type(record.pop("settings", {}), dict[str, Any], where=path / PROGRESS_FILE, part="settings")
+        for earlier in ("checksum", "settings"):
+            record.pop(earlier, None)
         progress = as_type(record, PretrainingProgress, where=path / PROGRESS_FILE)
         weights, tensors = read_tensors(path / WEIGHTS_NAME), read_tensors(path / TENSORS_FILE)
     except (FormatError, FileNotFoundError) as error:
         raise ValueError(f"{error}. Remove {path} to continue from the checkpoint before it") from error
-    if others := [f"{name}={kept[name]}" for name in KEPT if kept.get(name) not in (None, getattr(config, name))]:
-        raise ValueError(f"{path} is of a run with {join_names(others)}; put that back into the run's {CONFIG_NAME}")
-    return Checkpoint(path, weights, tensors, progress)
-
-
-def fill(checkpoint: Checkpoint, *, bilm: BiLM, softmax: Softmax, optimizer: HasState) -> BiLMState | None:
-    """Give the weights and the optimiser's state of a checkpoint to a model; the carried states of all streams.
-
-    Raises FormatError for the weights of another model.
-    """
-    of_softmax = tensors_under("softmax.", checkpoint.weights)
+    if [len(packer.rows) for packer in progress.packers] != [config.batch_size] * config.bilm.num_directions:
+        raise FormatError(path / PROGRESS_FILE, f"has other streams than batch_size and model in {CONFIG_NAME}")
     try:
-        softmax.load_state_dict(of_softmax)
-        bilm.load_state_dict({name: own for name, own in checkpoint.weights.items() if not name.startswith("softmax.")})
+        softmax.load_state_dict(tensors_under("softmax.", weights))
+        bilm.load_state_dict({name: own for name, own in weights.items() if not name.startswith("softmax.")})
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
-        raise FormatError(checkpoint.path / WEIGHTS_NAME, f"is not of the model in {CONFIG_NAME}: {reason}") from error
-    load_optimizer(optimizer, checkpoint.tensors)
-    return _read_state(checkpoint.tensors, bilm)
+        raise FormatError(path / WEIGHTS_NAME, f"is not of the model in {CONFIG_NAME}: {reason}") from error
+    expected = _expected_states(config) if progress.step else {}
+    parts = optimizer.parts if isinstance(optimizer, CombinedOptimizer) else (optimizer,)
+    check_tensors(path / TENSORS_FILE, tensors, expected | expected_optimizer_tensors(*parts, found=tensors))
+    load_optimizer(optimizer, tensors)
+    return progress, _read_state(tensors, bilm) if progress.step else None
 
 
 def all_weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
@@ -342,9 +347,13 @@ def state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
     }
 
 
-def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
-    if not any(name.startswith("state.") for name in tensors):
-        return None
+def _expected_states(config: PretrainingConfig) -> dict[str, Tensor]:
+    cell, output = (torch.empty(config.batch_size, dim) for dim in (config.bilm.lstm_dim, config.bilm.projection_dim))
+    layers = (LSTMState(cell, output),) * config.bilm.num_layers
+    return state_tensors(BiLMState(layers, layers if config.bilm.bidirectional else ()))
+
+
+def _read_state(tensors: Mapping[str, Tensor], bilm: BiLM) -> BiLMState:
     device = bilm.char_encoder.embedding.weight.device
 
     def layers(direction: str, count: int) -> tuple[LSTMState, ...]:

@@ -44,7 +44,6 @@ from elmokit.pretraining.logging import RunLog, held_out_summary, start_line
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
-    Checkpoint,
     PretrainingProgress,
     RunRecord,
     all_weights,
@@ -52,9 +51,8 @@ from elmokit.pretraining.run_folder import (
     checkpoint_path,
     checkpoints,
     create_run,
-    fill,
+    load_checkpoint,
     newest_checkpoint,
-    read_checkpoint,
     read_record,
     save_best,
     save_checkpoint,
@@ -229,13 +227,12 @@ class Run:
         path = self.ranks.from_first(lambda: newest_checkpoint(self.run_dir, self.record))
         if path is None:
             return
-        checkpoint = read_checkpoint(path, self.config)
-        state = fill(checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
+        model = {"bilm": self.bilm, "softmax": self.softmax, "optimizer": self.optimizer}
+        self.progress, state = load_checkpoint(path, self.config, **model)
         self.state = self.ranks.share_state(state)
-        self.progress = progress = checkpoint.progress
         kept = self.ranks.from_first(lambda: best_step(self.run_dir))
-        if kept is None or kept > progress.step:  # so that the next evaluation writes the folder anew
-            self.progress = replace(progress, best=replace(progress.best, perplexity=None))
+        if kept is None or kept > self.progress.step:  # so that the next evaluation writes the folder anew
+            self.progress = replace(self.progress, best=replace(self.progress.best, perplexity=None))
         self.packers = self._new_packers()
 
     def train(self, on_step: OnStep | None = None) -> None:
@@ -285,16 +282,15 @@ class Run:
 
         Raises DivergenceError, and writes nothing, if it would have a number that is not finite.
         """
-        checkpoint = Checkpoint(
-            checkpoint_path(self.run_dir, self.progress.step),
-            all_weights(self.bilm, self.softmax),
-            optimizer_tensors(self.optimizer) | state_tensors(self.ranks.gather_state(self.state)),
-            self.progress,
-        )
-        if not checkpoint.is_finite():  # in all processes, because they have the same weights
+        weights = all_weights(self.bilm, self.softmax)
+        tensors = optimizer_tensors(self.optimizer) | state_tensors(self.ranks.gather_state(self.state))
+        # both bounds are NaN if there is one; `torch.isfinite` would take as much memory again
+        bounds = [torch.aminmax(tensor) for tensor in (*weights.values(), *tensors.values())]
+        if not all(math.isfinite(low.item()) and math.isfinite(high.item()) for low, high in bounds):
+            # in all processes, because they have the same weights
             raise self._diverged("a weight, or what the optimiser keeps of it, is not finite")
         if self.ranks.first:
-            save_checkpoint(checkpoint, self.config)
+            save_checkpoint(self.run_dir, self.config, self.progress, weights=weights, tensors=tensors)
 
     def _stop(self, signals: list[int]) -> NoReturn:
         """End all processes as the first signal, if it came to this one, would have ended it."""

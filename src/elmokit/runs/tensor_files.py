@@ -18,6 +18,7 @@ SLOTS = {
     "Adagrad": ("step", "sum"),
     "Adam": ("step", "exp_avg", "exp_avg_sq"),
     "AdamW": ("step", "exp_avg", "exp_avg_sq"),
+    "Muon": ("momentum",),
     "SGD": (),
 }
 """What each optimiser keeps of a parameter: `step` is a number, all others have the parameter's shape."""
@@ -69,17 +70,22 @@ def load_optimizer(optimizer: HasState, tensors: Mapping[str, Tensor]) -> None:
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def expected_optimizer_tensors(optimizer: torch.optim.Optimizer, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors of the names and shapes that the optimiser's state has, for `check_tensors`.
+def expected_optimizer_tensors(*optimizers: torch.optim.Optimizer, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors of the names and shapes that the optimisers' state has, for `check_tensors`.
 
-    optimizer: one that has not made a step.
-    found: the tensors that are to be checked; a parameter of which nothing is found had no state.
+    optimizers: those that have not made a step; their parameters are numbered one after the other.
+    found: the tensors that are to be checked; a parameter without any had no state.
     """
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     numbers = {name.split(".")[1] for name in found if name.startswith(OPTIMIZER_PREFIX)}
+    parameters = [
+        (optimizer, parameter)
+        for optimizer in optimizers
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+    ]
     return {
         f"{OPTIMIZER_PREFIX}{index}.{slot}": torch.zeros(()) if slot == "step" else parameter
-        for index, parameter in enumerate(parameters)
+        for index, (optimizer, parameter) in enumerate(parameters)
         for slot in SLOTS[type(optimizer).__name__]
         if optimizer.state.get(parameter) or str(index) in numbers
     }

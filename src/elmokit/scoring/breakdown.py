@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.corpus.stream import SentenceStream
+from elmokit.corpus.manifest import held_out_file
+from elmokit.corpus.stream import check_has_text
 from elmokit.elmo.elmo import Elmo
-from elmokit.files.lines import is_read_once
 from elmokit.scoring.perplexity import Perplexity, TextLosses, TokenLosses, exp_of_loss, join_texts, text_losses
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
@@ -98,6 +98,7 @@ def measure_files(
 ) -> PerplexityTable:
     """Perplexities of a stored model on each file and on all files together, as `perplexity` computes them.
 
+    files: texts with one sentence per line, or folders that `prepare` wrote, whose held-out text is read.
     num_words: number of worst words to list; None for none.
     min_count: smallest number of predictions of a word that is listed.
     raw_text, column, carry_state, weights, device: as in `perplexity`, with a separate stream for each file.
@@ -107,13 +108,11 @@ def measure_files(
     """
     if not files:
         raise ValueError("no files were given; expected at least one text file with one sentence per line")
+    files = list(map(held_out_file, files))
     for what, count in (("number of worst words", num_words), ("minimum count of the worst words", min_count)):
         if count is not None and count < 1:
             raise ValueError(f"the {what} is {count}; expected at least 1")
-    for path in files:
-        if not is_read_once(path):
-            # refuses an empty file now, not after hours
-            next(SentenceStream([path], shuffle=False, raw_text=raw_text, column=column, is_shard=False, num_epochs=1))
+    check_has_text(*files, raw_text=raw_text, column=column)
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
     vocabulary = scored.vocabulary
     names = [path.name for path in files]

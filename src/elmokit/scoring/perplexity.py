@@ -2,7 +2,8 @@
 
 By default each sentence starts from a zero state, which makes the perplexity comparable with that of an n-gram model.
 With carried state, it is measured as the released tool does (bilm-tf's `test`): 256 parallel rows in file order, whose
-states pass from sentence to sentence, without the incomplete last batch.
+states pass from sentence to sentence. It ends when a row needs another sentence and there is none; what is left in the
+other rows is not predicted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor
 
 from elmokit.corpus.batches import Packer, packed_batches
+from elmokit.corpus.manifest import held_out_file
 from elmokit.corpus.stream import SentenceStream
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.surprisal import SENTENCES_AT_ONCE, SurprisalModel
@@ -61,6 +63,8 @@ class Perplexity:
     """Number of predictions of the forward direction whose target is UNK."""
     num_tokens_in_vocabulary: int
     carried_state: bool
+    num_left_out: int = 0
+    """Predictions per direction that carried state did not make: those after the first row that ran out of text."""
 
     @property
     def mean(self) -> float:
@@ -94,6 +98,7 @@ class TextLosses:
     num_sentences: int | None
     """Number of sentences; None with carried state."""
     carried_state: bool
+    num_left_out: int = 0
 
     def perplexity(self) -> Perplexity:
         """The perplexities and counts of the text."""
@@ -108,6 +113,7 @@ class TextLosses:
             num_unknown=int(forward.counts[unknown]),
             num_tokens_in_vocabulary=len(self.vocabulary),
             carried_state=self.carried_state,
+            num_left_out=self.num_left_out,
         )
 
 
@@ -123,13 +129,14 @@ def perplexity(
 ) -> Perplexity:
     """Perplexity of a stored model (folder, run, or options + weights) on text with one sentence per line.
 
+    shards: files, or a folder that `prepare` wrote, whose held-out text is read.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
     column: of JSON lines, of tables in tabs or commas, or `form` of CoNLL-U, whose texts are the sentences.
     device: by default the GPU if there is one.
     Raises ValueError when the model has no softmax or no vocabulary, when the text is empty, and for a device that is
     not there.
     """
-    shards = as_paths(shards)
+    shards = list(map(held_out_file, as_paths(shards)))
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         return text_losses(
@@ -168,6 +175,7 @@ def text_losses(
     size = len(scored.vocabulary)
     sums = tuple(TokenLosses(np.zeros(size), np.zeros(size, np.int64)) for _ in scored.packed.lstms)
     num_sentences: int | None = None
+    num_left_out = 0
 
     def add(direction: int, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
         ids = targets.cpu().numpy()
@@ -186,6 +194,7 @@ def text_losses(
         with torch.inference_mode(), without_autocast(scored.softmax.weight.device):
             for direction, losses, targets in _carried(scored, sentences):
                 add(direction, losses, targets)
+        num_left_out = sum(len(tokens) + 1 for tokens in sentences()) - int(sums[0].counts.sum())
     else:
         num_sentences = 0
         for predicted, sides in scored.predict(sentences(warn=is_new)):
@@ -195,9 +204,9 @@ def text_losses(
     if not sums[0].counts.any():
         missing = "at least one sentence"
         if carry_state:
-            missing = f"at least {CARRIED_ROWS} tokens (elmokit surprisal --carry-state reads fewer, in one row)"
+            missing = f"at least {CARRIED_ROWS} sentences (elmokit surprisal --carry-state reads fewer, one by one)"
         raise ValueError(f"{', '.join(map(str, shards))}: too little text; expected {missing}")
-    return TextLosses(sums, scored.vocabulary, num_sentences, carry_state)
+    return TextLosses(sums, scored.vocabulary, num_sentences, carry_state, num_left_out)
 
 
 def join_texts(text: TextLosses, other: TextLosses) -> TextLosses:
@@ -208,7 +217,8 @@ def join_texts(text: TextLosses, other: TextLosses) -> TextLosses:
     )
     counts = (text.num_sentences, other.num_sentences)
     num_sentences = None if counts[0] is None or counts[1] is None else counts[0] + counts[1]
-    return replace(text, directions=directions, num_sentences=num_sentences)
+    left_out = text.num_left_out + other.num_left_out
+    return replace(text, directions=directions, num_sentences=num_sentences, num_left_out=left_out)
 
 
 def exp_of_loss(nats: float) -> float:

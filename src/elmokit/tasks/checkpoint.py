@@ -118,7 +118,7 @@ def load_checkpoint(
     others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
     weights = tensors_under(MODEL_PREFIX, tensors)
     check_tensors(path, weights, model.state_dict())
-    check_tensors(path, others, _named(average) | expected_optimizer_tensors(optimizer, others))
+    check_tensors(path, others, _named(average) | expected_optimizer_tensors(optimizer, found=others))
     if progress.best_epoch:
         check_tensors(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE), model.state_dict())
     model.load_state_dict(weights)
