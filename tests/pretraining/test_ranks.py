@@ -29,8 +29,8 @@ from elmokit.cli.main import main
 from elmokit.pretraining import before_training
 
 if os.environ["RANK"] == "1":
-    assert callable(before_training._digest)
-    before_training._digest = None  # only the first process reads the whole corpus
+    assert callable(before_training._read_text)
+    before_training._read_text = None  # only the first process reads the whole corpus
 sys.exit(main(sys.argv))
 """
 
