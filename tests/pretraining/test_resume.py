@@ -18,7 +18,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
 from elmokit.pretraining.run_folder import Change, checkpoints, read_record
 from elmokit.pretraining.train import pretrain, resume_pretraining
-from elmokit.report.pages import write_report
+from elmokit.report.report import write_report
 from run_contents import contents_of_run
 from toy_run import pretrain_toy, toy_config, write_text
 
