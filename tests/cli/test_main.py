@@ -279,6 +279,6 @@ def test_commands_that_read_text_read_a_column_of_it(command: str, folder: Path,
     Path("text.csv").write_text('id,text\n1,"a,b"\n2,"a b a"\n3,b a\n')
     write_toy(folder / "toy")
     assert run(command) == 2
-    assert "text.csv is a table of columns separated by commas" in (said := capsys.readouterr().err)
-    assert "one sentence per line: --column NAME reads a column" in said
+    assert "text.csv looks like a table of cells separated by commas" in (said := capsys.readouterr().err)
+    assert "--column NAME. --as-text" in said
     assert run(f"{command} --column text") == 0

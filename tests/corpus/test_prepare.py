@@ -23,8 +23,7 @@ from elmokit.corpus import external_sort
 from elmokit.corpus.manifest import held_out_file, is_corpus, training_files
 from elmokit.corpus.prepare import Preparation, keep_spelling, prepare
 from elmokit.files.lines import read_lines
-from elmokit.text.corpora.column_texts import column_texts
-from elmokit.text.sentence_lines import read_raw_documents, read_sentences
+from elmokit.text.sentence_lines import column_texts, read_raw_documents, read_sentences
 from elmokit.text.tokenizer import tokenize
 from run_contents import contents_of_run
 
@@ -84,10 +83,10 @@ def test_held_out_text_is_whole_documents_and_nowhere_in_the_shards(tmp_path: Pa
 
 def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path: Path):
     path = write(tmp_path / "raw", STORY)
-    with pytest.raises(ValueError, match=r"single document.*use --held-out 0"):
+    with pytest.raises(ValueError, match=r"single document.*use --lines .*use --held-out 0"):
         prepare([path], tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
-    with pytest.raises(ValueError, match="column is 'text', but words that hyphens break are joined only in"):
+    with pytest.raises(ValueError, match="column is 'text', but texts in columns are read one by one"):
         Preparation(column="text", join_hyphens=True)
     path = write(tmp_path / "raw", json.dumps({"text": "Title\n\none\ntwo"}) + "\n" + json.dumps({"text": " \n"}))
     assert [*column_texts(path, "text")] == ["Title\n\none\ntwo", " \n"]
@@ -250,7 +249,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
         ("bad", [], "bad, line 3: byte 0xff at byte 1 is not UTF-8"),
         ("empty", [], "empty: no sentence in the raw text"),
         ("short", [], "no sentence is left to train on; dropped: 2 too short"),
-        ("long", ["--held-out", "0"], "1 too long; 0 of 0 documents are held out; keep longer sentences (--max-t"),
+        ("long", ["--held-out", "0"], "1 too long; 0 of 0 documents are held out; use --lines (lines=True) if"),
         (NOT_UTF8, [], r"caf\udce9: its name is not UTF-8; rename"),
         ("raw.txt", ["--exclude", str(tmp_path / NOT_UTF8)], r"caf\udce9: its name is not UTF-8; rename"),
         ("there", [], "there is a folder; expected a text file"),
@@ -295,3 +294,69 @@ def test_a_folder_that_prepare_wrote_stands_for_its_files(
     prepare([raw], tmp_path / "all", EVERYTHING)
     with pytest.raises(ValueError, match="all has no held-out text"):
         held_out_file(tmp_path / "all")
+
+
+def test_tokens_of_a_column_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    words = ["We", "don't", "know", "ice cream", ".", "He", "sat", "—", "cafe\u0301", "."]
+    rows = [f"{number}\t{word}" + "\t_" * 8 for number, word in enumerate(words, start=1)]
+    treebank = write(tmp_path / "t.conllu", "\n".join(rows) + "\n\n")
+    line = "We don't know ice\u00a0cream . He sat — café ."
+    prepare([treebank], tmp_path / "treebank", replace(EVERYTHING, column="form"))
+    assert train(tmp_path / "treebank") == [line]
+    prepare([treebank], tmp_path / "as_it_is", replace(EVERYTHING, column="form", nfc=False))
+    assert train(tmp_path / "as_it_is") == [unicodedata.normalize("NFD", line)]
+    lists = write(tmp_path / "t.jsonl", '{"t": ["We", "don\'t", "sat."]}\n{"t": []}\n{"t": "We don\'t."}\n')
+    manifest = prepare([lists], tmp_path / "lists", replace(EVERYTHING, column="t"))
+    assert sorted(train(tmp_path / "lists")) == ["We do n't .", "We don't sat."]
+    assert manifest.sources[0].documents == 2
+    monkeypatch.setattr("elmokit.corpus.prepare.morphemes", lambda: tokenize)
+    with pytest.raises(ValueError, match="has tokens, which are not split into morphemes"):
+        prepare([treebank], tmp_path / "ko", Preparation(language="ko", unit="morphemes", column="form"))
+
+
+def test_lines_and_files_may_be_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    reviews = write(tmp_path / "reviews", "".join(f"good film number {n}\nso bad it is {n}\n" for n in range(20)))
+    command = ["prepare", str(reviews), "-o", str(tmp_path / "lines"), "--held-out", "20%"]
+    assert main(command) == 2
+    assert "use --lines (lines=True) if each line is a text" in capsys.readouterr().err
+    assert main([*command, "--lines"]) == 0
+    assert "in 40 documents (a line each) in 1 file\n" in capsys.readouterr().out
+    assert "good film number 3" in train(tmp_path / "lines") + held_out(tmp_path / "lines")
+    books = [write(tmp_path / f"book{n}", f"This is book {n}.\n\nIt has two paragraphs, {n}.\n") for n in range(12)]
+    command = ["prepare", *map(str, books), "-o", str(tmp_path / "books"), "--held-out", "30%"]
+    assert main([*command, "--document-per-file"]) == 0
+    shown = capsys.readouterr().out
+    assert " in 12 files\n" in shown and "documents (" not in shown
+    numbers = [re.findall(r"\d+", line)[0] for line in held_out(tmp_path / "books")]
+    assert {numbers.count(number) for number in numbers} == {2}
+    assert main([*command[:-3], str(tmp_path / "paragraphs")]) == 0
+    assert "in 24 documents (blank lines end them) in 12 files\n" in capsys.readouterr().out
+    for how in ({"lines": True, "column": "x"}, {"lines": True, "join_hyphens": True}):
+        with pytest.raises(ValueError, match="lines"):
+            Preparation(**how)
+
+
+def test_a_long_document_is_not_cut_within_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("elmokit.text.sentence_lines.PIECE_CHARACTERS", 500)
+    text = "".join(f"The old man {n} walked slo\u00ad\nwly down the long\nroad to the sea. " for n in range(100))
+    path = write(tmp_path / "raw", text)
+    expected = [f"The old man {n} walked slowly down the long road to the sea." for n in range(100)]
+    assert list(read_sentences(path)) == expected
+    assert {number for number, _ in read_raw_documents(path)} == {0}
+    path = write(tmp_path / "raw", "no end\n" * 300)
+    assert " ".join(read_sentences(path)) == " ".join(["no end"] * 300)
+
+
+def test_files_that_are_not_text_are_named_before_any_is_read(tmp_path: Path, raw: Path):
+    bad = [tmp_path / "a", tmp_path / "b"]
+    for path in bad:
+        path.write_bytes(b"caf\xe9\n")
+    with pytest.raises(ValueError, match=r"/a, line 1: .* \(1 more file cannot be read either: .*/b\)"):
+        prepare([raw, *bad], tmp_path / "corpus")
+
+
+def test_a_home_folder_is_expanded_in_excluded_files(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / "eval.txt", "It ends here, and this is text enough.")
+    how = replace(EVERYTHING, exclude=("~/eval.txt",), exclude_words=3)
+    assert prepare(["~/raw.txt"], tmp_path / "corpus", how).dropped["in excluded texts"].sentences == 40

@@ -44,14 +44,21 @@ def test_pairs_are_read_from_lines_of_two_halves(tmp_path: Path) -> None:
     [
         *((f"a\tb\n{line}\n", ", line 2: expected two sentences separated") for line in ("a b", "a\tb\tc", "a\t")),
         ("\n", ": has no pair"),
-        ("sentence_good\tBad\na\tb\n", ", line 1: has the names of columns"),
-        ("\nplausible\timplausible \nWe sat .\tSat we .\n", ", line 2: has the names of columns"),
+        ("sentence_good\tBad\na\tb\n", ", line 1: looks like the names of columns"),
+        ("\nplausible\timplausible \nWe sat .\tSat we .\n", ", line 2: looks like the names of columns"),
     ],
 )
 def test_a_file_of_anything_else_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "pairs.tsv").write_text(text)
     with pytest.raises(ValueError, match=rf"pairs\.tsv{message}"):
         list(read_pairs(tmp_path / "pairs.tsv"))
+    if "names" in message:
+        assert list(read_pairs(tmp_path / "pairs.tsv", as_text=True))
+
+
+def test_pairs_may_be_of_words(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("mouse\tmouses\nran\trunned\n")
+    assert list(read_pairs(tmp_path / "pairs.tsv")) == [(["mouse"], ["mouses"]), (["ran"], ["runned"])]
 
 
 def test_the_command_prints_accuracies_and_writes_the_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

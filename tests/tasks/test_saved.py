@@ -140,12 +140,12 @@ def test_raw_text_that_is_not_named_so_is_told_from_data(trained: TrainedTask, t
     assert list(trained.predict_file(path, kind="text")) == ["c\tcow ant"]
     text = tmp_path / "lines.txt"
     for lines, kind in (
-        ('{"tokens": ["cow"]}\n', "is JSON"),
-        ("id\ttext\tfrom\n1\tcow ant\tx\n", "is a table of columns separated by tabs"),
-        ("cow NN B-PER\nand CC O\nant NN O\n", "is columns, with a token on each line"),
+        ('{"tokens": ["cow"]}\n', "looks like JSON"),
+        ("id\ttext\tfrom\n1\tcow ant\tx\n", "looks like columns separated by tabs"),
+        ("cow NN B-PER\nand CC O\nant NN O\n", "looks like columns, with a token on each line"),
     ):
         text.write_text(lines)
-        with pytest.raises(ValueError, match=rf"lines\.txt {kind}; expected text, one example per line"):
+        with pytest.raises(ValueError, match=rf"lines\.txt {kind}.* Say what it is: --input-kind text"):
             list(trained.predict_file(text))
         assert len(list(trained.predict_file(text, kind="text"))) == len(lines.splitlines())
 

@@ -10,6 +10,14 @@ BOOK = textwrap.fill("It was a bright cold day in April, and the clocks were str
 CONLLU = "# sent_id = 1\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n" + "".join(
     f"{number}\t{word}\t{word}\tX\t_\t_\t_\t_\t_\t_\n" for number, word in enumerate(["do", "n't", "10 000"], start=1)
 )
+
+
+def conllu(*rows: str) -> str:
+    """Rows of ten columns, from ids and words; comments and blank lines stay as they are."""
+    cells = ("\t".join([*row.split(" "), *"_" * 8]) if row[:1] not in ("#", "") else row for row in rows)
+    return "".join(f"{row}\n" for row in cells)
+
+
 VERTICAL = "<s>\nThe\tDT\n<g/>\n10 000\tCD\n</s>\n<s>\n<\tSYM\nWe\tPRP\n</s>\n"
 
 
@@ -18,54 +26,94 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "t.txt"
 
 
+def rows(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+TIMES = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\nThe cat sat down here.\n\n" for n in range(1, 9))
+CHAT = rows("@UTF8", "@Begin", "@Languages:\teng", "*MOT:\tdo you ?", "%mor:\tmod|do pro|you ?")
+WIDE = rows("# sent_id = 1", *(f"{n}\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\t_\tA0" for n in (1, 2, 3)))
+SPACES = "".join(f"{n}    The    the    DET    DT    _    2    det    _    _\n" for n in (1, 2, 3))
+HIPE = rows(
+    "TOKEN\tNE\tMISC", "# document_id = a", "# date = 1900", "The\tO\t_", "king\tO\t_", "", "# x = b", "A\tO\t_"
+)
+
+
 @pytest.mark.parametrize(
-    ("text", "kind", "way"),
+    ("text", "what"),
     [
-        ('{"text": "We sat."}\n{"text": "You"}\n', "JSON", "--column FIELD"),
-        ('[\n  {\n    "text": "We sat"\n  }\n]\n', "JSON", "jq"),
-        ('["We", "sat"]\n["You"]\n', "JSON", "jq"),
-        (CONLLU, "CoNLL-U", "--column form"),
-        ("EU NNP B-ORG\nrejects VBZ O\na NN O\n\nPeter NNP B-PER\n", "columns", "into one line, .* with awk"),
-        ("# global.columns = ID FORM\n1\tWe\n", "CoNLL-U", "--column form"),
-        ("# x = y\n" * 30 + CONLLU, "CoNLL-U", "--column form"),
-        ("#begin document (x); part 000\nx 0 0 a - -\n", "columns", "into one line"),
-        (">b\nMHLRHLF*\n>c\nMK\n", "FASTA", "--fasta"),
-        (";from PDB\n> chr1 human\nACGTNNacgtacgt\nacg\n", "FASTA", "--fasta"),
-        (">P1\n>P2\nMK\n>P3\nmkv..LAAGI--VG\n", "FASTA", "--fasta"),
-        (">P1\nMKVLAAGIVG LLLAQWERTY PSD\n", "FASTA", "--fasta"),
-        ("item\tsentence\n1\tWe sat .\n", "a table of columns separated by tabs", "cut -f N"),
-        ("EU\tNNP\nrejects\tVBZ\n\nPeter\tNNP\n", "columns", "with awk"),
-        (VERTICAL, "columns separated by tabs, with a token or a tag", "awk -F.* writes the first column"),
-        (f'<doc id="1">\n{VERTICAL}</doc>\n', "columns separated by tabs, with a token or a tag", "awk -F"),
-        ("The DT\nbank NN\n\nWe PRP\n. .\n", "columns", "into one line"),
-        ('<?xml version="1.0"?>\n<TEI>\n<p>We sat.</p>\n', "XML or HTML", "pandoc"),
-        ("<!DOCTYPE html>\n<p>We sat.\n", "XML or HTML", "pandoc"),
-        ('<doc id="1" title="x">\nWe sat .\n</doc>\n', "XML or HTML", "sed"),
-        ('<s>\n<w pos="DT">The</w>\n', "XML or HTML", "sed"),
-        ("<!-- A corpus\nof ours\n-->\n<TEI>\n", "XML or HTML", "pandoc"),
-        ("<TEI.2>\n<teiHeader>\n<title>We</title>\nsat\n", "XML or HTML", "pandoc"),
-        ("\\ref 1\n\\tx niwe sara\n\\mb ni-we sara\n\\ge 1-go\n", "lines that begin with markers", "sed -n"),
-        ("<p>We sat.</p>\n<p>You ran.</p>\n", "XML or HTML", "pandoc"),
-        ("id|text\n1|We sat .\n", "a table of columns", "--column NAME"),
-        ('1,"We sat, there ."\n0,"You ran ."\n', "a table .* without a line of their names", "give it a first line"),
-        ('"We sat .",1\n"You ran .",0\n', "a table .* without a line of their names", "of which --column"),
-        ("text\nWe sat , there\n", "a table of one column", "--column NAME"),
-        ("sep=;\nid;text\n1;We sat\n", "a table of columns separated by commas, semi", "--column NAME"),
-        (",text\n0,We sat\n", "a table of columns separated by commas", "--column NAME"),
-        ('id,text\n1,"The bank\nis, too"\n2,We sat\n', "a table of columns separated by commas", "--column NAME"),
-        (f"id,text\n1,{'a b ' * 40_000}c\n", "a table of columns separated by commas", "--column NAME"),
+        ('{"text": "We sat."}\n{"text": "You"}\n', "JSON: .* --column FIELD"),
+        ('[\n  {\n    "text": "We sat"\n  }\n]\n', "JSON: .* jq"),
+        ('["We", "sat"]\n["You"]\n', "JSON: "),
+        ('[\n  "The cat sat .",\n  "The dog ran ."\n]\n', "JSON: "),
+        ("[\n  1.5,\n  2\n]\n", "JSON: "),
+        ("[[1, 2], [3]]\n", "JSON: "),
+        ("{\n}\n", "JSON: "),
+        (CONLLU, "columns separated by tabs: .* --column form"),
+        (WIDE, "columns separated by tabs: .* --column form"),
+        ("# x = y\n" * 30 + CONLLU, "columns separated by tabs"),
+        (rows("# sent_id = 1", "1\tThe\tthe\tDET\t\t_", "2\tcat\tcat\tNOUN\t\t_"), "columns separated by tabs"),
+        ("# global.columns = ID FORM\n1\tWe\n2\tsat\n", "columns separated by tabs: .* --column form"),
+        (SPACES, "columns, with a token on each line"),
+        ("EU NNP B-ORG\nrejects VBZ O\na NN O\n\nPeter NNP B-PER\n", "columns, with a token .*: docs/vectors.md"),
+        ("#begin document (x); part 000\nx 0 0 a - -\nx 0 1 b * -\nx 0 2 c (A0*) -\n", "columns, with a token"),
+        ("The DT\nbank NN\n\nWe PRP\n. .\n", "columns, with a token"),
+        (HIPE, "columns separated by tabs: .* --column NAME"),
+        (
+            rows("#\tsource\t[2009]", "1\tThe\tO\tO", "2\tcat\tO\tO", "", "#\tsource\t[2010]"),
+            "columns separated by tabs",
+        ),
+        (rows("# pairs", "# Word 1\tWord 2\tScore", "old\tnew\t1.5", "hot\tcold\t3"), "columns separated by tabs"),
+        (rows("#FORMAT=WebAnno", "#Text=The cat", "1-1\t0-3\tThe\t_", "1-2\t4-7\tcat\t_"), "columns separated by tabs"),
+        (rows("The\t1\tA0", "cat\t2\tV\tA1", "sat"), "columns separated by tabs"),
+        ("item\tsentence\n1\tWe sat .\n", "columns separated by tabs: .* cut -f N"),
+        (VERTICAL, "columns separated by tabs"),
+        (f'<doc id="1">\n{VERTICAL}</doc>\n', "columns separated by tabs"),
+        (CHAT, "a transcript in CHAT: .* sed -n"),
+        (TIMES, "subtitles: .* sed '/-->/d;"),
+        (f"WEBVTT\n\n{TIMES.replace(',', '.')}", "subtitles: "),
+        (">b\nMHLRHLF*\n>c\nMK\n", "FASTA: elmokit embed --fasta"),
+        (";from PDB\n> chr1 human\nACGTNNacgtacgt\nacg\n", "FASTA: "),
+        (">P1\n>P2\nMK\n>P3\nmkv..LAAGI--VG\n", "FASTA: "),
+        (">P1\nMKVLAAGIVG LLLAQWERTY PSD\n", "FASTA: "),
+        ('<?xml version="1.0"?>\n<TEI>\n<p>We sat.</p>\n', "XML or HTML: .* pandoc"),
+        ("<!DOCTYPE html>\n<p>We sat.\n", "XML or HTML: "),
+        ('<doc id="1" title="x">\nWe sat .\n</doc>\n', "XML or HTML: "),
+        ('<s>\n<w pos="DT">The</w>\n', "XML or HTML: "),
+        ("<!-- A corpus\nof ours\n-->\n<TEI>\n", "XML or HTML: "),
+        ("<TEI.2>\n<teiHeader>\n<title>We</title>\nsat\n", "XML or HTML: "),
+        ("<sent> We sat . </sent>\n<sent> You ran . </sent>\n", "XML or HTML: "),
+        ("id|text\n1|We sat .\n", "a table of cells .* --column NAME"),
+        ('1,"We sat, there ."\n0,"You ran ."\n', "a table of cells"),
+        ('"We sat .",1\n"You ran .",0\n', "a table of cells"),
+        ("sep=;\nid;text\n1;We sat\n", "a table of cells"),
+        (",text\n0,We sat\n", "a table of cells"),
+        ('id,text\n1,"The bank\nis, too"\n2,We sat\n', "a table of cells"),
+        (f"id,text\n1,{'a b ' * 40_000}c\n", "a table of cells"),
+        (
+            rows("id,text,label", "1,The cat sat down,x", "2,The dog ran off ,y", "3,A bird flew,x"),
+            "a table of cells",
+        ),
+        (rows("id,text (de),label", "1,The cat sat down,x", "2,The dog ran off,y"), "a table of cells"),
+        (rows("id,text,label,", "1,The cat sat down,x,", "2,The dog ran off,y,"), "a table of cells"),
+        (rows("번호,문장", "1,눈이 왔다 .", "2,비가 왔다 ."), "a table of cells"),
+        (rows("id, text, label", "1, The cat sat, x", "2, The dog ran, y"), "a table of cells"),
+        (rows("text,label", *["The cat sat,x"] * 18, "a short row"), "a table of cells"),
     ],
 )
-def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: str, kind: str, way: str):
+def test_what_most_lines_show_not_to_be_text_is_refused_unless_it_is_to_be_text(path: Path, text: str, what: str):
     path.write_text(text)
-    with pytest.raises(ValueError, match=rf"t\.txt is {kind}.*; expected text, one sentence per line: .*{way}"):
+    with pytest.raises(ValueError, match=rf"t\.txt looks like {what}.*\. --as-text, or as_text=True, reads the file"):
         list(sentence_lines(path))
-    with pytest.raises(ValueError, match=kind) as of_shard:
-        list(prose_lines(path, is_shard=True))
-    assert str(of_shard.value).count("--column") == str(of_shard.value).count("elmokit prepare --column")
-    if "separated by tabs" not in kind:
-        with pytest.raises(ValueError, match=f"{kind}.*; expected lines of text, with tabs between their columns$"):
+    assert list(prose_lines(path, as_text=True)) == text.removesuffix("\n").split("\n")
+    if "tabs" not in what:
+        with pytest.raises(ValueError, match=what):
             list(sentence_lines(path, has_columns=True))
+
+
+def test_tabs_may_separate_columns(path: Path):
+    path.write_text("We sat .\t1\nYou ran .\t2\n")
+    assert list(sentence_lines(path, has_columns=True)) == ["We sat .\t1", "You ran .\t2"]
 
 
 @pytest.mark.parametrize(
@@ -81,16 +129,22 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: st
         "MHLRHLF\nMKL\n",
         "import os\nfor i in range(10):\n    print(i, x)\n    foo(bar, baz);\nelse:\n  return x;\n",
         "{ return x ; }\n[ 1 ] Introduction\n[2] x\n",
+        '{"a": 1} is JSON\nhello\n',
+        "[1]\nWe sat .\nYou ran .\n",
         "Two roads diverged in a yellow wood ,\nAnd sorry I could not travel both\n" * 9,
         "so much depends\nupon\n\na red wheel\nbarrow\n" * 9,
         "omg lol !!! @bob :) http://t.co/x\n#win so happy ... :D\n",
+        "#win so happy\n#fail\n",
         "1,000 people came\n2,500 went\n",
+        "apples,pears\nred,green\none,two\n",
+        "In 1990, we sat\nIn 1991, you ran\nIn 1992, it rained\n",
         "Yes,no\nI came, I saw\n",
-        "The\tcat\tsat\nA\tdog\n",
+        "The cat\tsat\nA dog\nIt ran\n",
         "a\tb c\n",
         "\tWe sat .\n\tYou ran .\n\tIt rained .\n",
         "<user> hi\n<user> <hashtag> good\n",
         "\\alpha and \\beta\n\\gamma too .\n",
+        "\\item one\n\\item two\n\\item three\n",
         "> quoted text of a mail\nUnfortunately , no .\n> NASA\nOK\n",
         "".join(f"word{number}\n" for number in range(30)),
         "I see .\nYes\n" * 20,
@@ -102,6 +156,7 @@ def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, text: st
         "Spaß“ CAFÉ’s «CITÉ» NESTLÉ® 12 Å³ ½×½ Úžasný allé…» .\n" * 9,
         '" Yes , we do . "\n" No "\nWe " do "\n',
         "text and tokens\nreview\n",
+        "review\nThe film was good .\n",
         "GO HOME\nTHE END\nIN FRONT\n",
         f"a,{'x' * 140_000}\nb,c\n",
     ],
@@ -125,11 +180,12 @@ def test_lines_of_old_macs_are_noticed_anywhere_but_in_tables(path: Path, text: 
 )
 def test_raw_text_is_warned_of_once_unless_it_will_be_tokenised(path: Path, text: str, example: str):
     path.write_text(text * 99)
-    with pytest.warns(UserWarning, match=rf"t\.txt looks like raw text: .*such as '{example}.*--tokenize") as warned:
+    with pytest.warns(
+        UserWarning,
+        match=rf"t\.txt looks like raw text: .*such as '{example}.*--tokenize, or raw_text=True.*elmokit prepare",
+    ) as warned:
         list(sentence_lines(path))
     assert len(warned) == 1
-    with pytest.warns(UserWarning, match="spaces separate them; elmokit prepare makes a corpus of it"):
-        list(sentence_lines(path, is_shard=True))
     path.write_text("It was .\n" * 500 + text * 99)  # what follows the beginning is not looked at
     list(sentence_lines(path))
 
@@ -148,7 +204,7 @@ def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
     ("text", "column", "lines"),
     [
         ('{"text": "We sat ."}\n\n{"text": "You\\nran ."}\n', "text", ["We sat .", "You ran ."]),
-        ('{"tokens": ["We", "sat"]}\n', "tokens", ["We sat"]),
+        ('{"tokens": ["We", "sat"]}\n{"tokens": []}\n{"tokens": ["You"]}\n', "tokens", ["We sat", "", "You"]),
         ("id\tText\n1\tWe sat .\n", "text", ["We sat ."]),
         ('id,text\n1,"We, ""x"" sat"\n2,"a\nb"\n', "text", ['We, "x" sat', "a b"]),
         ("id|text\n1|We sat .\n", "Text", ["We sat ."]),
@@ -175,17 +231,35 @@ def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: li
         ('\n[\n  {\n    "t": "x"\n  }\n]\n', {"column": "t"}, "is a JSON array"),
         ('{"t": ["a", "b\\u0000"]}\n', {"column": "t"}, "line 1: field t: has a NUL character; remove it"),
         ('{"t": "a"}\n{"t": "\\u0000"}\n', {"column": "t", "raw_text": True}, "line 2: field t: has a NUL character"),
-        ('{"t": ["a"]}\n', {"column": "t", "raw_text": True}, "line 1: field t: is a list; expected text"),
+        (
+            '{"t": ["a"]}\n',
+            {"column": "t", "raw_text": True},
+            "line 1: field t: is a list; .* and --words",
+        ),
+        (
+            '{"t": ["a b"]}\n',
+            {"column": "t"},
+            "line 1: field t: is .*; expected text, or a list of words",
+        ),
+        ('{"t": 1}\n', {"column": "t"}, "line 1: field t: is '1'; expected text, or a list of words"),
         ("id\tx\n1\ty z\n", {"column": "text"}, "line 1: the header has no column text"),
         ("We sat .\n", {"column": "text"}, "line 1: the header has no column text"),
         (CONLLU, {"column": "word"}, "is CoNLL-U; expected one of its columns, id, form,.* not word"),
         (CONLLU + "\n" + CONLLU + "4\tx\n", {"column": "form"}, "line 12: 2 columns, but 10 in the lines above"),
-        (CONLLU, {"column": "form", "raw_text": True}, "is CoNLL-U, whose tokens cannot be tokenised"),
+        (CONLLU, {"column": "form", "raw_text": True}, "is CoNLL-U. Its tokens are not tokenised .* and --words"),
+        (WIDE, {"column": "form"}, "line 2: 12 columns; this CoNLL-U has 10; keep these with cut -f 1-10"),
+        (CONLLU.replace("X", ""), {"column": "form"}, "line 3: column 4 is empty"),
+        (conllu("1 The", "# note", "2 cat"), {"column": "form"}, "line 2: a comment inside a sentence; put it before"),
+        (conllu("1 The", "2 cat", "3. sat"), {"column": "form"}, "line 3: the id is '3.'; expected N, N-M or N.M"),
+        (conllu("1 The", "- cat"), {"column": "form"}, "line 2: the id is '-'"),
+        (conllu("1 The", "٢ cat"), {"column": "form"}, "line 2: the id is '٢'"),
+        (conllu("1 The", "2 cat", "1 A", "2 dog"), {"column": "form"}, "line 3: word 1 after word 2; is a blank line"),
+        (conllu("# a = b", "1 _", "2 _", "", "1 _"), {"column": "form"}, "the column form is empty .* in the first"),
     ],
 )
 def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: dict[str, object], message: str):
     path.write_text(text)
-    with pytest.raises(ValueError, match=rf"t\.txt,? {message}"):
+    with pytest.raises(ValueError, match=rf"t\.txt[,:]? {message}"):
         list(sentence_lines(path, **options))
 
 
@@ -201,7 +275,7 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
         ("(S (NP (DT The) (NN bank)) (VP (VBD rose)) (. .))", "look like parts of trees in brackets"),
         ("101 1996 2924 102", "look like numbers, such as the ids of another vocabulary"),
         ('"We sat ."', "lines of .* are in quotation marks"),
-        ('We sat .\n"We, too, sat."\n"""No,"" he said."', "lines of .* are in quotation marks"),  # as Excel saves it
+        ("__label__pos The film was good .", "such as '__label__pos', look like labels"),
         ("['We', 'sat', '.']", "such as .* look like lists, as Python writes them"),
         ("it &apos;s a film", "such as '&apos;s', look like markup or its escapes"),
         ("A film.<br /><br />Good, too", "look like markup or its escapes"),
@@ -215,7 +289,10 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
         ("Gr\ufffde is here", "look like letters that a wrong encoding has damaged"),
         ("He left . Mary cried .", "look like several sentences, such as 'He left"),
         ("He left . Mary cried . " * 100, "look like several sentences, such as 'He left"),
-        ("The\nbank,\n“raised”\nits\nrates.", "each line of .* looks like one word, .* with spaces .*awk 'NF {printf"),
+        (
+            "The\nbank,\n“raised”\nits\nrates.",
+            "each line of .* looks like one word, .*docs/vectors.md has a command",
+        ),
         ("눈이\n왔다\n.", "each line of .* looks like one word"),
     ],
 )

@@ -70,7 +70,7 @@ def run_change(arguments: argparse.Namespace) -> None:
         from elmokit.text.corpora.tables import as_tsv
 
         names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
-        how = given(arguments, "ignore_case", "patterns", "column", *names)
+        how = given(arguments, "ignore_case", "patterns", "column", "as_text", *names)
         settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **how)
         result = semantic_change(open_elmo(arguments), arguments.first, arguments.second, words, settings)
         if table:
@@ -105,7 +105,8 @@ def run_neighbours(arguments: argparse.Namespace) -> None:
     from elmokit.formats.names import model_name
     from elmokit.system.markdown import columns
 
-    corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize, column=arguments.column)
+    how = given(arguments, "column", "as_text")
+    corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize, **how)
     elmo = open_elmo(arguments)
     how = given(arguments, "number", "among", "layers")
     starts: list[tuple[int, Path]] = []  # the index of each file's first sentence

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.options import Parser, add_column, check_option, given, text_output
+from elmokit.cli.options import Parser, add_as_text, add_column, check_option, given, text_output
 from elmokit.system.messages import plural
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ def add_prepare(parser: Parser) -> None:
         "'elmokit[ko]')",
     )
     add_column(parser)
+    add(
+        "--lines", action="store_true", help="each line is a document, such as a review (default: blank lines end them)"
+    )
+    whole_files = "each file is a document, so that whole files are held out"
+    add("--document-per-file", action="store_true", help=whole_files)
     add("--min-tokens", metavar="N", type=int, help="drop shorter sentences (default: 4)")
     add("--max-tokens", metavar="N", type=int, help="drop longer sentences (default: 100)")
     add("--keep-duplicates", action="store_true", help="keep repeated sentences")
@@ -72,7 +77,8 @@ def run_prepare(arguments: argparse.Namespace) -> None:
 
     check_option(arguments, "--exclude-words", needs="--exclude")
     names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
-    names += ("language", "unit", "column", "keep_duplicates", "join_hyphens", "seed")
+    names += ("language", "unit", "column", "lines", "document_per_file", "as_text")
+    names += ("keep_duplicates", "join_hyphens", "seed")
     how = Preparation(nfc=not arguments.no_nfc, exclude=tuple(arguments.exclude), **given(arguments, *names))
     manifest = prepare(arguments.raw, arguments.output, how)
     for warning in manifest.warnings():
@@ -84,9 +90,12 @@ def run_prepare(arguments: argparse.Namespace) -> None:
 def _corpus_text(manifest: CorpusManifest) -> str:
     num_documents = sum(source.documents for source in manifest.sources)
     joined = f"{manifest.joined_words:>12,} of {manifest.broken_words:,} words broken at line ends"
+    options, num_files = manifest.options, plural(len(manifest.sources), "file")
+    ends = "a row of the column each" if options.get("column") else "a line each" if options.get("lines") else ""
+    documents = f"{plural(num_documents, 'document')} ({ends or 'blank lines end them'}) in {num_files}"
     lines = [
-        f"{'read':24}{_amounts(manifest.sources)} in {num_documents:,} documents",
-        *([f"{'joined':24}{joined}"] if manifest.options.get("join_hyphens") else []),
+        f"{'read':24}{_amounts(manifest.sources)} in {num_files if options.get('document_per_file') else documents}",
+        *([f"{'joined':24}{joined}"] if options.get("join_hyphens") else []),
         *(f"{reason:24}{_amounts([amount])}" for reason, amount in manifest.dropped.items() if amount.sentences),
         f"{'training':24}{_amounts(manifest.shards)} in {plural(len(manifest.shards), 'shard')}",
     ]
@@ -109,15 +118,15 @@ def add_vocabulary(parser: Parser) -> None:
     rare = "leave out tokens that occur fewer than N times (default: %(default)s)"
     add("--min-count", metavar="N", type=int, default=1, help=rare)
     add("--max-size", metavar="N", type=int, help="at most N lines, including <S>, </S> and <UNK>")
+    add_as_text(parser)
 
 
 def run_vocabulary(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.vocabulary_counts import write_vocabulary
     from elmokit.text.vocabulary import SPECIALS
 
-    summary = write_vocabulary(
-        arguments.shards, arguments.output, min_count=arguments.min_count, max_size=arguments.max_size
-    )
+    how = given(arguments, "min_count", "max_size", "as_text")
+    summary = write_vocabulary(arguments.shards, arguments.output, **how)
     share_cut = summary.num_cut_tokens / summary.num_tokens
     print(
         f"{summary.num_sentences:,} sentences, {summary.num_tokens:,} tokens, {summary.num_types:,} types\n"

@@ -52,7 +52,7 @@ def add_device(parser: Parser) -> None:
 
 
 def add_text(parser: Parser) -> None:
-    """Add how text is read: `--tokenize` and `--column`."""
+    """Add how text is read: `--tokenize`, `--column` and `--as-text`."""
     parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
     add_column(parser)
 
@@ -60,6 +60,12 @@ def add_text(parser: Parser) -> None:
 def add_column(parser: Parser) -> None:
     text = "read a column instead of lines: a field of JSON lines, a column of a TSV or CSV file, or form of CoNLL-U"
     parser.add_argument("--column", metavar="NAME", help=text)
+    add_as_text(parser)
+
+
+def add_as_text(parser: Parser) -> None:
+    text = "read as text what looks like something else, such as a table (default: refuse it)"
+    parser.add_argument("--as-text", action="store_true", help=text)
 
 
 def add_set(parser: Parser, of: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.options import Parser, add_device, add_model, add_set, check_option, given
+from elmokit.cli.options import Parser, add_as_text, add_device, add_model, add_set, check_option, given
 
 _SHARDS = "tokenised text, one sentence per line, or the folder that prepare wrote"
 
@@ -21,6 +21,7 @@ def add_pretrain(parser: Parser) -> None:
     held_out = "text for held-out perplexity, measured every evaluate_every steps and after the last"
     add("--held-out", metavar="FILE", type=Path, nargs="+", default=[], help=held_out)
     add("--resume", metavar="DIR", type=Path, help="continue the run in this folder")
+    add_as_text(parser)
     add_device(parser)
 
 
@@ -45,7 +46,7 @@ def run_pretrain(arguments: argparse.Namespace) -> None:
         how = given(arguments, "shards", "device")
         run_dir = resume_pretraining(arguments.resume, arguments.set, **how)
     else:
-        how = given(arguments, "held_out", "device")
+        how = given(arguments, "held_out", "as_text", "device")
         vocabulary, run_dir = arguments.vocabulary, arguments.run
         run_dir = pretrain(arguments.shards, vocabulary_path=vocabulary, config=config, run_dir=run_dir, **how)
     print(run_dir)
@@ -61,6 +62,7 @@ def add_finetune(parser: Parser) -> None:
     vocabulary = "vocabulary of the domain, for a new softmax (default: the model's own)"
     add("--vocabulary", metavar="FILE", type=Path, help=vocabulary)
     add_set(parser, "training")
+    add_as_text(parser)
 
 
 def run_finetune(arguments: argparse.Namespace) -> None:
@@ -74,7 +76,7 @@ def run_finetune(arguments: argparse.Namespace) -> None:
     from elmokit.system.python import keep_freed_memory
 
     keep_freed_memory()
-    how = {"run_dir": arguments.run, **given(arguments, "weights", "held_out", "device")}
+    how = {"run_dir": arguments.run, **given(arguments, "weights", "held_out", "as_text", "device")}
     run_dir = finetune(
         arguments.model, arguments.shards, settings=arguments.set, vocabulary_path=arguments.vocabulary, **how
     )

@@ -45,7 +45,7 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
     check_is_not_a_model(*arguments.files)
     arguments.files = list(map(held_out_file, arguments.files))
     check_inputs(*arguments.files)
-    check_has_text(*arguments.files, raw_text=arguments.tokenize, column=arguments.column)
+    check_has_text(*arguments.files, raw_text=arguments.tokenize, **given(arguments, "column", "as_text"))
     if arguments.json:
         check_names(*arguments.files)
     check_is_not_input(arguments.json, *arguments.files, arguments.model, arguments.weights)
@@ -61,7 +61,7 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
             num_words=arguments.top,
             min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
             raw_text=arguments.tokenize,
-            **given(arguments, "column", "carry_state", "weights", "device"),
+            **given(arguments, "column", "as_text", "carry_state", "weights", "device"),
         )
         if file:
             file.write(table.to_json())
@@ -137,7 +137,7 @@ def run_surprisal(arguments: argparse.Namespace) -> None:
             next(read_pairs(arguments.file, raw_text=arguments.tokenize, conditional=arguments.conditional))
     elif not arguments.format:
         raw_text = arguments.tokenize or arguments.words
-        check_has_text(Path(arguments.file), raw_text=raw_text, column=arguments.column)
+        check_has_text(Path(arguments.file), raw_text=raw_text, **given(arguments, "column", "as_text"))
     model = open_elmo(arguments).surprisal_model()
     if arguments.format:
         _write_for_lm_zoo(model, arguments)
@@ -162,6 +162,7 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
         rows="words" if arguments.words else "sentences" if arguments.sentences else "tokens",
         raw_text=arguments.tokenize,
         column=arguments.column,
+        as_text=arguments.as_text,
         boundaries=arguments.boundaries,
         surprisal=SurprisalSettings(arguments.direction or "both", details, arguments.carry_state),
     )
@@ -197,7 +198,7 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.system.progress_bar import counted, progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
-    pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
+    pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize, as_text=arguments.as_text))
     with open_output(arguments.output, sys.stdout) as file:
         scores = list(counted(score_pairs(model, pairs), progress_bar(unit="pair", total=len(pairs))))
         if arguments.output:
@@ -211,7 +212,7 @@ def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> 
     from elmokit.system.progress_bar import counted, progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
-    pairs = read_pairs(arguments.file, raw_text=arguments.tokenize, conditional=True)
+    pairs = read_pairs(arguments.file, raw_text=arguments.tokenize, as_text=arguments.as_text, conditional=True)
     results = model.read_conditional(pairs, arguments.direction or "both")
     rows = conditional_rows(results, "nats" if arguments.nats else "bits")
     with open_output(arguments.output, sys.stdout) as file:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.options import Parser, add_model, check_option, given, layer_choice, open_elmo
+from elmokit.cli.options import Parser, add_as_text, add_model, check_option, given, layer_choice, open_elmo
 from elmokit.system.messages import plural, printable
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def add_embed(parser: Parser) -> None:
         help="column of a Parquet, Arrow, JSON lines, TSV or CSV INPUT: text, or lists of tokens (default in Parquet "
         "and Arrow: tokens or text); form of CoNLL-U",
     )
+    add_as_text(parser)
     add_model(parser, has_default=True)
     add(
         "--layers",
@@ -120,7 +121,7 @@ def run_embed(arguments: argparse.Namespace) -> None:
 def _embed_types(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.embed_types import embed_types
 
-    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "min_count", "overwrite")
+    how = given(arguments, "split_sentences", "column", "as_text", "layers", "batch_size", "min_count", "overwrite")
     done = embed_types(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     return f"{plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}"
 
@@ -139,7 +140,7 @@ def _embed_with(name: str, arguments: argparse.Namespace) -> str:
     system, colon, model = name.partition(":")
     if not colon:
         raise ValueError(f"--with {name}: expected SYSTEM:MODEL, such as static:vectors.bin")
-    how = given(arguments, "column", "overwrite")
+    how = given(arguments, "column", "as_text", "overwrite")
     done = embed_with(system, model, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     return f"{plural(done.num_lines, 'line')}, {plural(done.num_tokens, 'token')}"
 
@@ -147,7 +148,7 @@ def _embed_with(name: str, arguments: argparse.Namespace) -> str:
 def _embed_with_elmo(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.embed_file import embed_file
 
-    how = given(arguments, "split_sentences", "column", "layers", "batch_size", "resume", "overwrite")
+    how = given(arguments, "split_sentences", "column", "as_text", "layers", "batch_size", "resume", "overwrite")
     done = embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     line = "sentence" if arguments.split_sentences else "line"
     return f"{plural(done.num_lines, line)}, {plural(done.num_tokens, 'token')}"

@@ -56,7 +56,7 @@ def run_explore(arguments: argparse.Namespace) -> None:
     check_option(arguments, "--column", needs="--corpus")
 
     def write(folder: Path) -> Path:
-        how = given(arguments, "model", "column", "umap", "sample")
+        how = given(arguments, "model", "column", "as_text", "umap", "sample")
         return write_site(folder, corpora=arguments.corpus, raw_text=arguments.tokenize, **how)
 
     if arguments.output:

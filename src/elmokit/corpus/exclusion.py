@@ -16,7 +16,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import cast
 
-from elmokit.files.json_fields import parse_json
+from elmokit.files.json import parse_json
 from elmokit.files.lines import read_lines, split_tokens, whole
 from elmokit.system.messages import FormatError
 from elmokit.text.corpora.cells import plain_token
@@ -29,6 +29,9 @@ CoNLL-2012."""
 
 _MARKUP = re.compile(r"<[^<>]*>|\([^\s()]*\s|[)\[\]]")
 """Tags of XML, the brackets and labels of trees, `(3 (2 A) (4 film))`, and brackets around a word: `my [head]ache`."""
+
+_OTHER_ID = re.compile(r"\d+[-.]\d+")
+"""The id of a multiword token or of an empty node in CoNLL-U."""
 
 _SPACE = " \t\r\n\ufeff"
 _JSON_LIST = re.compile(rf'[{_SPACE}]*(?:\[[{_SPACE}]*)+(?:(?:[\d.+-]+|null|true|false)\s*,\s*)*["{{]')
@@ -65,8 +68,8 @@ class Exclusion:
 def texts_of(path: Path, tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
     """The words of each text of a file: of each text in JSON, or of each block of lines between blank ones.
 
-    A block is read line by line, with its markup and without it, and also column by column, since a file of columns has
-    its words below each other.
+    A block is read line by line, with its markup and without it. It is also read column by column, because a file of
+    columns has its words, or its characters, below each other.
     """
     lines = read_lines(path)
     number, first = next(((number, line) for number, line in enumerate(lines, start=1) if line.strip()), (1, ""))
@@ -91,9 +94,42 @@ def _texts_of_block(block: Sequence[str], tokenizer: SentenceTokenizer) -> Itera
         # nothing stands in the place of brackets around a word, and a space in that of other markup
         plain = html.unescape(_MARKUP.sub(lambda found: "" if found[0] in "[]" else " ", "\n".join(block)))
         yield _words(token for line in plain.split("\n") for token in tokenizer(line))
-    rows = [split_tokens(line) for line in block]
-    for column in range(min(NUM_COLUMNS, max(map(len, rows)))):
-        yield _words(tokenizer(" ".join(plain_token(row[column]) for row in rows if column < len(row))))
+    rows = [line.split("\t") if "\t" in line else split_tokens(line) for line in block]
+    if any(len(row) > 1 and not row[0].startswith("#") for row in rows):
+        rows = [row for row in rows if not row[0].startswith("#")] or rows
+    for reading in _readings(rows):
+        for column in range(min(NUM_COLUMNS, max(map(len, reading), default=0))):
+            yield _words(tokenizer(_joined([row[column] for row in reading if column < len(row)])))
+
+
+def _readings(rows: Sequence[Sequence[str]]) -> Iterator[Sequence[Sequence[str]]]:
+    """The rows as they are, and if CoNLL-U's ranges or empty nodes are among them, its words, and the text's words."""
+    yield rows
+    if any(map(_OTHER_ID.fullmatch, (row[0] for row in rows))):
+        words = [row for row in rows if not _OTHER_ID.fullmatch(row[0])]
+        yield words
+        yield _with_ranges(rows)
+
+
+def _with_ranges(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows with ranges in place of their words: `1-2 du` for `1 de` and `2 le`."""
+    found: list[Sequence[str]] = []
+    covered = 0  # the last word of the last range
+    for row in rows:
+        start, hyphen, last = row[0].partition("-")
+        if hyphen and start.isdecimal() and last.isdecimal():
+            covered = int(last[:9])
+            found.append(row)
+        elif row[0].isdecimal() and int(row[0][:9]) > covered:
+            found.append(row)
+    return found
+
+
+def _joined(cells: Sequence[str]) -> str:
+    """The cells of a column as a text: words with spaces between them; single characters, as KLUE-NER has, without."""
+    if len(cells) > 1 and all(len(cell.strip()) <= 1 for cell in cells):
+        return "".join(cell if cell.strip() else " " for cell in cells)
+    return " ".join(map(plain_token, cells))
 
 
 def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:
@@ -102,7 +138,7 @@ def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:
     if _JSON_LIST.match(content):
         return True
     try:
-        parse_json(content, where=path)
+        parse_json(content, list[object], where=path)
     except FormatError:
         return False
     return True
@@ -113,16 +149,18 @@ def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) 
 
     `number` is that of the first line, for errors.
     """
+    first = first.lstrip(_SPACE)
     try:
-        value = parse_json(first, where=path)
+        value = parse_json(first, object, where=path)
     except FormatError:
-        blank = "\n" * (number - 1)
-        yield from _strings(parse_json("\n".join([blank + first, *whole(rest, path)]), where=path))
+        yield from _strings(
+            parse_json("\n".join([first, *whole(rest, path)]).replace("\ufeff", ""), object, where=path)
+        )
         return
     yield from _strings(value)
     for following, line in enumerate(rest, start=number + 1):
         if line.strip():
-            yield from _strings(parse_json(line, where=f"{path}, line {following}"))
+            yield from _strings(parse_json(line, object, where=f"{path}, line {following}"))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -150,7 +150,7 @@ class CorpusManifest:
         if (too_long := self.dropped.get(TOO_LONG, Amount())).tokens > self.train.tokens:
             warnings.append(
                 f"{too_long.tokens:,} tokens, more than are left to train on, are dropped in sentences that are too "
-                "long: if the text has sentences without a mark at their end, end each by a blank line"
+                "long: if the text has sentences without a mark at their end, end each by a blank line, or use --lines"
             )
         if not self.options.get("nfc", True):
             warnings.append(

@@ -17,8 +17,8 @@ import re
 import struct
 import unicodedata
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -27,13 +27,13 @@ from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.manifest import MANIFEST_NAME, TOO_LONG, Amount, CorpusFile, CorpusManifest, ExcludedText, Source
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.digests import file_digest
-from elmokit.files.lines import check_inputs, is_read_once
+from elmokit.files.lines import check_inputs, check_texts, is_read_once
 from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.system.python import expanded, require
 from elmokit.text.broken_words import BrokenWords, find_broken_words
-from elmokit.text.corpora.column_texts import column_texts
-from elmokit.text.sentence_lines import DAMAGED, read_raw_documents
+from elmokit.text.plain_text import DAMAGED, MARKER
+from elmokit.text.sentence_lines import column_texts, prose_lines, read_raw_documents
 from elmokit.text.tokenizer import HANGUL, split_sentences, tokenize
 from elmokit.version import __version__
 
@@ -45,7 +45,7 @@ DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(f"[{HANGUL}]"), 0.6)}
 
-_MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{DAMAGED}")  # of HTML, XML and wikis
+_MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{MARKER}|{DAMAGED}")  # of HTML, XML and wikis
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
 _HELD_OUT, _TO_TRAIN = 0, 1
 _KEY = struct.Struct(">BQQ")  # _HELD_OUT or _TO_TRAIN, random number, position
@@ -80,7 +80,16 @@ class Preparation:
     exclude_words: int = 10
     """Number of successive words, without regard to case and punctuation, that count as shared."""
     column: str | None = None
-    """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: each of its texts is a document."""
+    """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: each of its texts is a document.
+
+    Where it has tokens (CoNLL-U, lists in JSON), each list is a sentence, and its tokens stay as they are.
+    """
+    lines: bool = False
+    """Whether each line is a document, such as a review. Otherwise blank lines end documents."""
+    document_per_file: bool = False
+    """Whether a file is one document, so that whole files are held out. Blank lines still end sentences."""
+    as_text: bool = False
+    """Whether to read files as text that look like something else, such as a table."""
 
     def __post_init__(self) -> None:
         for name, choices in (("language", ("en", "ko", "other")), ("unit", ("eojeol", "morphemes"))):
@@ -90,10 +99,11 @@ class Preparation:
             raise ValueError(
                 "morphemes need Korean in NFC; use --language ko without --no-nfc, or language='ko' with nfc=True"
             )
-        if self.join_hyphens and self.column is not None:
-            raise ValueError(
-                f"column is {self.column!r}, but words that hyphens break are joined only in raw text; leave out one"
-            )
+        if self.lines and self.column is not None:
+            raise ValueError(f"lines and column ({self.column!r}) are both given; expected one of them")
+        if self.join_hyphens and (self.lines or self.column is not None):
+            given = "lines are" if self.lines else f"column is {self.column!r}, but texts in columns are"
+            raise ValueError(f"{given} read one by one; words broken at line ends are joined in other text")
         if not 1 <= self.min_tokens <= self.max_tokens:
             limits = f"min_tokens is {self.min_tokens} and max_tokens {self.max_tokens}"
             raise ValueError(f"{limits}; expected a minimum of at least 1, and a maximum not below it")
@@ -125,6 +135,7 @@ def prepare(
     """
     raw, folder = as_paths(raw), expanded(folder)
     how = how or Preparation()
+    how = replace(how, exclude=tuple(os.fspath(expanded(path)) for path in how.exclude))
     for path in (*raw, *how.exclude):
         if is_read_once(path):  # once for its text, and once for its checksum in the manifest
             raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
@@ -132,8 +143,10 @@ def prepare(
     check_names(*raw, *how.exclude)  # which the manifest lists
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
+    if len(raw) > 1:  # what is wrong with the last file is said before hours of work on the others
+        check_texts(*raw)
     tokenizer = morphemes() if how.unit == "morphemes" else tokenize if how.nfc else keep_spelling
-    broken = find_broken_words(raw) if how.join_hyphens else None
+    broken = find_broken_words(raw, as_text=how.as_text) if how.join_hyphens else None
     exclusion = Exclusion([Path(path) for path in how.exclude], num_words=how.exclude_words, tokenizer=tokenizer)
     with new_folder(folder) as staging:
         with temporary_folder(staging / "corpus") as sorting:
@@ -233,18 +246,13 @@ class _Sentences:
 
     def read(self, index: int, path: Path, tokenizer: SentenceTokenizer) -> Source:
         """Add the sentences of the `index`-th raw file."""
-        found, column = Amount(), self._how.column
-        if column is None:
-            documents = read_raw_documents(path)
-        else:
-            documents = enumerate(text for text in column_texts(path, column) if text.strip())
+        found = Amount()
         num_documents = num_with_sentences = -1
         with progress_bar(unit=" sentences", label=printable(path.name)) as bar:
-            for number, text in documents:
+            for number, text in self._documents(path):
                 num_documents = number
                 key = _random_number(self._how.seed, "document", index, number)
-                for sentence in split_sentences(self._broken.join(text) if self._broken else text):
-                    tokens = tokenizer(sentence)
+                for sentence, tokens in self._tokenised(text, tokenizer, path):
                     if not tokens:
                         continue
                     found.add(len(tokens))
@@ -264,6 +272,30 @@ class _Sentences:
         sha256 = file_digest(path, "sha256").hex()
         return Source(path=os.fspath(path), bytes=path.stat().st_size, sha256=sha256, **amounts)
 
+    def _documents(self, path: Path) -> Iterator[tuple[int, str | list[str]]]:
+        """Number and text of each document, or the tokens of its only sentence."""
+        how = self._how
+        if how.column is not None:
+            texts = column_texts(path, how.column)
+            documents = enumerate(text for text in texts if (text.strip() if isinstance(text, str) else text))
+        elif how.lines:
+            documents = enumerate(line for line in prose_lines(path, as_text=how.as_text) if line.strip())
+        else:
+            documents = read_raw_documents(path, as_text=how.as_text)
+        return ((0, text) for _, text in documents) if how.document_per_file else documents
+
+    def _tokenised(
+        self, text: str | list[str], tokenizer: SentenceTokenizer, path: Path
+    ) -> Iterator[tuple[str, Sequence[str]]]:
+        """Text and tokens of each sentence of a document."""
+        if isinstance(text, str):
+            for sentence in split_sentences(self._broken.join(text) if self._broken else text):
+                yield sentence, tokenizer(sentence)
+        elif self._how.unit == "morphemes":
+            raise ValueError(f"{path}: the column has tokens, which are not split into morphemes; leave out the unit")
+        else:
+            yield " ".join(text), [unicodedata.normalize("NFC", token) if self._how.nfc else token for token in text]
+
     def without_duplicates(self) -> Iterator[bytes]:
         """Records to shuffle, each a `_KEY` and a sentence: first those that are held out, in their order."""
         first_to_train = self._first_to_train
@@ -271,8 +303,9 @@ class _Sentences:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
             if self.num_documents == 1:
                 raise ValueError(
-                    "the raw text is a single document, so no whole document can be held out; separate documents by "
-                    "blank lines, pass several files, or use --held-out 0, or held_out=0"
+                    "the raw text is a single document, so no whole document can be held out; use --lines "
+                    "(lines=True) if each line is a text, separate documents by blank lines, pass several files, or "
+                    "use --held-out 0 (held_out=0)"
                 )
         bar = progress_bar(unit=" sentences", total=self.num_kept, label="sorting", keep=False)
         by_sentence = groupby(counted(self._records, bar), key=lambda record: record[: -len(b"\0") - _ORIGIN.size])
@@ -296,7 +329,7 @@ class _Sentences:
                     number = _random_number(self._how.seed, "sentence", position)
                     yield _KEY.pack(_TO_TRAIN, number, position) + sentence
 
-    def _why_not(self, sentence: str, tokens: list[str]) -> str | None:
+    def _why_not(self, sentence: str, tokens: Sequence[str]) -> str | None:
         if len(tokens) < self._how.min_tokens:
             return TOO_SHORT
         if len(tokens) > self._how.max_tokens:
@@ -354,6 +387,9 @@ def _nothing_left(found: _Sentences) -> str:
     if not found.num_documents and not reasons:
         return "no sentence in the raw text; expected UTF-8 text (plain, .gz, .bz2 or .xz)"
     held_out = f"; {found.num_held_out_documents:,} of {found.num_documents:,} documents are held out"
-    longer = "; keep longer sentences (--max-tokens N, or max_tokens=N), or end each by a blank line"
+    longer = (
+        "; use --lines (lines=True) if each line is a text, end sentences by blank lines, or keep longer ones "
+        "(--max-tokens N, or max_tokens=N)"
+    )
     advice = longer if found.dropped[TOO_LONG].sentences else ""
     return f"no sentence is left to train on; dropped: {', '.join(reasons) or 'none'}{held_out}{advice}"

@@ -37,8 +37,8 @@ class SentenceStream:
 
     `purpose` is part of the seed, so that two streams over the same shards (one per direction) shuffle independently.
     Blank lines are skipped. With `raw_text`, lines are tokenised. `warn` is for text that is read for the first time;
-    see `sentence_lines` for it, `column` and `is_shard`. Raises ValueError when the shards contain no sentence, one of
-    them is the manifest of a corpus, or is not text.
+    see `sentence_lines` for it, `column`, `as_text` and `is_shard`. Raises ValueError when the shards contain no
+    sentence, one of them is the manifest of a corpus, or is not text.
     """
 
     shards: Sequence[Path]
@@ -48,6 +48,7 @@ class SentenceStream:
     shuffle: bool = True
     raw_text: bool = False
     column: str | None = None
+    as_text: bool = False
     is_shard: bool = True
     warn: bool = False
     num_epochs: int | None = None
@@ -100,15 +101,23 @@ class SentenceStream:
 
     def _blocks(self, shard: Path) -> Iterator[list[str]]:
         warn = warn_caller if self.warn else None
-        lines = sentence_lines(shard, raw_text=self.raw_text, column=self.column, is_shard=self.is_shard, warn=warn)
+        lines = sentence_lines(
+            shard,
+            raw_text=self.raw_text,
+            column=self.column,
+            as_text=self.as_text,
+            is_shard=self.is_shard,
+            warn=warn,
+        )
         return batched((line for line in lines if line and not line.isspace()), size=BLOCK_LINES)
 
 
-def check_has_text(*paths: Path, raw_text: bool = False, column: str | None = None) -> None:
+def check_has_text(*paths: Path, raw_text: bool = False, column: str | None = None, as_text: bool = False) -> None:
     """Raise the errors of `SentenceStream` for files without a sentence or of another form, before a model is read.
 
     Pipes and standard input are left alone, because they can be read only once.
     """
     for path in paths:
         if not is_read_once(path):
-            next(SentenceStream([path], shuffle=False, raw_text=raw_text, column=column, is_shard=False, num_epochs=1))
+            how = {"raw_text": raw_text, "column": column, "as_text": as_text, "is_shard": False}
+            next(SentenceStream([path], shuffle=False, num_epochs=1, **how))

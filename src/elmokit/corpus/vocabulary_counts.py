@@ -41,13 +41,19 @@ class VocabularySummary:
 
 
 def write_vocabulary(
-    shards: Iterable[str | Path], path: str | Path, *, min_count: int = 1, max_size: int | None = None
+    shards: Iterable[str | Path],
+    path: str | Path,
+    *,
+    min_count: int = 1,
+    max_size: int | None = None,
+    as_text: bool = False,
 ) -> VocabularySummary:
     """Write the vocabulary of text: `<S>`, `</S>`, `<UNK>`, then tokens by falling count, ties by code point.
 
     shards: text with one tokenised sentence per line, or a folder that `prepare` wrote; its held-out text is not read.
     min_count: tokens with a lower count are left out.
     max_size: largest number of lines in the file, including the specials.
+    as_text: whether to read files as text that look like something else, such as a table.
 
     The counts of all types are in memory. The file is written completely or not at all. Raises ValueError for shards
     without a sentence or not in UTF-8.
@@ -61,7 +67,7 @@ def write_vocabulary(
     with atomic_write(path) as unfinished:
         counts: Counter[str] = Counter()
         num_sentences = 0
-        sentences = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
+        sentences = SentenceStream(shards, shuffle=False, num_epochs=1, as_text=as_text, warn=True)
         for sentence in counted(sentences, progress_bar(unit=" sentences", label="counting")):
             num_sentences += 1
             counts.update(sentence)

@@ -42,6 +42,7 @@ def embed_with(
     *,
     raw_text: bool = False,
     column: str | None = None,
+    as_text: bool = False,
     overwrite: bool = False,
 ) -> EmbeddedFile:
     """Write the vectors that another system has for every line of a text file; tasks read them with `--model OUTPUT`.
@@ -51,7 +52,7 @@ def embed_with(
     output_path: `NAME.npy`, as `save_vectors` writes it, with `NAME.offsets.npy` and the tokens in
         `NAME.npy.tokens.txt`.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
-    column, overwrite: as in `embed_file`.
+    column, as_text, overwrite: as in `embed_file`.
     Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
     would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
     zeros, because the system has no vector of them.
@@ -60,9 +61,8 @@ def embed_with(
     check_is_new(output_path, overwrite=overwrite)
     check_paths(output_path, input_path, model)
     opened = find_system(SYSTEMS, system, str(model)).open(str(model))
-    return write_vectors(
-        opened, input_path, output_path, model=model, raw_text=raw_text, column=column, overwrite=overwrite
-    )
+    how = {"column": column, "as_text": as_text, "overwrite": overwrite}
+    return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text, **how)
 
 
 def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Comparator:
@@ -87,10 +87,11 @@ def write_vectors(
     model: str | Path,
     raw_text: bool,
     column: str | None = None,
+    as_text: bool = False,
     overwrite: bool = False,
 ) -> EmbeddedFile:
     """Write what the layers of a system give for every line of a text file; `model` names it in the warning."""
-    source = open_source(input_path, raw_text=raw_text, column=column)
+    source = open_source(input_path, raw_text=raw_text, column=column, as_text=as_text)
     sentences = [tokens for _, tokens in source.read(True)]
     if not sentences:
         raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")

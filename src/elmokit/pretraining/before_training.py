@@ -67,9 +67,10 @@ def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
             warn_caller(f"the {what} is named more than once, and its text counts as often: {join_names(twice)}")
 
 
-def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
+def sample_sentences(paths: Sequence[Path], *, most: int, as_text: bool = False) -> list[str]:
     """Choose at most `most` sentences, spread evenly over the text; 0 takes all."""
-    sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1, warn=True)]
+    stream = SentenceStream(paths, as_text=as_text, shuffle=False, num_epochs=1, warn=True)
+    sentences = [" ".join(tokens) for tokens in stream]
     if not most or len(sentences) <= most:
         return sentences
     return [sentences[index * len(sentences) // most] for index in range(most)]
@@ -84,6 +85,7 @@ def settled(
     held_out: Sequence[str],
     each_pass: bool,
     started_from: str | None,
+    as_text: bool = False,
 ) -> RunRecord:
     """The record of a new run: definite settings, its shards by their absolute paths, and how much text they have.
 
@@ -94,7 +96,7 @@ def settled(
     """
     config = resolved(config, num_tokens=len(vocabulary), device=device)
     shards = [shard.resolve() for shard in shards]
-    text, first = _read_text(shards, held_out)
+    text, first = _read_text(shards, held_out, as_text=as_text)
     _warn_of_tokens(first, vocabulary, config)
     if each_pass and held_out:
         steps = max(LEAST_BETWEEN_MEASUREMENTS, int(text.steps_per_pass(config)))
@@ -132,14 +134,14 @@ def _product_seconds(dtype: torch.dtype) -> float:
     return min(timeit.repeat(lambda: torch.mm(left, right), repeat=10, number=1))
 
 
-def _read_text(shards: Sequence[Path], held_out: Sequence[str]) -> tuple[TextSize, list[str]]:
+def _read_text(shards: Sequence[Path], held_out: Sequence[str], *, as_text: bool) -> tuple[TextSize, list[str]]:
     """The amount of text, and the tokens of its first sentences. Warns if held-out sentences are in the shards."""
     unseen = set(held_out)
     num_held_out = len(unseen)
     first: list[str] = []
     num_sentences = num_tokens = 0
     with progress_bar(unit=" sentences", label="reading the text", keep=False, scale=True) as bar:
-        for tokens in SentenceStream(shards, shuffle=False, num_epochs=1, warn=True):
+        for tokens in SentenceStream(shards, as_text=as_text, shuffle=False, num_epochs=1, warn=True):
             if num_sentences < FIRST_SENTENCES:
                 first += tokens
             num_sentences += 1

@@ -29,6 +29,7 @@ def finetune(
     weights: str | Path | None = None,
     vocabulary_path: str | Path | None = None,
     held_out: Iterable[str | Path] = (),
+    as_text: bool = False,
     device: str | None = None,
 ) -> Path:
     """Train a bundled model, a folder or a released pair on text shards of a domain; returns the run folder.
@@ -70,6 +71,7 @@ def finetune(
         trained=(bilm, softmax),
         started_from=str(model),
         each_pass=each_pass,
+        as_text=as_text,
         device=device,
     )
 

@@ -88,6 +88,7 @@ def pretrain(
     run_dir: str | Path,
     config: PretrainingConfig,
     held_out: Iterable[str | Path] = (),
+    as_text: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
@@ -95,6 +96,7 @@ def pretrain(
 
     shards: files with one tokenised sentence per line, or a folder that `prepare` wrote, whose shards are read.
     held_out: text of the same form, to measure perplexity on, or such a folder, whose held-out text is read.
+    as_text: whether to read files as text that look like something else, such as a table.
     on_step: called with the `Run` after each step; an exception from it ends the run, which can be resumed.
 
     The folder is also a model in the native format: its `model.safetensors` has the weights of the newest checkpoint,
@@ -105,7 +107,8 @@ def pretrain(
     that of guessing, except when fine-tuning.
     """
     vocabulary = Vocabulary.read(vocabulary_path)
-    return begin(shards, vocabulary, run_dir, config=config, held_out=held_out, device=device, on_step=on_step)
+    how: dict[str, Any] = {"held_out": held_out, "as_text": as_text, "device": device, "on_step": on_step}
+    return begin(shards, vocabulary, run_dir, config=config, **how)
 
 
 def resume_pretraining(
@@ -166,6 +169,7 @@ def begin(
     trained: tuple[BiLM, Softmax] | None = None,
     started_from: str | None = None,
     each_pass: bool = False,
+    as_text: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
@@ -179,8 +183,9 @@ def begin(
     check_files(texts, measured)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, files=WRITTEN)))
-        sentences = sample_sentences(measured, most=config.evaluate_sentences) if measured else []
+        sentences = sample_sentences(measured, most=config.evaluate_sentences, as_text=as_text) if measured else []
         how: dict[str, Any] = {"held_out": sentences, "each_pass": each_pass, "started_from": started_from}
+        how["as_text"] = as_text
         record = ranks.from_first(lambda: settled(config, texts, vocabulary, device=ranks.device, **how))
         check_names(run_dir.name, *record.shards, started_from or "")
         run = Run(run_dir, record, vocabulary, ranks=ranks)
@@ -356,7 +361,7 @@ class Run:
         shards, config = [Path(shard).resolve() for shard in self.record.shards], self.config
         own, packers = self.ranks.share(config.batch_size), list[Packer]()
         for purpose, state in zip(("forward", "backward"), self.progress.packers, strict=False):
-            stream = SentenceStream(shards, seed=config.seed, purpose=purpose, position=state.position)
+            stream = SentenceStream(shards, as_text=True, seed=config.seed, purpose=purpose, position=state.position)
             steps, backward = config.bptt_steps, purpose == "backward"
             packers.append(
                 Packer(stream, self.vocabulary, rows=state.rows, bptt_steps=steps, backward=backward, own=own)

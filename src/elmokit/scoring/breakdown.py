@@ -92,6 +92,7 @@ def measure_files(
     min_count: int = 1,
     raw_text: bool = False,
     column: str | None = None,
+    as_text: bool = False,
     carry_state: bool = False,
     weights: str | None = None,
     device: str | torch.device | None = None,
@@ -101,7 +102,7 @@ def measure_files(
     files: texts with one sentence per line, or folders that `prepare` wrote, whose held-out text is read.
     num_words: number of worst words to list; None for none.
     min_count: smallest number of predictions of a word that is listed.
-    raw_text, column, carry_state, weights, device: as in `perplexity`, with a separate stream for each file.
+    raw_text, column, as_text, carry_state, weights, device: as in `perplexity`, with a separate stream for each file.
 
     The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
     below 1, the model has no softmax or no vocabulary, or the device is not there.
@@ -112,7 +113,7 @@ def measure_files(
     for what, count in (("number of worst words", num_words), ("minimum count of the worst words", min_count)):
         if count is not None and count < 1:
             raise ValueError(f"the {what} is {count}; expected at least 1")
-    check_has_text(*files, raw_text=raw_text, column=column)
+    check_has_text(*files, raw_text=raw_text, column=column, as_text=as_text)
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
     vocabulary = scored.vocabulary
     names = [path.name for path in files]
@@ -137,9 +138,8 @@ def measure_files(
     whole: TextLosses | None = None
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         for name, path in zip(names, files, strict=True):
-            losses = text_losses(
-                scored, [path], raw_text=raw_text, column=column, carry_state=carry_state, when_done=bar.update
-            )
+            how = {"raw_text": raw_text, "column": column, "as_text": as_text, "carry_state": carry_state}
+            losses = text_losses(scored, [path], **how, when_done=bar.update)
             texts.append(measured(name, losses))
             whole = losses if whole is None else join_texts(whole, losses)
     assert whole is not None  # there is a file

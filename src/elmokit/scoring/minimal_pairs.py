@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ Sentences = tuple[list[str], list[str]]
 """The good and the bad sentence of a pair, in tokens."""
 
 _NAME = re.compile(r"(?i)\w*(good|bad|sentence|acceptable|grammatical|prefix|context|continuation|target)\w*")
-_WORD = re.compile(r"\s*\w+\s*")
 BOTH = "both"
 
 
@@ -36,36 +36,42 @@ class PairScore:
         return self.good[direction] > self.bad[direction]
 
 
-def read_pairs(path: Path | str, *, raw_text: bool = False, conditional: bool = False) -> Iterator[Sentences]:
+def read_pairs(
+    path: Path | str, *, raw_text: bool = False, conditional: bool = False, as_text: bool = False
+) -> Iterator[Sentences]:
     """Pairs of a file with one pair per line: the good sentence, a tab, the bad one. Blank lines are skipped.
 
     conditional: a line is a prefix, which may be empty, a tab, and a continuation.
-    Raises ValueError, naming the line, for a line that is not two sentences, and for one with the names of columns; and
-    for a file without pairs.
+    as_text: whether a first line that looks like the names of columns is a pair; otherwise it is refused.
+    Raises ValueError, naming the line, for a line that is not two sentences; and for a file without pairs.
     """
-    split = tokenize if raw_text else split_tokens
     expected = "two sentences separated by a tab: the good one, a tab, the bad one"
     if conditional:
         expected = "a prefix, a tab, and a continuation"
-    is_empty = True
-    maybe_names = 0  # the line of a first pair of single words
-    for number, line in enumerate(sentence_lines(path, raw_text=raw_text, has_columns=True), start=1):
-        if not line.strip():
-            continue
-        cells = line.split("\t")
-        halves = [split(half) for half in cells]
-        if len(halves) != 2 or not halves[1] or not (halves[0] or conditional):
-            raise ValueError(f"{shown_name(path)}, line {number}: expected {expected}")
-        if is_empty and not conditional and all(map(_WORD.fullmatch, cells)):
-            maybe_names = number
-        are_names = is_empty and all(map(_NAME.fullmatch, cells))
-        if are_names or (maybe_names and min(map(len, halves)) > 1):
-            where = f"{shown_name(path)}, line {maybe_names or number}"
-            raise ValueError(f"{where}: has the names of columns; remove it (expected {expected})")
-        is_empty, maybe_names = False, maybe_names if is_empty else 0
-        yield halves[0], halves[1]
-    if is_empty:
+    lines = sentence_lines(path, raw_text=raw_text, has_columns=True, as_text=as_text)
+    pairs = _pairs(lines, path, expected, raw_text=raw_text, conditional=conditional)
+    head = list(islice(pairs, 2))
+    if not head:
         raise ValueError(f"{shown_name(path)}: has no pair; expected lines of {expected}")
+    (number, first), rest = head[0], head[1:]
+    is_of_words = not conditional and max(map(len, first)) == 1 and any(min(map(len, pair)) > 1 for _, pair in rest)
+    if not as_text and (is_of_words or all(_NAME.fullmatch(" ".join(half)) for half in first)):
+        where = f"{shown_name(path)}, line {number}"
+        raise ValueError(f"{where}: looks like the names of columns; remove it, or use --as-text (as_text=True)")
+    return (pair for _, pair in chain(head, pairs))
+
+
+def _pairs(
+    lines: Iterable[str], path: Path | str, expected: str, *, raw_text: bool, conditional: bool
+) -> Iterator[tuple[int, Sentences]]:
+    """The number of each line that is not blank, and its pair."""
+    split = tokenize if raw_text else split_tokens
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            halves = [split(half) for half in line.split("\t")]
+            if len(halves) != 2 or not halves[1] or not (halves[0] or conditional):
+                raise ValueError(f"{shown_name(path)}, line {number}: expected {expected}")
+            yield number, (halves[0], halves[1])
 
 
 def score_pairs(model: SurprisalModel, pairs: Sequence[Sentences]) -> Iterator[PairScore]:

@@ -123,6 +123,7 @@ def perplexity(
     *,
     raw_text: bool = False,
     column: str | None = None,
+    as_text: bool = False,
     carry_state: bool = False,
     weights: str | Path | None = None,
     device: str | torch.device | None = None,
@@ -132,6 +133,7 @@ def perplexity(
     shards: files, or a folder that `prepare` wrote, whose held-out text is read.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
     column: of JSON lines, of tables in tabs or commas, or `form` of CoNLL-U, whose texts are the sentences.
+    as_text: whether to read files as text that look like something else, such as a table.
     device: by default the GPU if there is one.
     Raises ValueError when the model has no softmax or no vocabulary, when the text is empty, and for a device that is
     not there.
@@ -139,9 +141,8 @@ def perplexity(
     shards = list(map(held_out_file, as_paths(shards)))
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        return text_losses(
-            scored, shards, raw_text=raw_text, column=column, carry_state=carry_state, when_done=bar.update
-        ).perplexity()
+        how = {"raw_text": raw_text, "column": column, "as_text": as_text, "carry_state": carry_state}
+        return text_losses(scored, shards, **how, when_done=bar.update).perplexity()
 
 
 def bilm_perplexity(
@@ -149,7 +150,9 @@ def bilm_perplexity(
 ) -> Perplexity:
     """Perplexity of a model in memory, in any mode; see `perplexity`."""
     packed = PackedBiLM(bilm.config, bilm.state_dict(), spelling=bilm.spelling)
-    return text_losses(SurprisalModel(packed, softmax, vocabulary), shards, carry_state=carry_state).perplexity()
+    return text_losses(
+        SurprisalModel(packed, softmax, vocabulary), shards, carry_state=carry_state, as_text=True
+    ).perplexity()
 
 
 def text_losses(
@@ -158,6 +161,7 @@ def text_losses(
     *,
     raw_text: bool = False,
     column: str | None = None,
+    as_text: bool = False,
     carry_state: bool = False,
     when_done: Callable[[int], object] | None = None,
 ) -> TextLosses:
@@ -185,9 +189,8 @@ def text_losses(
             when_done(len(targets))
 
     is_new = scored.text_warnings is not None
-    sentences = partial(
-        SentenceStream, shards, shuffle=False, raw_text=raw_text, column=column, is_shard=not is_new, num_epochs=1
-    )
+    how = {"raw_text": raw_text, "column": column, "as_text": as_text, "is_shard": not is_new}
+    sentences = partial(SentenceStream, shards, shuffle=False, num_epochs=1, **how)
     if carry_state:
         if scored.text_warnings is not None:
             scored.text_warnings.check(list(islice(sentences(warn=True), SENTENCES_AT_ONCE)))

@@ -46,6 +46,8 @@ class TableSettings:
     """Whether the lines are tokenised first; for rows of words they always are."""
     column: str | None = None
     """Of JSON lines, a table in tabs or commas, or `form` of CoNLL-U: its texts are the lines."""
+    as_text: bool = False
+    """Whether to read a file as text that looks like something else, such as a table."""
     boundaries: bool = False
     """Whether there are rows of `<S>` and `</S>` around the tokens of each sentence."""
     surprisal: SurprisalSettings = field(default_factory=SurprisalSettings)
@@ -122,7 +124,8 @@ def first_sizes(path: Path | str) -> Iterable[int]:
 def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
     is_raw = settings.raw_text or settings.rows == "words"
     split = tokenize if is_raw else split_tokens
-    for number, text in enumerate(sentence_lines(path, raw_text=is_raw, column=settings.column), start=1):
+    texts = sentence_lines(path, raw_text=is_raw, column=settings.column, as_text=settings.as_text)
+    for number, text in enumerate(texts, start=1):
         tokens = split(text)
         if tokens or settings.surprisal.carry_state:
             yield Line(number, text, tokens)

@@ -22,7 +22,7 @@ from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, with_el
 from elmokit.tasks.task import Task, TextBlocks, shortened
 from elmokit.tasks.task_model import TaskModel
 from elmokit.tasks.weights import load_parts, new_model, read_weights
-from elmokit.text.corpora.kinds import Kind, kind_of
+from elmokit.text.plain_text import other_than_text
 
 INPUT_KINDS = ("text", "json", "data")
 EXAMPLES_AT_ONCE = 1000
@@ -155,12 +155,9 @@ class TrainedTask:
     def _checked_text(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
         """The lines of what is text by its name. Raises ValueError if the first of them are of something else."""
         lines, head = with_head(lines)
-        found = kind_of(head)
-        if found is not None and not (self.task.text_has_tabs and found in (Kind.TABS, Kind.WORDS)):
-            raise ValueError(
-                f"{name} is {found.value}; expected text, one example per line, or say what it is: --input-kind json, "
-                "data or text, or kind='json', 'data' or 'text'"
-            )
+        if other := other_than_text(head, has_columns=self.task.text_has_tabs):
+            say = "Say what it is: --input-kind text, json or data, or kind='text', 'json' or 'data'"
+            raise ValueError(f"{name} looks like {other}. {say}")
         return lines
 
     def _of_lines(self, lines: Iterator[str], kind: str, *, name: str) -> Iterator[Any]:

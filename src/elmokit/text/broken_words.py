@@ -38,16 +38,18 @@ class BrokenWords:
         return broken[0] if joint is None else f"{broken[1]}{joint}{broken[2]}"
 
 
-def find_broken_words(paths: Iterable[str | os.PathLike[str]]) -> BrokenWords:
+def find_broken_words(paths: Iterable[str | os.PathLike[str]], *, as_text: bool = False) -> BrokenWords:
     """Read raw text files twice: for the words that are broken, and for how often each of these occurs in one piece.
 
     A word is joined if it occurs in one piece, or broken by `¬`, and without a hyphen if that is more frequent than
     with one. The memory grows with the number of different broken words.
     """
     paths = list(paths)
-    broken = Counter(_halves(found) for text in _texts(paths) for found in _broken_word().finditer(text))
+    broken = Counter(
+        _halves(found) for text in _texts(paths, as_text=as_text) for found in _broken_word().finditer(text)
+    )
     uses = {spelling: 0 for halves in broken for spelling in ("".join(halves), "-".join(halves))}
-    for text in _texts(paths):
+    for text in _texts(paths, as_text=as_text):
         for spelling in _word().findall(re.sub(_HYPHEN, "-", _NOT_SIGN.sub("", _key(text)))):
             if spelling in uses:
                 uses[spelling] += 1
@@ -83,6 +85,6 @@ def _letters() -> str:
     return rf"[^\W\d_]++(?:[{combining_marks()}]++[^\W\d_]*+)*+"
 
 
-def _texts(paths: Iterable[str | os.PathLike[str]]) -> Iterator[str]:
-    texts = (text for path in paths for _, text in read_raw_documents(path))
+def _texts(paths: Iterable[str | os.PathLike[str]], *, as_text: bool) -> Iterator[str]:
+    texts = (text for path in paths for _, text in read_raw_documents(path, as_text=as_text))
     return counted(texts, progress_bar(unit=" documents", label="hyphens", keep=False, scale=True))

@@ -63,6 +63,7 @@ def embed_file(
     raw_text: bool = False,
     split_sentences: bool = False,
     column: str | None = None,
+    as_text: bool = False,
     resume: bool = False,
     overwrite: bool = False,
 ) -> EmbeddedFile:
@@ -80,6 +81,7 @@ def embed_file(
         end anywhere, and a blank line ends a sentence. `OUTPUT.sentences.txt` gets the sentences, one per line.
     column: of a Parquet or Arrow file, JSON lines, or a table in tabs or commas: strings, or lists of tokens; `form` of
         CoNLL-U. By default `tokens`, or else `text`, of Parquet and Arrow.
+    as_text: whether to read a file as text that looks like something else, such as a table.
     resume: whether to continue a job that was killed, whose finished vectors are in `OUTPUT.partial`; the output has
         the same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size` or
         number of threads changes the rounding of the lines that are left.) A different model, different options and a
@@ -93,7 +95,8 @@ def embed_file(
     output = expanded(output_path)
     layout = format_to_write(output)
     raw_text = raw_text or split_sentences
-    source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
+    how = {"split_sentences": split_sentences, "as_text": as_text}
+    source = open_source(input_path, raw_text=raw_text, column=column, **how)
     default: Layers = "all" if output.suffix in (".h5", ".hdf5") else DEFAULT_LAYERS
     layers = as_layers(default if layers is None else layers, top=elmo.config.num_layers)
     given = expanded(input_path)

@@ -50,6 +50,7 @@ def embed_types(
     raw_text: bool = False,
     split_sentences: bool = False,
     column: str | None = None,
+    as_text: bool = False,
     min_count: int = 5,
     overwrite: bool = False,
 ) -> EmbeddedTypes:
@@ -72,7 +73,8 @@ def embed_types(
         )
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected at least 1")
-    source = open_source(input_path, raw_text=raw_text, split_sentences=split_sentences, column=column)
+    how = {"split_sentences": split_sentences, "as_text": as_text}
+    source = open_source(input_path, raw_text=raw_text, column=column, **how)
     check_is_new(output, overwrite=overwrite)
     check_output(output)
     check_is_not_input(output, source.path)

@@ -60,7 +60,12 @@ def read_again(source: SentenceSource, *, folder: Path) -> Generator[Callable[[b
 
 
 def open_source(
-    path: str | Path, *, raw_text: bool, column: str | None, split_sentences: bool = False
+    path: str | Path,
+    *,
+    raw_text: bool,
+    column: str | None,
+    split_sentences: bool = False,
+    as_text: bool = False,
 ) -> SentenceSource:
     """The sentences of a text file (`-`: standard input), or of a column of a file.
 
@@ -68,6 +73,7 @@ def open_source(
     split_sentences: whether to split the text into sentences and tokens, whatever its lines are.
     column: of strings, or of lists of tokens; None takes the lines of text, and in Parquet and Arrow `tokens`, or else
         `text`.
+    as_text: whether to read a file as text that looks like something else, such as a table.
     Raises ValueError for a column that is not there or holds something else, and `raw_text` for tokens.
     """
     path = expanded(path)
@@ -91,14 +97,15 @@ def open_source(
     if split_sentences:
 
         def read_text(warns: bool) -> Iterator[Sentence]:
-            pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path))
+            pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path, as_text=as_text))
             return (pair for pair in pairs if pair[1])
 
         return SentenceSource(path, read_text)
     split = tokenize if raw_text else split_tokens
 
     def read_lines(warns: bool) -> Iterator[Sentence]:
-        lines = sentence_lines(path, raw_text=raw_text, column=column, warn=warn_caller if warns else None)
+        warn = warn_caller if warns else None
+        lines = sentence_lines(path, raw_text=raw_text, column=column, as_text=as_text, warn=warn)
         return ((line, split(line)) for line in lines)
 
     return SentenceSource(path, read_lines, column, is_text=column is None)

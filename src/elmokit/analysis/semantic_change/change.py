@@ -63,6 +63,8 @@ class ChangeSettings:
     """Whether the corpora are to be tokenised; otherwise tokens are separated by spaces."""
     column: str | None = None
     """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: its texts are the lines of the corpora."""
+    as_text: bool = False
+    """Whether to read files as text that look like something else, such as a table."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -153,7 +155,8 @@ def semantic_change(
         forms = parse_words(
             words, ignore_case=settings.ignore_case, raw_text=settings.raw_text, patterns=settings.patterns
         )
-    corpora = tuple(open_corpus(path, raw_text=settings.raw_text, column=settings.column) for path in (first, second))
+    how = {"raw_text": settings.raw_text, "column": settings.column, "as_text": settings.as_text}
+    corpora = tuple(open_corpus(path, **how) for path in (first, second))
     if forms is None:
         if piped := [file for corpus in corpora for file in corpus.files if is_read_once(file)]:
             raise ValueError(

@@ -60,6 +60,8 @@ class TextCorpus:
     """Whether the lines are to be tokenised; otherwise their tokens are separated by spaces."""
     column: str | None = None
     """Of JSON lines, tables in tabs or commas, or `form` of CoNLL-U: its texts are the lines."""
+    as_text: bool = False
+    """Whether to read files as text that look like something else, such as a table."""
 
     def split(self, line: str) -> list[str]:
         """Tokens of a line, in NFC, which models have read."""
@@ -79,7 +81,8 @@ class TextCorpus:
 
         with progress_bar(unit="line", label="reading", keep=False, scale=True) as bar:
             for index, path in enumerate(self.files):
-                lines = sentence_lines(path, raw_text=self.raw_text, column=self.column, warn=warn)
+                how = {"raw_text": self.raw_text, "column": self.column, "as_text": self.as_text}
+                lines = sentence_lines(path, **how, warn=warn)
                 for number, line in enumerate(lines, start=1):
                     yield index, number, line
                     bar.update()
@@ -91,14 +94,16 @@ class TextCorpus:
         return (self.split(line) for _, _, line in self.lines())
 
 
-def open_corpus(path: str | Path, *, raw_text: bool = False, column: str | None = None) -> TextCorpus:
+def open_corpus(
+    path: str | Path, *, raw_text: bool = False, column: str | None = None, as_text: bool = False
+) -> TextCorpus:
     """The files of `corpus_files`. Warns of anything else in a folder, because it is not read."""
     path = expanded(path)
     files = corpus_files(path, column)
     others = [] if is_corpus(path) else sorted(file.name for file in {*path.glob("[!.]*")} - {*files})
     if others:
         warn_caller(f"{path} has files or folders that are not read, {len(others):,} in all: {join_names(others)}")
-    return TextCorpus(files, raw_text, column)
+    return TextCorpus(files, raw_text, column, as_text)
 
 
 def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:

@@ -60,7 +60,12 @@ class Corpus:
 
 
 def read_corpus(
-    paths: Sequence[Path], sample: Language | None, *, raw_text: bool = False, column: str | None = None
+    paths: Sequence[Path],
+    sample: Language | None,
+    *,
+    raw_text: bool = False,
+    column: str | None = None,
+    as_text: bool = False,
 ) -> Corpus:
     """The list of polysemes of a language, if there is one, and the lines of files (plain or compressed).
 
@@ -85,7 +90,8 @@ def read_corpus(
         sources.append((path.name if is_only else str(path), len(sentences)))
         is_labelled = column is None and LABELLED.search(path.name) is not None
         places: dict[tuple[str, ...], int] = {}
-        lines = sentence_lines(path, raw_text=raw_text, column=column, has_columns=is_labelled)
+        how = {"raw_text": raw_text, "column": column, "has_columns": is_labelled, "as_text": as_text}
+        lines = sentence_lines(path, **how)
         for number, line in enumerate(lines, start=1):
             text, *columns = line.split("\t") if is_labelled else [line]
             tokens = tokenize(text) if raw_text else split_tokens(unicodedata.normalize("NFC", text))

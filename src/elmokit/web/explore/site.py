@@ -53,6 +53,7 @@ def write_site(
     corpora: Sequence[Path] = (),
     raw_text: bool = False,
     column: str | None = None,
+    as_text: bool = False,
     umap: bool = False,
     sample: Language | None = None,
 ) -> Path:
@@ -86,7 +87,7 @@ def write_site(
                 "to search in (--corpus FILE), or the language of the model if it is one of these (--sample en)"
             )
         sample = language_of(elmo.vocabulary)
-    corpus = read_corpus(corpora, sample, raw_text=raw_text, column=column)
+    corpus = read_corpus(corpora, sample, raw_text=raw_text, column=column, as_text=as_text)
     with new_folder(folder) as target:
         _write_model(target, stored)
         write_corpus(target, corpus, elmo, umap=umap)

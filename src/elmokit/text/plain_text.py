@@ -1,0 +1,243 @@
+"""Whether a file is plain text, by its first lines: what else it may be, and text that models do not know."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from elmokit.files.lines import HEAD_LINES, split_tokens
+from elmokit.system.messages import first_token, printable
+from elmokit.text.corpora.tables import csv_reader
+from elmokit.text.tokenizer import split_sentences, tokenize
+
+_JSON_START = re.compile(r'\s*(?:\{\s*(?:["}]|$)|\[\s*(?:["{\[]|$|-?\d[\d.]*\s*[,\]]\s*(?:$|[-\d"\[{])))')
+_JSON_LINE = re.compile(r'\s*(?:[{}\[\]"]|-?\d+(?:\.\d+)?\s*,?\s*$|(?:true|false|null)\b)')
+_DECLARATION = re.compile(r"\s*<(?:\?xml|!doctype|!--|html)", re.IGNORECASE)
+_TAG = re.compile(r"\s*</?[A-Za-z][^<>]*>")
+_OF_MARKUP = re.compile(r"</(?![sS]>)[A-Za-z]|<[A-Za-z][\w:.-]*\s+[\w:.-]+\s*=")
+"""An end tag or an attribute. `<s> We sat . </s>` and `<unk>` are tokens."""
+_SEQUENCE = re.compile(r"(?:[A-Za-z*.-]{10,} )*[A-Za-z*.-]+")
+_RESIDUES = re.compile("[A-Z]{3}|[A-Za-z]{20}")
+_TIMES = re.compile(r"\s*(?:\d+:)?\d\d:\d\d[,.]\d{3} --> ")
+_TIER = re.compile(r"@[A-Z][\w ]*(?::\t|$)|[*%]\w{3}:\t")
+_LAST_CELL = re.compile(r"O|[-_]|\S*\*\S*|[BIESLUM]-\S+|[A-Z]{2,5}\$?")
+"""What rows of annotated tokens end with: names (`B-PER`), parts of speech (`NN`), brackets of trees, nothing (`_`)."""
+_NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
+
+_RECIPES = "docs/vectors.md has commands that write its words as text"
+_COLUMN = "prepare, embed and other commands read {} with --column {}"
+_TABLE = _COLUMN.format("a column that the first line names", "NAME")
+_CONLLU = _COLUMN.format("the words of CoNLL-U", "form")
+
+
+def other_than_text(head: Sequence[str], *, has_columns: bool = False) -> str | None:
+    """What a file looks like if it is not plain text, and what reads it, as a part of an error; None for text.
+
+    head: the first lines that are not blank. Most of them decide. Lines that begin with `#` are left out, as comments,
+        unless there are no others.
+    has_columns: whether tabs may separate columns.
+    """
+    lines = [line for line in head if not line.startswith("#")][:HEAD_LINES] or list(head)
+    if not lines:
+        return None
+    if _JSON_START.match(lines[0]) and _most(_JSON_LINE, lines):
+        return f"JSON: {_COLUMN.format('a field of JSON lines', 'FIELD')}; jq -c '.[]' makes JSON lines of an array"
+    if 5 * sum(map(bool, map(_TIMES.match, lines))) >= len(lines):
+        return r"subtitles: remove the numbers and times: sed '/-->/d; /^[0-9]*\r\?$/d'"
+    if _most(_TIER, lines):
+        return r"a transcript in CHAT: write what is said as text: sed -n 's/^\*[A-Z0-9]*:\t//p'"
+    rows = [line.strip("\t") for line in lines if not _TAG.fullmatch(line)]
+    if len(rows) > 1 and not has_columns and 2 * sum("\t" in row for row in rows) > len(rows):
+        is_numbered = all(re.match(r"\d+(?:[-.]\d+)?\t", row) for row in rows)
+        way = _CONLLU if is_numbered else f"{_TABLE}; cut -f N writes one as text"
+        return f"columns separated by tabs: {way}; {_RECIPES}"
+    if _DECLARATION.match(lines[0]) or (_most(_TAG, lines) and _OF_MARKUP.search("\n".join(lines))):
+        return "XML or HTML: take the text out of it, for example with pandoc -t plain --wrap=none"
+    if _is_fasta([line.strip() for line in lines if not line.startswith(";")]):
+        return f"FASTA: elmokit embed --fasta reads it; {_RECIPES}"
+    if _are_tagged_tokens(lines):
+        return f"columns, with a token on each line: {_RECIPES}"
+    if any(_are_cells(lines, delimiter) for delimiter in ",;|"):
+        return f"a table of cells separated by commas, semicolons or bars: {_TABLE}"
+    return None
+
+
+def _most(pattern: re.Pattern[str], lines: Sequence[str]) -> bool:
+    return 2 * sum(pattern.match(line) is not None for line in lines) > len(lines)
+
+
+def _is_fasta(lines: Sequence[str]) -> bool:
+    """Whether lines are headers, the first one, and residues, perhaps in blocks of ten; words after `>` are a quote."""
+    residues = [line for line in lines if not line.startswith(">")]
+    sequences = [line for line in residues if _SEQUENCE.fullmatch(line)]
+    is_headed = bool(lines) and re.match(r">\s*\S", lines[0]) is not None
+    return is_headed and 2 * len(sequences) > len(residues) and any(map(_RESIDUES.search, sequences))
+
+
+def _are_tagged_tokens(lines: Sequence[str]) -> bool:
+    """Whether most lines have as many cells between spaces, and the last is an annotation: `EU NNP B-ORG`."""
+    rows = [split_tokens(line) for line in lines]
+    ((width, _),) = Counter(map(len, rows)).most_common(1)
+    rows = [row for row in rows if len(row) == width > 1 and _LAST_CELL.fullmatch(row[-1])]
+    return len(rows) > max(2, len(lines) / 2) and not all(row[0].isupper() for row in rows)
+
+
+def _are_cells(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether most lines are the same number of cells, and these are not the parts of prose or single words."""
+    rows = [_cells(line, delimiter) for line in lines]
+    ((width, number),) = Counter(map(len, rows)).most_common(1)
+    if width < 2 or len(lines) < 2 or 2 * number <= len(lines):
+        return False
+    rows = [row for row in rows if len(row) == width]
+    if any(2 * sum(map(bool, map(_NUMBER.fullmatch, column))) > number for column in zip(*rows, strict=True)):
+        return True
+    after = [cell for row in rows for cell in row[1:]]
+    is_prose = 2 * sum(cell.startswith(" ") for cell in after) >= len(after)  # where a space follows a comma
+    return not is_prose and any(" " in cell.strip() for row in rows for cell in row)
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    line = re.sub(r"(?<=\d),(?=\d{3}(?!\d))|&#?\w+;", "", line)  # 1,000 people; &apos;
+    try:
+        cells: list[str] = next(csv_reader([line], delimiter))
+    except csv.Error:
+        return [line]
+    return cells[:-1] if len(cells) > 1 and not cells[-1].strip() else cells
+
+
+MOST_ATTACHED = 0.03
+"""Share of words with a mark at their end: 0.000 to 0.002 in tokenised text, 0.05 to 0.13 in the same before it is."""
+MOST_SYMBOLS = 0.15
+"""Share of tokens with a bracket or a symbol of programs: below 0.05 in prose, from 0.2 in code."""
+MOST_WORDS = 0.9
+"""Share of lines that are one word; the rest may be such as `don't`, which are two tokens."""
+MOST_BREAKS = 10
+"""Ends of sentences within one or two lines that say nothing. Of more lines, those with such an end are 0 to 2 % in
+tokenised text, 5 % in petitions, and 42 % in NSMC's reviews."""
+WIDEST_PAGE = 120
+"""Characters of a line in a book whose lines are broken at a width."""
+_FEWEST = 20
+"""Tokens or lines, of which a share says something."""
+_FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
+"""What a sentence ends with."""
+_MARKS = ".,;:!?"
+_AROUND_WORDS = f" \t{_MARKS}\"'()[]“”‘’"
+_SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
+_WITHIN_WORD = re.compile(r"(?<=\w)['’-](?=\w)")
+
+_SECOND = "[¢-¨¬\xad¯±µ¶¸¼-¾ŒœŸƒ†‡‰€]"
+DAMAGED = (
+    r"[\ufffd\x80-\x84\x86-\x9f]|[ÃÐÑ][\xa2-\xaa\xac-\xb3\xb5\xb6\xb8-\xba\xbc-\xbe]|â€"
+    f"|(?!×[¼-¾])[Â-Þ]{_SECOND}|[à-ï]{_SECOND}{{2}}"
+)
+"""What is left of letters in UTF-8 that were read as Latin-1 or Windows-1252, or of the latter read as Latin-1.
+
+Marks that real text has after a letter (`»`, `’`, `²`, `®`) are no second byte here, since other words show the damage.
+"""
+MARKER = r"</?[sS]>|<(?:unk|UNK|pad|bos|eos|mask)>|\[(?:CLS|SEP|UNK|MASK|PAD)\]|<\|\w+\|>"
+"""A special token of a language model: the end of a sentence, or a word that was left out."""
+OF_MARKERS = (
+    "special tokens of a language model; models of elmokit add the ends of sentences themselves: remove these tokens, "
+    "and write the words in place of <unk>"
+)
+_PIECES = "pieces of words, as subword tokenisers write them; join the pieces"
+_OTHER_TOKENS = (
+    (0.02, r"\w+@@|##\w+|\u2581.*", _PIECES),
+    (0.3, r"\u0120.*", _PIECES),
+    (0.02, r"__label__\S+", "labels, as fastText reads them; remove these"),
+    (0.5, r".+(?:[_/|](?:[A-Z]{1,5}\$?|[^\w\s]{1,5})|/[a-z]{1,5}\$?)", "words with parts of speech; remove these"),
+    (0.3, r"\(\S*", "parts of trees in brackets; write the words of each tree into one line"),
+    (0.9, r"\d+", "numbers, such as the ids of another vocabulary; expected words"),
+    (0.5, r"""[\[(]?(?:'[^']*'|"[^"]*")[,\])]+""", "lists, as Python writes them; put spaces between the tokens"),
+    (0.003, r".*(?:&(?:[a-z]{2,6}|#\d+);|</?(?:br|p)\b).*", "markup or its escapes; remove tags, and write &amp; as &"),
+    (0.003, f".*(?:{DAMAGED}).*", "letters that a wrong encoding has damaged; convert the original text again"),
+)
+"""Tokens that no model has read as words: the share from which a text looks like them, and what to do."""
+_MARKERS = (0.003, MARKER, OF_MARKERS)
+"""For text that is not read by a model as it is: a model has this warning itself (`elmo/text_warnings.py`)."""
+_INVISIBLE = (
+    0.003,
+    r".*[\s\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff].*",
+    "words with invisible characters or unusual spaces; remove these, or use --tokenize, which does",
+)
+"""For text that is not tokenised."""
+
+
+def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) -> str | None:
+    """A warning if the lines at the start of a text do not look like one sentence of tokens each; None if they do.
+
+    raw_text: whether the lines will be tokenised; otherwise raw text causes a warning.
+    is_shard: whether the text is read to train a model, and so without the warnings of a model.
+    """
+    tokens = [token for line in lines for token in split_tokens(line)]
+    kinds = [*_OTHER_TOKENS, *([_MARKERS] if raw_text or is_shard else []), *([] if raw_text else [_INVISIBLE])]
+    for share, pattern, what in kinds if len(tokens) >= _FEWEST else ():
+        found = [token for token in tokens if re.fullmatch(pattern, token)]
+        if len(found) > share * len(tokens):
+            return f"the tokens of {name}, such as {printable(found[0], most=40)!r}, look like {what}"
+    written = [line for line in lines if line.strip()]
+    if len(written) >= _FEWEST and _are_words(written):
+        return (
+            f"each line of {name} looks like one word, but each is read as a sentence; join the words of a sentence "
+            "with spaces (docs/vectors.md has a command for words below each other)"
+        )
+    if not raw_text and len(written) > 2 and all(re.fullmatch(r'"[^\s"].*"', line.strip()) for line in written[1:]):
+        return f"lines of {name} are in quotation marks, which are read as tokens; remove them"
+    attached = None if raw_text else _attached_word(tokens)
+    if attached is not None:
+        return (
+            f"{name} looks like raw text: words have marks at their ends, such as {first_token(attached)}, but models "
+            "know tokenised text, where spaces separate them. Use --tokenize, or raw_text=True, where a command has "
+            "it; elmokit prepare makes a corpus of raw text, and embed --split-sentences reads a book"
+        )
+    if _is_wrapped(lines):
+        return (
+            f"the lines of {name} look broken at a width, but each is read as a sentence; elmokit prepare and embed "
+            "--split-sentences join them"
+        )
+    breaks = [sum(" " in after for after in split_sentences(line)[1:]) for line in written]
+    several = [line for line, num_breaks in zip(written, breaks, strict=True) if num_breaks]
+    if len(several) > len(written) / 2 and (len(several) > 2 or sum(breaks) > MOST_BREAKS):
+        return (
+            f"lines of {name} look like several sentences, such as {printable(several[0], most=40)!r}, but models "
+            "expect one sentence per line"
+        )
+    return None
+
+
+def _are_words(lines: Sequence[str]) -> bool:
+    """Whether nearly all lines are a word, perhaps with marks, of a text; the words of a list are all different."""
+    num_words = sum(len(line) < 50 and len(tokenize(line.strip(_AROUND_WORDS))) < 2 for line in lines)
+    return num_words > MOST_WORDS * len(lines) and len({*lines}) < len(lines)
+
+
+def _attached_word(tokens: Sequence[str]) -> str | None:
+    """The first word with a mark at its end, if there are more than in tokenised text."""
+    attached = [token for token in tokens if _has_mark(token)]
+    num_free = sum(not token.strip(_MARKS) for token in tokens)
+    if len(attached) <= max(1, MOST_ATTACHED * len(tokens), num_free):
+        return None
+    is_code = sum(_SYMBOL.search(token) is not None for token in tokens) > MOST_SYMBOLS * len(tokens)
+    return None if is_code else attached[0]
+
+
+def _has_mark(token: str) -> bool:
+    """Whether a token is a word with a mark that the tokenizer splits off: `rates;`, but not `Mr.` or `a.m.`."""
+    opened = token.rstrip("\"'”’)]")
+    word = opened.rstrip(_MARKS)
+    letters = _WITHIN_WORD.sub("", word.lstrip("\"'“‘(["))
+    return word != opened and len(letters) > 1 and letters.isalpha() and len(tokenize(token)) > 1
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    """Whether lines end where the next word has no room, mostly in mid-sentence, and the next begin in lower case."""
+    width = max(map(len, lines), default=0)
+    pairs = [(line, after) for line, after in zip(lines, lines[1:], strict=False) if line.strip() and after.strip()]
+    if not 40 <= width <= WIDEST_PAGE or len(pairs) < 8:
+        return False
+    num_full = sum(len(line.rstrip()) + 1 + len(after.split()[0]) > width for line, after in pairs)
+    num_lower = sum(after.lstrip()[0].islower() for _, after in pairs)
+    num_ended = sum(line.partition("\t")[0].rstrip().endswith(_FINAL) for line, _ in pairs)
+    return num_full > 0.75 * len(pairs) and num_lower > 0.3 * len(pairs) and num_ended < 0.5 * len(pairs)
