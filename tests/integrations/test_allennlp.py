@@ -200,6 +200,28 @@ def test_words_are_cached_in_blocks_with_the_same_vectors_and_others_fall_back(m
     assert_close(other["elmo_representations"][0], elmo(batch_to_ids([["e", "a"]]))["elmo_representations"][0])
 
 
+def test_words_of_the_cache_need_no_characters_and_others_do():
+    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), vocab_to_cache=["<pad>", "a", "b"])
+    words = torch.tensor([[1, 2], [2, 0]])
+    found = elmo(None, word_inputs=words)["elmo_representations"][0]
+    torch.testing.assert_close(found, elmo(batch_to_ids([["a", "b"], ["b"]]))["elmo_representations"][0])
+    with pytest.raises(ValueError, match="inputs is None, but some of word_inputs are not in vocab_to_cache"):
+        elmo(None, word_inputs=torch.tensor([[1, 9]]))
+    with pytest.raises(ValueError, match="neither character ids nor word_inputs were given"):
+        elmo(None)
+
+
+def test_a_state_dict_in_float64_is_read_back_without_rounding():
+    elmo = Elmo(None, None, 1, module=random_bilm()).double()
+    with torch.no_grad():
+        for parameter in elmo.parameters():
+            parameter += torch.rand_like(parameter) * 1e-9
+    before = {name: parameter.clone() for name, parameter in elmo.named_parameters()}
+    elmo.load_state_dict(elmo.state_dict())
+    for name, parameter in elmo.named_parameters():
+        torch.testing.assert_close(parameter, before[name], rtol=0, atol=1e-15)
+
+
 def test_words_are_cut_at_the_number_of_characters_of_the_model():
     bilm = random_bilm(dataclasses.replace(TINY, max_characters_per_token=10))
     word, cut = "abcdefghijklmnop", "abcdefgh"
@@ -282,7 +304,7 @@ def test_a_bundled_model_takes_the_place_of_the_pair_and_dropout_is_applied_in_t
 def test_what_cannot_work_is_refused_with_what_to_do():
     for call, message in (
         (lambda: Elmo("https://a.org/o.json", "w.hdf5", 1), "https://.* is a URL, which elmokit does not download"),
-        (lambda: ElmoTokenEmbedder(), "no options_file was given; pass 'original', the name of the model"),
+        (lambda: Elmo(None, None, 1), "no options_file was given; pass the name of a model, such as 'original'"),
         (lambda: Elmo("small-en", None, 1, module=random_bilm()), "a module and files were given"),
         (lambda: Elmo(None, None, 1, module=nn.Linear(2, 2)), "module is of type Linear; expected a BiLM, such as"),
         (lambda: batch_to_ids("the cat"), "got the string 'the cat'; expected a list of sentences"),

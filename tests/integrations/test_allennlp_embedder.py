@@ -12,7 +12,13 @@ import torch
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.hdf5 import HDF5File
-from elmokit.integrations.allennlp import ElmoEmbedder
+from elmokit.formats.published import find_published
+from elmokit.integrations.allennlp import (
+    DEFAULT_OPTIONS_FILE,
+    DEFAULT_WEIGHT_FILE,
+    ElmoEmbedder,
+    ElmoTokenEmbedder,
+)
 from elmokit.vectors.files import load_vectors
 from toy_bilm import TINY, random_bilm
 
@@ -85,12 +91,28 @@ def test_a_file_without_the_sentences_opens_as_one_of_ours(embedder: ElmoEmbedde
         load_vectors(tmp_path / "theirs.hdf5")
 
 
+def test_without_files_the_model_is_the_published_original(monkeypatch: pytest.MonkeyPatch):
+    """AllenNLP's two constants are the addresses of that model, in old scripts also without a word about files."""
+    published = find_published("original")
+    assert published is find_published(DEFAULT_OPTIONS_FILE)
+    monkeypatch.setenv("ELMOKIT_OFFLINE", "1")
+    calls = (
+        ElmoEmbedder,
+        ElmoTokenEmbedder,
+        lambda: ElmoEmbedder(DEFAULT_OPTIONS_FILE, DEFAULT_WEIGHT_FILE),
+        lambda: ElmoEmbedder("original"),
+    )
+    for opened in calls:
+        with pytest.raises(FileNotFoundError, match="original"):
+            opened()
+
+
 def test_files_and_models_that_cannot_be_are_refused(embedder: ElmoEmbedder, tmp_path: Path):
     file = tmp_path / "vectors.hdf5"
     for call, message in (
         (lambda: embedder.embed_file(["a", "", "b"], file), "line 2 is blank; each line has to be a sentence"),
         (lambda: embedder.embed_file(["a"], file, "first"), "output_format is 'first'; expected 'all', 'top' or"),
-        (lambda: ElmoEmbedder(), "no options_file was given; pass 'original'"),
+        (lambda: ElmoEmbedder(weight_file="w.hdf5"), "no options_file was given; pass the name of a model"),
         (lambda: embedder.embed_sentence("I ate"), "sentence 0 is the string 'I ate'; expected a list of tokens"),
         (lambda: embedder.embed_batch("I ate"), "got the string 'I ate'; expected a list of sentences"),
     ):

@@ -1,6 +1,7 @@
 """The bridge to transformers, on a tiny random BERT made here."""
 
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
+from elmokit.integrations.embed_with import embed_with
+from elmokit.integrations.transformer import HF_FIRST, HF_MEAN, TransformerEncoder
+from elmokit.vectors.files import load_vectors
 from unpadded import unpadded
 
 transformers: Any = pytest.importorskip("transformers")
@@ -50,6 +53,31 @@ def test_a_word_is_its_first_piece_or_the_mean_of_its_pieces(folder: Path):
     np.testing.assert_allclose(unpadded(mean, [SENTENCE])[0], expected, atol=1e-6)
     assert first.fingerprint() != mean.fingerprint()
     assert first.fingerprint() == HF_FIRST.open(str(folder)).fingerprint()
+
+
+def test_pooling_gives_the_bits_of_a_loop_over_the_words(folder: Path):
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(3, 2, 12, 8, generator=generator)
+    words = [[None, 0, 0, 1, 1, 1, 1, 1, 1, 1, 3, None], [0, 1, 2, None, 3, 3, 3, 3, 3, None, None, None], [None] * 12]
+    for pieces in ("first", "mean"):
+        encoder = TransformerEncoder(None, None, pieces)
+        pooled = encoder._pooled(states, words, 4)
+        for row, word in product(range(3), range(4)):
+            own = [piece for piece, of in enumerate(words[row]) if of == word]
+            own = own[:1] if pieces == "first" else own
+            expected = states[row][:, own].mean(dim=1) if own else torch.zeros(2, 8)
+            assert torch.equal(pooled[row, :, word], expected)
+
+
+def test_a_transformer_computes_on_the_device_that_is_named_and_word_vectors_on_none(folder: Path, tmp_path: Path):
+    (tmp_path / "text.txt").write_text("the cat\n")
+    (tmp_path / "glove.txt").write_text("the 1 2\n")
+    with pytest.raises(ValueError, match="device 'no' cannot be used"):
+        embed_with("hf-mean", folder, tmp_path / "text.txt", tmp_path / "out.npy", device="no")
+    with pytest.raises(ValueError, match="static computes nothing on a device; leave out --device"):
+        embed_with("static", tmp_path / "glove.txt", tmp_path / "text.txt", tmp_path / "out.npy", device="cpu")
+    embed_with("hf-mean", folder, tmp_path / "text.txt", tmp_path / "out.npy", device="cpu")
+    assert load_vectors(tmp_path / "out.npy")[0].shape == (3, 2, 8)
 
 
 def test_weights_of_16_bits_are_computed_with_as_float32(folder: Path, tmp_path: Path):

@@ -38,6 +38,16 @@ def assert_same(one: list[np.ndarray], other: list[np.ndarray]) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("mode", ["all", "top", "average"])
+def test_flair_s_name_of_the_layers_is_taken(mode: str):
+    found = ElmoEmbeddings(ELMO, embedding_mode=mode)
+    assert found.layers == mode and found.name == ElmoEmbeddings(ELMO, layers=mode).name
+    with pytest.raises(ValueError, match="layers and embedding_mode were given; expected one of them"):
+        ElmoEmbeddings(ELMO, layers=0, embedding_mode=mode)
+    with pytest.raises(ValueError, match="embedding_mode is 'last'; expected 'all', 'top' or 'average'"):
+        ElmoEmbeddings(ELMO, embedding_mode="last")
+
+
 @pytest.mark.parametrize("layers", ["top", "average", 0, np.int64(1), "all"])
 def test_tokens_get_the_vectors_of_elmo_once_and_all_layers_are_one_after_the_other(
     layers: Any, monkeypatch: pytest.MonkeyPatch

@@ -100,7 +100,7 @@ def run_embed(arguments: argparse.Namespace) -> None:
     check_option(arguments, "--min-count", needs="--types")
     check_option(arguments, "--types", without=["--resume"])
     check_option(arguments, "--fasta", without=("--tokenize", "--split-sentences", "--column", "--batch-size"))
-    of_elmo = ("--model", "--weights", "--device", "--layers", "--batch-size", "--precision", "--resume")
+    of_elmo = ("--model", "--weights", "--layers", "--batch-size", "--precision", "--resume")
     check_option(arguments, "--with", without=(*of_elmo, "--split-sentences"))
     if not is_table(Path(arguments.input)):
         check_inputs(arguments.input)
@@ -140,7 +140,7 @@ def _embed_with(name: str, arguments: argparse.Namespace) -> str:
     system, colon, model = name.partition(":")
     if not colon:
         raise ValueError(f"--with {name}: expected SYSTEM:MODEL, such as static:vectors.bin")
-    how = given(arguments, "column", "as_text", "overwrite")
+    how = given(arguments, "column", "as_text", "device", "overwrite")
     done = embed_with(system, model, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
     return f"{plural(done.num_lines, 'line')}, {plural(done.num_tokens, 'token')}"
 

@@ -16,14 +16,26 @@ from torch import Tensor, nn
 
 from elmokit.formats.read import read_bilm
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
-from elmokit.integrations.allennlp_embedder import ElmoEmbedder, checked_options
+from elmokit.integrations.allennlp_embedder import (
+    DEFAULT_OPTIONS_FILE,
+    DEFAULT_WEIGHT_FILE,
+    ElmoEmbedder,
+    checked_options,
+)
 from elmokit.model.bilm import BiLM
 from elmokit.text.characters import batch_character_ids
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-__all__ = ["Elmo", "ElmoEmbedder", "ElmoTokenEmbedder", "batch_to_ids"]
+__all__ = [
+    "DEFAULT_OPTIONS_FILE",
+    "DEFAULT_WEIGHT_FILE",
+    "Elmo",
+    "ElmoEmbedder",
+    "ElmoTokenEmbedder",
+    "batch_to_ids",
+]
 
 
 class ElmoOutput(TypedDict):
@@ -103,15 +115,18 @@ class Elmo(nn.Module):
         """Start the next batch from zeros; a module that is not stateful always does."""
         self._elmo_lstm.reset_states()
 
-    def forward(self, inputs: Tensor, word_inputs: Tensor | None = None) -> ElmoOutput:
+    def forward(self, inputs: Tensor | None, word_inputs: Tensor | None = None) -> ElmoOutput:
         """`elmo_representations`, tensors (B,T,2D) that are zero at padding, and `mask` (B,T), true on tokens.
 
-        inputs: character ids (B,T,C) of `batch_to_ids`, or (B,...,T,C); further axes are kept.
+        inputs: character ids (B,T,C) of `batch_to_ids`, or (B,...,T,C); further axes are kept. None if all words are in
+            `vocab_to_cache`.
         word_inputs: indices (B,T) or (B,...,T) in `vocab_to_cache`, 0 at padding. `inputs` is used if one is too large.
+        Raises ValueError if `inputs` is None but needed.
         """
-        shape = inputs.shape[:-1] if word_inputs is None else word_inputs.shape
-        words = None if word_inputs is None else word_inputs.reshape(shape[:-1].numel(), shape[-1])
-        characters = inputs.reshape(inputs.shape[:-2].numel(), *inputs.shape[-2:])  # -1 is ambiguous without tokens
+        shape = _shape_of_tokens(inputs, word_inputs)
+        rows = shape[:-1].numel()  # -1 is ambiguous without tokens
+        words = None if word_inputs is None else word_inputs.reshape(rows, shape[-1])
+        characters = None if inputs is None else inputs.reshape(rows, *inputs.shape[-2:])
         layers, mask = self._elmo_lstm(characters, words)
         mixes = [self.get_submodule(f"scalar_mix_{number}")(layers, mask) for number in range(self._num_mixes)]
         if not self._keep_sentence_boundaries:
@@ -123,10 +138,19 @@ class Elmo(nn.Module):
         return {"elmo_representations": [self._dropout(mix) for mix in mixes], "mask": mask}
 
 
+def _shape_of_tokens(inputs: Tensor | None, word_inputs: Tensor | None) -> torch.Size:
+    if word_inputs is not None:
+        return word_inputs.shape
+    if inputs is None:
+        raise ValueError("neither character ids nor word_inputs were given; expected one of them")
+    return inputs.shape[:-1]
+
+
 class ElmoTokenEmbedder(nn.Module):
     """Character ids (B,T,C) -> one mix of the biLM's layers (B,T,2D), or (B,T,P) if it is projected.
 
-    projection_dim: width P of a learned projection of the mix; the other arguments are those of `Elmo`.
+    projection_dim: width P of a learned projection of the mix; the other arguments are those of `Elmo`. Without files,
+        the model is `original`.
     """
 
     def __init__(
@@ -143,6 +167,8 @@ class ElmoTokenEmbedder(nn.Module):
         stateful: bool = False,
     ) -> None:
         super().__init__()
+        if options_file is None and weight_file is None:
+            options_file, weight_file = DEFAULT_OPTIONS_FILE, DEFAULT_WEIGHT_FILE
         self._elmo = Elmo(
             options_file,
             weight_file,
@@ -165,7 +191,7 @@ class ElmoTokenEmbedder(nn.Module):
         """Start the next batch from zeros; a module that is not stateful always does."""
         self._elmo.reset_states()
 
-    def forward(self, elmo_tokens: Tensor, word_inputs: Tensor | None = None) -> Tensor:
+    def forward(self, elmo_tokens: Tensor | None, word_inputs: Tensor | None = None) -> Tensor:
         """Vectors of the tokens; the arguments are those of `Elmo`. At padding, a projection gives its bias."""
         (vectors,) = self._elmo(elmo_tokens, word_inputs)["elmo_representations"]
         return vectors if self._projection is None else self._projection(vectors)

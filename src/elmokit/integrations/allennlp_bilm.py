@@ -80,16 +80,20 @@ class AllenNLPBiLM(nn.Module):
         self._state = None
 
     def forward(
-        self, inputs: Int[Tensor, "B T C"], word_ids: Int[Tensor, "B T"] | None = None
+        self, inputs: Int[Tensor, "B T C"] | None, word_ids: Int[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "L B U E"], Bool[Tensor, "B U"]]:
         """The layers and the mask (B,T+2). `word_ids`, 0 at padding, replace `inputs` if all are in the cache.
 
-        Raises ValueError for character ids of another width than the model's.
+        Raises ValueError for character ids of another width than the model's, and for none that are needed.
         """
         words = self._word_embedding
         if words is not None and word_ids is not None and bool((word_ids < words.num_embeddings).all()):
             mask = word_ids > 0
             tokens, bounded = self._cached(words, word_ids, mask)
+        elif inputs is None:
+            raise ValueError(
+                "inputs is None, but some of word_inputs are not in vocab_to_cache; give the character ids of the words"
+            )
         else:
             self.bilm.check_ids(inputs)
             mask = (inputs > 0).any(dim=2)
@@ -163,7 +167,7 @@ def _on_load(
         if name in state_dict:
             theirs = state_dict.pop(name)
             if tuple(theirs.shape) == row.shape:
-                values = row.turn(theirs.detach().float(), -FORGET_BIAS)
+                values = row.turn(theirs.detach().to(torch.promote_types(theirs.dtype, torch.float32)), -FORGET_BIAS)
             else:
                 said = f"has shape {tuple(theirs.shape)}; the biLM of this module calls for {row.shape}"
                 error_msgs.append(f"{name} {said}")

@@ -25,12 +25,19 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
 DEFAULT_BATCH_SIZE = 64
+_ORIGINAL = (
+    "https://s3-us-west-2.amazonaws.com/allennlp/models/elmo/2x4096_512_2048cnn_2xhighway/"
+    "elmo_2x4096_512_2048cnn_2xhighway_"
+)
+DEFAULT_OPTIONS_FILE = f"{_ORIGINAL}options.json"
+DEFAULT_WEIGHT_FILE = f"{_ORIGINAL}weights.hdf5"
+"""AllenNLP's addresses of the model `original`."""
 
 
 class ElmoEmbedder:
     """Token lists -> the layers (L,T,2D) of each sentence, as NumPy arrays.
 
-    options_file, weight_file: as those of `elmokit.integrations.allennlp.Elmo`.
+    options_file, weight_file: as in `elmokit.integrations.allennlp.Elmo`; without both, the model is `original`.
     cuda_device: number of the GPU; -1 for the CPU.
     stateful: whether the LSTM state is carried from batch to batch, row by row, as AllenNLP always does: the vectors
         then depend on what was embedded before, and it is slower.
@@ -46,6 +53,8 @@ class ElmoEmbedder:
     ) -> None:
         self.cuda_device = cuda_device
         device = "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
+        if options_file is None and weight_file is None:
+            options_file, weight_file = DEFAULT_OPTIONS_FILE, DEFAULT_WEIGHT_FILE
         self._elmo = Elmo(checked_options(options_file, weight_file), weights=weight_file, device=device)
         self._reader = AllenNLPBiLM(self._elmo.bilm, stateful=True) if stateful else None
 
@@ -133,8 +142,8 @@ def checked_options(options_file: str | Path | None, weight_file: str | Path | N
     """The options. Raises ValueError for no files, and for addresses that are not those of a published model."""
     if options_file is None:
         raise ValueError(
-            "no options_file was given; pass 'original', the name of the model that AllenNLP would take, which is "
-            "downloaded at its first use, or another name, or the paths of options and weights"
+            "no options_file was given; pass the name of a model, such as 'original', which is downloaded at its first "
+            "use, or the paths of options and weights"
         )
     for file in (options_file, weight_file):
         if "://" in str(file) and find_published(str(options_file)) is None:

@@ -43,6 +43,7 @@ def embed_with(
     raw_text: bool = False,
     column: str | None = None,
     as_text: bool = False,
+    device: str | None = None,
     overwrite: bool = False,
 ) -> EmbeddedFile:
     """Write the vectors that another system has for every line of a text file; tasks read them with `--model OUTPUT`.
@@ -53,6 +54,7 @@ def embed_with(
         `NAME.npy.tokens.txt`.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
     column, as_text, overwrite: as in `embed_file`.
+    device: of a transformer; by default the GPU if there is one.
     Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
     would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
     zeros, because the system has no vector of them.
@@ -60,7 +62,10 @@ def embed_with(
     output_path = expanded(output_path)
     check_is_new(output_path, overwrite=overwrite)
     check_paths(output_path, input_path, model)
-    opened = find_system(SYSTEMS, system, str(model)).open(str(model))
+    found = find_system(SYSTEMS, system, str(model))
+    if device is not None and not found.takes_device:
+        raise ValueError(f"{system} computes nothing on a device; leave out --device, or device={device!r}")
+    opened = found.open(str(model), device=device) if found.takes_device else found.open(str(model))
     how = {"column": column, "as_text": as_text, "overwrite": overwrite}
     return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text, **how)
 

@@ -62,8 +62,10 @@ class Comparator:
     """Name on the command line: `elmokit embed --with NAME:MODEL`."""
     opens: str
     """What MODEL is, in words."""
-    open: Callable[[str], VectorSource]
+    open: Callable[..., VectorSource]
     """Opens MODEL. Raises OSError or ValueError for what is not a model."""
+    takes_device: bool = False
+    """Whether `open` has a keyword argument `device`."""
 
 
 def of_equal_length(sentences: Sentences, *, most: int) -> list[list[int]]:

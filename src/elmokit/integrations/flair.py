@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.layer_choice import Layers, as_layers
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS, Layers, as_layers
 from elmokit.formats import hub
 from elmokit.formats.names import DEFAULT_MODEL, is_model_name
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
@@ -25,7 +25,9 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     """Vectors of the tokens of `flair.data.Sentence`, for taggers, `StackedEmbeddings` and document embeddings.
 
     model: an `Elmo`, or what `Elmo.from_pretrained` takes.
-    layers: as in `Elmo.encode`; "all" are the layers one after the other, as in flair's own class.
+    layers: as in `Elmo.encode`, by default "top"; "all" are the layers one after the other, the default of flair's own
+        class.
+    embedding_mode: the name of `layers` in flair's own class: "all", "top" or "average".
     name: the name under which a token keeps its vector; by default that of the model (of a path, its last part and a
         hash of the model), its layers and, if it is not float32, its precision.
 
@@ -35,10 +37,20 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     """
 
     def __init__(
-        self, model: Elmo | str | Path = DEFAULT_MODEL, *, layers: Layers = "top", name: str | None = None
+        self,
+        model: Elmo | str | Path = DEFAULT_MODEL,
+        *,
+        layers: Layers | None = None,
+        embedding_mode: str | None = None,
+        name: str | None = None,
     ) -> None:
+        if layers is not None and embedding_mode is not None:
+            raise ValueError("layers and embedding_mode were given; expected one of them")
+        if embedding_mode not in (None, "all", "top", "average"):
+            raise ValueError(f"embedding_mode is {embedding_mode!r}; expected 'all', 'top' or 'average'")
+        chosen = layers if layers is not None else cast("Layers", embedding_mode or DEFAULT_LAYERS)
         self.elmo = model if isinstance(model, Elmo) else Elmo.from_pretrained(model, device=_flair.device)
-        self.layers: Layers = as_layers(layers, top=self.elmo.config.num_layers)
+        self.layers: Layers = as_layers(chosen, top=self.elmo.config.num_layers)
         self.name = name or _default_name(self.elmo, self.layers)
         self.static_embeddings = True
         super().__init__()

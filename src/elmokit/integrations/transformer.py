@@ -6,7 +6,7 @@ Only weights in safetensors are read, no code that comes with a model is run, an
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,6 +18,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.integrations.encoder import Comparator, SystemLayers
+from elmokit.layers.devices import find_device
 from elmokit.system.messages import first_token
 from elmokit.system.python import require
 
@@ -112,36 +113,46 @@ class TransformerEncoder:
     @torch.no_grad()
     def _encode(self, batch: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
         encoded = self.tokenizer(list(map(list, batch)), is_split_into_words=True)
-        rows = [torch.tensor(ids) for ids in encoded["input_ids"]]
+        device = self.model.device
+        rows = [torch.tensor(ids, device=device) for ids in encoded["input_ids"]]
         # at the end, where it moves no position, whatever the tokenizer does; GPT-2's cannot pad at all
         ids = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id or 0)
         mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
         output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
         hidden = torch.stack(output.hidden_states, dim=1).float()
-        return [
-            self._pooled(hidden[row], encoded.word_ids(row), num_words=len(words)) for row, words in enumerate(batch)
-        ]
+        pooled = self._pooled(hidden, [encoded.word_ids(row) for row in range(len(batch))], max(map(len, batch)))
+        return [vectors[:, : len(words)] for vectors, words in zip(pooled.cpu().numpy(), batch, strict=True)]
 
     def _pooled(
-        self, states: Float[Tensor, "L P E"], words: Sequence[int | None], *, num_words: int
-    ) -> Float32[np.ndarray, "L T E"]:
-        """Of each word, its first piece or the mean of its pieces; `words` has the word of each piece, if any."""
-        pooled = states.new_zeros(len(states), num_words, states.shape[2])
-        for word in range(num_words):
-            own = [piece for piece, of in enumerate(words) if of == word]
-            if own:
-                pooled[:, word] = states[:, own[0]] if self.pieces == "first" else states[:, own].mean(dim=1)
-        return pooled.numpy()
+        self, states: Float[Tensor, "B L P E"], words: Sequence[Sequence[int | None]], most_words: int
+    ) -> Float[Tensor, "B L T E"]:
+        """The first piece of each word, or the mean of its pieces; `words` has the word of each piece, if any."""
+        pieces: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        for row, of_row in enumerate(words):
+            for piece, word in enumerate(of_row):
+                if word is not None:
+                    pieces[row, word].append(piece)
+        by_number: defaultdict[int, list[tuple[int, int, list[int]]]] = defaultdict(list)
+        for (row, word), own in pieces.items():
+            own = own[:1] if self.pieces == "first" else own
+            by_number[len(own)].append((row, word, own))
+        pooled = states.new_zeros(len(states), states.shape[1], most_words, states.shape[3])
+        for group in by_number.values():  # words of as many pieces, which are averaged at once
+            rows, places, own = (torch.tensor(column, device=states.device) for column in zip(*group, strict=True))
+            pooled[rows, :, places] = states[rows[:, None], :, own].mean(dim=1)
+        return pooled
 
 
-def open_transformer(model: str, *, pieces: Pieces) -> SystemLayers:
+def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device | None = None) -> SystemLayers:
     """All layers of a folder of `save_pretrained`, or of a model of the Hub, by its name, that was downloaded before.
 
     pieces: whether a word's vector is that of its first piece or the mean of those of its pieces.
+    device: by default the GPU if there is one.
 
-    Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is not a
-    model.
+    Raises ValueError without transformers, for a device that is not there and for a tokenizer that does not know words,
+    OSError for what is not a model.
     """
+    on_device = find_device(device)
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}
     if Path(model).is_dir() and not Path(model, "config.json").exists():  # transformers speaks of its tokenizer
@@ -158,6 +169,7 @@ def open_transformer(model: str, *, pieces: Pieces) -> SystemLayers:
     encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
     num_layers, dim = network.config.num_hidden_layers + 1, network.config.hidden_size
     settings = f"{pieces}, spaced {_digest(encoder)}"  # before, words of some tokenizers had no spaces
+    network.to(on_device)
     return SystemLayers(encoder.layers, num_layers=num_layers, dim=dim, files=(), settings=settings)
 
 
@@ -182,5 +194,5 @@ def _batches(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
 
 
 _OPENS = "a folder of `save_pretrained`, or the name of a model of the Hub that has been downloaded"
-HF_FIRST = Comparator(name="hf-first", opens=_OPENS, open=partial(open_transformer, pieces="first"))
-HF_MEAN = Comparator(name="hf-mean", opens=_OPENS, open=partial(open_transformer, pieces="mean"))
+HF_FIRST = Comparator(name="hf-first", opens=_OPENS, open=partial(open_transformer, pieces="first"), takes_device=True)
+HF_MEAN = Comparator(name="hf-mean", opens=_OPENS, open=partial(open_transformer, pieces="mean"), takes_device=True)
