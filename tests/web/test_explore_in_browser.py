@@ -380,14 +380,14 @@ PAIR = ["The keys to the cabinet are here .", "The keys to the old cabinet is he
 
 def test_expectations_are_those_of_python_and_sentences_are_compared(english: Page, elmo: Elmo):
     held: list[Any] = []
-    english.page.route("**/softmax-*", lambda route: held.append(route))
+    is_held = True
+    english.page.route("**/softmax-*", lambda route: held.append(route) if is_held else route.continue_())
     english.show("expectations")
     with english.page.expect_request("**/softmax-*"):
         english.page.click("#panel button")
     assert "of “bank” in the corpus" in english.show("contexts")  # other views can be looked at meanwhile
-    english.page.unroute("**/softmax-*")
-    for route in held:
-        route.continue_()
+    is_held = False
+    held[0].continue_()
     english.show("expectations")
     english.load_softmax()
     (expected,) = elmo.surprisal([["We", "sat", "on", "the", "grassy", "bank", "of", "the", "river", "."]])
