@@ -14,21 +14,14 @@ _CONTEXT = 50  # columns on each side of a word
 
 def add_change(parser: Parser) -> None:
     add = parser.add_argument
-    text = "one sentence per line: a file (plain, .gz or .xz), a folder of such files, or one that prepare wrote"
+    text = "one sentence per line: a file, a folder of files, or one that prepare wrote"
     add("first", type=Path, metavar="CORPUS1", help=f"the earlier text, {text}")
     add("second", type=Path, metavar="CORPUS2", help="the later text")
     words = parser.add_mutually_exclusive_group()
-    words.add_argument(
-        "--words",
-        metavar="FILE",
-        help="words to measure, one per line, other forms of it after a space; - for stdin (default: the words that "
-        "are most frequent in both corpora)",
-    )
-    words.add_argument(
-        "--stop-words",
-        metavar="FILE",
-        help="without --words: words to leave out, in any case, in lines or separated by spaces; en: function words",
-    )
+    given_words = "one word per line, with its other forms after a space; - for stdin (default: frequent words)"
+    words.add_argument("--words", metavar="FILE", help=given_words)
+    stop_words = "without --words: words to leave out, separated by spaces or line ends; en: function words"
+    words.add_argument("--stop-words", metavar="FILE", help=stop_words)
     add_model(parser, has_default=True)
     add("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
     add_text(parser)
@@ -84,13 +77,8 @@ def add_neighbours(parser: Parser) -> None:
     add = parser.add_argument
     add("text", metavar="TEXT", help="a sentence, which is tokenised")
     add("--word", metavar="W", required=True, help="its word; the first, if it has several")
-    add(
-        "--corpus",
-        metavar="FILE",
-        type=Path,
-        required=True,
-        help="where to look: one sentence per line (plain, .gz or .xz), or a folder of such files",
-    )
+    corpus = "where to look: one sentence per line (plain or compressed), a folder of such files, or one of prepare"
+    add("--corpus", metavar="FILE", type=Path, required=True, help=corpus)
     add_text(parser)
     add("--number", metavar="N", type=int, default=10, help="how many (default: %(default)s)")
     among = "occurrences of any word, of the same word, or of other words (default: %(default)s)"

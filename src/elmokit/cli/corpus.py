@@ -17,27 +17,13 @@ if TYPE_CHECKING:
 
 def add_prepare(parser: Parser) -> None:
     add = parser.add_argument
-    add(
-        "raw",
-        metavar="RAW",
-        type=Path,
-        nargs="+",
-        help="raw text (may be .gz, .bz2, .xz); a blank line ends a document",
-    )
+    raw = "raw text (may be .gz, .bz2, .xz); a blank line ends a document"
+    add("raw", metavar="RAW", type=Path, nargs="+", help=raw)
     add("-o", "--output", metavar="FOLDER", type=Path, required=True, help="output folder (must not exist)")
-    add(
-        "--language",
-        choices=("en", "ko", "other"),
-        default="other",
-        help="en and ko drop sentences that are mostly in another script (default: other, which keeps all)",
-    )
-    add(
-        "--unit",
-        choices=("eojeol", "morphemes"),
-        default="eojeol",
-        help="tokens of Korean: words between spaces with punctuation split off (default), or morphemes (needs "
-        "'elmokit[ko]')",
-    )
+    language = "en and ko drop sentences that are mostly in another script (default: other, which keeps all)"
+    add("--language", choices=("en", "ko", "other"), default="other", help=language)
+    unit = "tokens of Korean: words between spaces without punctuation (default), or morphemes (needs 'elmokit[ko]')"
+    add("--unit", choices=("eojeol", "morphemes"), default="eojeol", help=unit)
     add_column(parser)
     add(
         "--lines", action="store_true", help="each line is a document, such as a review (default: blank lines end them)"
@@ -47,24 +33,13 @@ def add_prepare(parser: Parser) -> None:
     add("--min-tokens", metavar="N", type=int, help="drop shorter sentences (default: 4)")
     add("--max-tokens", metavar="N", type=int, help="drop longer sentences (default: 100)")
     add("--keep-duplicates", action="store_true", help="keep repeated sentences")
-    add(
-        "--join-hyphens",
-        action="store_true",
-        help="join words that a hyphen breaks at the end of a line, as in scanned books, if they occur unbroken "
-        "elsewhere in the text (default: no)",
-    )
+    hyphens = "join words that are broken at the end of a line, as in scanned books, if they occur unbroken elsewhere"
+    add("--join-hyphens", action="store_true", help=hyphens)
     add("--no-nfc", action="store_true", help="do not normalise characters (default: Unicode NFC)")
     share = "share of the documents to hold out, such as 0.5%% or 0.005 (default: 0.5%%)"
     add("--held-out", metavar="SHARE", type=_share, help=share)
-    add(
-        "--exclude",
-        metavar="FILE",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="evaluation data (plain text, columns, JSON, JSON lines): sentences that share a passage with it are "
-        "dropped",
-    )
+    exclude = "evaluation data (text, columns, JSON, JSON lines): drop sentences that share a passage with it"
+    add("--exclude", metavar="FILE", nargs="+", action="extend", default=[], help=exclude)
     words = "with --exclude: number of successive words that count as a shared passage (default: 10)"
     add("--exclude-words", metavar="N", type=int, help=words)
     add("--seed", type=int, default=0, help="seed for shuffling and holding out (default: %(default)s)")

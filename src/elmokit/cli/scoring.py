@@ -88,30 +88,18 @@ def add_surprisal(parser: Parser) -> None:
     rows.add_argument("--sentences", action="store_true", help="a row for each sentence: its log2 probability")
     pairs = "a line is a good sentence, a tab and a bad one: how often is the good one more probable?"
     rows.add_argument("--pairs", action="store_true", help=pairs)
-    rows.add_argument(
-        "--conditional",
-        action="store_true",
-        help="a line is a prefix, a tab and a continuation: the surprisal of the continuation given the prefix and, "
-        "backward, of the prefix given the continuation",
-    )
-    rows.add_argument(
-        "--format",
-        metavar="FORMAT",
-        choices=("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec"),
-        help="what the programs of an lm-zoo container print for raw text, as SyntaxGym reads it: lm-zoo (the table of "
-        "get_surprisals), lm-zoo-tokenize, lm-zoo-unkify or lm-zoo-spec",
-    )
+    conditional = "a line is a prefix, a tab and a continuation: the surprisal of either given the other"
+    rows.add_argument("--conditional", action="store_true", help=conditional)
+    formats = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
+    lm_zoo = f"what programs of an lm-zoo container print for raw text, as SyntaxGym reads it: {', '.join(formats)}"
+    rows.add_argument("--format", metavar="FORMAT", choices=formats, help=lm_zoo)
     add("--nats", action="store_true", help="with --conditional: in nats instead of bits")
     add("--rank", action="store_true", help="add the rank of the token among the whole vocabulary")
     add("--entropy", action="store_true", help="add the entropy of what was predicted, in bits")
     add("--top", metavar="K", type=int, help="add the K likeliest tokens")
     add("--boundaries", action="store_true", help="add rows of <S> and </S>")
-    add(
-        "--carry-state",
-        action="store_true",
-        help="read the lines as one story, each after the one before it; after a blank line, a new story starts (with "
-        "--column, all rows are one story)",
-    )
+    story = "read the lines as one story; a blank line starts a new one (with --column, all rows are one story)"
+    add("--carry-state", action="store_true", help=story)
 
 
 def run_surprisal(arguments: argparse.Namespace) -> None:

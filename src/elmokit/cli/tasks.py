@@ -29,30 +29,20 @@ def add_train(parser: Parser) -> None:
     test = "score the test files at the end, or now if the run to be resumed has ended (default: evaluate does it)"
     add("--test", action="store_true", help=test)
     add("--run", metavar="DIR", type=Path, help="output folder of the run (must not contain a run)")
-    add(
-        "--recipe",
-        metavar="NAME",
-        help="cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), cpu-ko "
-        "(Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst) (default: cpu)",
-    )
-    add(
-        "--elmo",
-        metavar="POSITION",
-        help="where ELMo's vectors go: input, output (of the first encoder), both or none (default: as in the recipe)",
-    )
+    recipes = "cpu (minutes, default), cpu-converged (until the score stops improving), paper (the published sizes)"
+    more = "cpu-ko (Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst)"
+    add("--recipe", metavar="NAME", help=f"{recipes}, {more}")
+    elmo = "where ELMo's vectors go: input, output (of the first encoder), both or none (default: as in the recipe)"
+    add("--elmo", metavar="POSITION", help=elmo)
     model = "biLM: name of a bundled model or a model folder; or a file of another system's vectors"
     add("--model", metavar="M", help=model)
     words = "word vectors of GloVe, word2vec or fastText (default: as in the recipe)"
     add("--word-vectors", metavar="FILE", help=words)
     add("--seed", metavar="N", type=int, help="seed for weights, order and dropout (default: 0)")
     add_set(parser, "recipe")
-    add(
-        "--resume",
-        metavar="DIR",
-        type=Path,
-        help="continue the run in this folder (--set may change max_epochs, patience and min_steps; --data, --train "
-        "and --model say where its files and its biLM are now, if they have moved)",
-    )
+    resume = "continue the run in this folder; --set may change max_epochs, patience and min_steps"
+    moved = "--data, --train and --model say where its files and its biLM are if they have moved"
+    add("--resume", metavar="DIR", type=Path, help=f"{resume}; {moved}")
     caches = parser.add_mutually_exclusive_group()
     cache = "folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)"
     caches.add_argument("--cache", metavar="DIR", type=Path, help=cache)
@@ -165,12 +155,9 @@ def add_predict(parser: Parser) -> None:
     add("-o", "--output", metavar="OUT", type=text_output, help="output file (default: standard output)")
     form = "the usual format of the task, JSON, or (qa) the file that SQuAD's script scores (default: %(default)s)"
     add("--format", choices=("text", "json", "squad"), default="text", help=form)
-    add(
-        "--input-kind",
-        choices=("text", "json", "data"),
-        help="raw text, one example per line; JSON, one object per line; or the format of the task (default: *.txt and "
-        "- are text, *.jsonl is JSON, anything else is the format of the task)",
-    )
+    text = "raw text, one example per line; JSON, one object per line; or the format of the task"
+    default = "default: *.txt and - are text, *.jsonl is JSON, anything else is the format of the task"
+    add("--input-kind", choices=("text", "json", "data"), help=f"{text} ({default})")
     _add_trained(parser)
 
 

@@ -15,76 +15,36 @@ if TYPE_CHECKING:
 
 def add_embed(parser: Parser) -> None:
     add = parser.add_argument
-    kinds = parser.add_mutually_exclusive_group()
-    add(
-        "input",
-        metavar="INPUT",
-        help="text, one sentence per line (plain, .gz or .xz; - for stdin), or a Parquet or Arrow file, one per row",
-    )
-    add(
-        "-o",
-        "--output",
-        metavar="OUT",
-        type=Path,
-        required=True,
-        help="output file: *.h5, *.npz, *.npy, *.safetensors, *.parquet, *.arrow or *.tsv; with --types *.vec or *.tsv",
-    )
-    add(
-        "--column",
-        metavar="NAME",
-        help="column of a Parquet, Arrow, JSON lines, TSV or CSV INPUT: text, or lists of tokens (default in Parquet "
-        "and Arrow: tokens or text); form of CoNLL-U",
-    )
+    text = "text, one sentence per line (plain or compressed; - for stdin), or a Parquet or Arrow file, one per row"
+    add("input", metavar="INPUT", help=text)
+    output = "*.h5, *.npz, *.npy, *.safetensors, *.parquet, *.arrow or *.tsv; with --types *.vec or *.tsv"
+    add("-o", "--output", metavar="OUT", type=Path, required=True, help=f"output file: {output}")
+    column = "column of INPUT: text, or lists of tokens (Parquet, Arrow, JSON lines, TSV, CSV), or form of CoNLL-U"
+    add("--column", metavar="NAME", help=column)
     add_as_text(parser)
     add_model(parser, has_default=True)
-    add(
-        "--layers",
-        type=layer_choice,
-        help="top, average, all, the number of one layer, or a weight for each: 0.1,0.3,0.6 (default: all for *.h5, as "
-        "dump_bilm_embeddings does, else top)",
-    )
+    layers = "top, average, all, the number of a layer, or weights: 0.1,0.3,0.6 (default: top; for *.h5 all)"
+    add("--layers", type=layer_choice, help=layers)
     add("--batch-size", metavar="N", type=int, help="sentences per batch (default: 128)")
-    add(
-        "--precision",
-        choices=("float32", "bfloat16", "int8"),
-        help="float32 is exact; bfloat16 and int8 are faster but approximate (default: float32)",
-    )
-    add(
-        "--tokenize",
-        action="store_true",
-        help="split the lines into tokens first, and write them into OUT.tokens.txt (default: tokens are separated by "
-        "spaces)",
-    )
-    add(
-        "--split-sentences",
-        action="store_true",
-        help="INPUT is raw text whose lines may end anywhere, such as a book: split it into sentences, which go into "
-        "OUT.sentences.txt (not with --types), and these into tokens",
-    )
-    kinds.add_argument(
-        "--types",
-        action="store_true",
-        help="one vector for each word, the average over its occurrences, most frequent first; OUT is *.vec "
-        "(word2vec's text format) or *.tsv",
-    )
+    precision = "float32 is exact; bfloat16 and int8 are faster but approximate (default: float32)"
+    add("--precision", choices=("float32", "bfloat16", "int8"), help=precision)
+    tokenize = "split the lines into tokens, and write these into OUT.tokens.txt (default: separated by spaces)"
+    add("--tokenize", action="store_true", help=tokenize)
+    split = "split raw text, such as a book, into sentences, write these into OUT.sentences.txt, and tokenise them"
+    add("--split-sentences", action="store_true", help=split)
+    kinds = parser.add_mutually_exclusive_group()
+    types = "one vector per word, the average over its occurrences; OUT is *.vec (word2vec's text format) or *.tsv"
+    kinds.add_argument("--types", action="store_true", help=types)
+    fasta = "INPUT is FASTA: one vector per residue of each protein; the names go into OUT.names.txt"
+    kinds.add_argument("--fasta", action="store_true", help=fasta)
+    system = "vectors of another system, such as static:vectors.bin (docs/comparators.md); OUT is *.npy"
+    kinds.add_argument("--with", metavar="SYSTEM:MODEL", help=system)
     add("--min-count", metavar="N", type=int, help="with --types: occurrences that a word needs (default: 5)")
-    kinds.add_argument(
-        "--fasta",
-        action="store_true",
-        help="INPUT is FASTA: a vector for each residue of each protein, for a model such as SeqVec; the names go into "
-        "OUT.names.txt (default for --layers: the sum of all, as in SeqVec)",
-    )
     mean = "with --fasta: one vector per protein, the mean of its residues"
     add("--per-protein", action="store_true", help=mean)
-    resume = "continue an interrupted job, and keep the finished lines also if this one fails"
+    resume = "continue an interrupted job, and keep the finished lines if this one fails too"
     add("--resume", action="store_true", help=resume)
     add("--overwrite", action="store_true", help="replace OUT if it exists")
-    kinds.add_argument(
-        "--with",
-        metavar="SYSTEM:MODEL",
-        help="another system's vectors instead of ELMo's, such as static:vectors.bin (docs/comparators.md); OUT is "
-        "*.npy then",
-    )
     parser.set_defaults(when_interrupted="; run the same command with --resume to continue")
 
 

@@ -24,15 +24,8 @@ def add_explore(parser: Parser) -> None:
     add = parser.add_argument
     add("-o", "--output", metavar="SITE", type=Path, help="write the pages into a new folder, for a web server")
     add("--model", metavar="M", help="name of a bundled model, or one of at most 40 M parameters (default: small-en)")
-    add(
-        "--corpus",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        default=[],
-        help="text to search in, one sentence per line: plain, .gz or .xz; several files get different colours; "
-        ".tsv files may have senses of tokens",
-    )
+    corpus = "text to search in, one sentence per line; files get different colours; .tsv files may label tokens"
+    add("--corpus", metavar="FILE", type=Path, nargs="+", default=[], help=corpus)
     add("--tokenize", action="store_true", help="with --corpus: split its lines into tokens (default: at spaces)")
     add_column(parser)
     sample = "also search in the bundled sentences of this language (default: only without --corpus, by bundled models)"
