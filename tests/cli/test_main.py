@@ -227,7 +227,6 @@ prepare text.txt -o out --exclude-words 5
 prepare text.txt -o out --held-out half
 pretrain text.txt
 pretrain text.txt --resume . --recipe tiny
-pretrain text.txt --from-start
 surprisal model text.txt -o out.tsv --nats
 surprisal model text.txt -o out.tsv --sentences --words
 surprisal model text.txt -o out.tsv --format lm-zoo --words
