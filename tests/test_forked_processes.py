@@ -40,6 +40,30 @@ def test_a_child_of_a_process_that_has_used_threads_does_not_wait_for_them(forks
     assert done.stdout == "encode True\nsurprisal True\nmodule True\nperplexity True\n2\n", done.stderr
 
 
+UNTOUCHED = """
+import os
+import torch
+import elmokit
+
+def threads_of_a_child():
+    if (child := os.fork()) == 0:
+        os._exit(torch.get_num_threads())
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+torch.set_num_threads(2)
+print(threads_of_a_child())
+elmokit.Elmo
+print(threads_of_a_child())
+elmokit.Elmo("small-en").encode(["By the bank ."])
+print(threads_of_a_child(), torch.get_num_threads())
+"""
+
+
+def test_importing_elmokit_leaves_forked_children_alone(forks: Any):
+    done = forks.run_script(UNTOUCHED)
+    assert done.stdout == "2\n2\n1 2\n", done.stderr
+
+
 FORK_WHILE_PACKING = """
 import os, signal, threading, time
 import elmokit.elmo.weights_holder as holder

@@ -7,8 +7,6 @@ The names below are the public ones; docs/api.md has an example of each. A name 
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 from elmokit.version import __version__
@@ -105,14 +103,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("__") and name.endswith("__"))})
-
-
-def _use_one_thread() -> None:
-    """Torch waits for ever for OpenMP's threads, which a forked child does not have (pytorch/pytorch#17199)."""
-    set_num_threads = getattr(sys.modules.get("torch"), "set_num_threads", None)
-    if set_num_threads is not None:
-        set_num_threads(1)
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows; here, as every use of torch by elmokit passes this file
-    os.register_at_fork(after_in_child=_use_one_thread)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -70,9 +72,21 @@ def for_inference() -> Generator[None]:
     Torch looks for that method on every argument, and on FBGEMM's weights it takes an exception in C++ to find out that
     there is none: 40 us, more than many a product.
     """
+    use_one_thread_in_forks()
     without_search = torch._C.DisableTorchFunctionSubclass()  # pyright: ignore[reportPrivateUsage] - torch documents it
     with torch.inference_mode(), without_search:
         yield
+
+
+@cache
+def use_one_thread_in_forks() -> None:
+    """Let torch use one thread in the processes that are forked from now on.
+
+    It would wait for ever for the threads of OpenMP, which a forked process does not have (pytorch/pytorch#17199). So
+    this is called before elmokit computes, and not when it is imported.
+    """
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
 
 def is_about_devices(error: RuntimeError) -> bool:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from elmokit.layers.devices import without_autocast
+from elmokit.layers.devices import use_one_thread_in_forks, without_autocast
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -48,6 +48,7 @@ class ProjectedLSTM(nn.Module):
         use_skip_connections: bool,
     ) -> None:
         super().__init__()
+        use_one_thread_in_forks()
         self.use_skip_connections = use_skip_connections
         self.layers = nn.ModuleList(
             ProjectedLSTMLayer(
