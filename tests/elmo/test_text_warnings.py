@@ -46,6 +46,16 @@ def check(sentences: Sequence[str | list[str]], model: str = "small-en", vocabul
             r"38% of the first 160 tokens are not in the vocabulary of small-en, compared",
         ),
         ("small-en", [["We", "-LRB-", "sat"]], r"such as -LRB-, where small-en has read \(; replace them"),
+        (
+            "small-en",
+            [["<s>", "We", "sat", ".", "</s>"]],
+            "2 of 5 tokens, such as <s>, are special tokens of a language",
+        ),
+        *(
+            ("small-en", [["We", token, "sat", "."]], "1 of 4 tokens, such as .*, are special tokens")
+            for token in ("<S>", "<unk>", "<UNK>", "<pad>", "[CLS]", "[MASK]", "<|endoftext|>")
+        ),
+        ("small-en", [["we", "sat", "there"]] * 100, "the text has neither capitals nor marks .* small-en has read"),
         ("small-en", [["We", "``", "sat"]], 'such as ``, where small-en has read "; replace them'),
         ("mini-ko", DECOMPOSED, "5 of 7 tokens are not in Unicode NFC, .* and mini-ko has read only NFC; "),
         *(
@@ -64,6 +74,9 @@ def test_text_that_a_model_has_not_read_is_noticed_once(
 
 def test_what_a_model_has_read_is_not_warned_of() -> None:
     check([["Jane", "lives", "in", "서울", "."], ["3", "."], []])
+    check([["we", "sat", "there"]] * 99 + [["We", "sat", "."]] + [["you"]] * 9)
+    check([["a", "<", "b", ">", "[", "CLS", "]", "<b>", "[x]"]])
+    check([["we", "sat"]] * 300, vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", "we", "sat"]))
     check([["We", "10\xa0cm", "a\u2028b", "\u3000"], [], "", " a b "])
     check([*KOREAN, [unicodedata.normalize("NFC", "\u1112\u119e\u11ab")]], "mini-ko")  # has no other spelling
     decomposed = unicodedata.normalize("NFD", "밥을")

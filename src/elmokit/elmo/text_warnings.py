@@ -1,11 +1,12 @@
-"""What a user is warned of, once for each model: tokens that are cut, and text that it has hardly read the like of.
+"""Warnings about the input, each given once per model: truncated tokens, and text unlike what the model has read.
 
-That is text in another script, tokens that are not in NFC, marks of the Penn Treebank, and what is not a token:
-nothing, or words with spaces.
+Such text is in another script, not in NFC, without capitals and marks, or has marks of the Penn Treebank, special
+tokens of other models, or tokens that are empty or contain spaces.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.system.messages import printable
 from elmokit.system.python import warn_caller
 from elmokit.text.corpora.cells import TREEBANK_MARKS
+from elmokit.text.plain_text import MARKER, OF_MARKERS
 
 if TYPE_CHECKING:
     from elmokit.text.indexer import Spelling
@@ -40,6 +42,13 @@ MORE_UNKNOWN = 0.25
 MIN_TOKENS = 100
 """Fewer tokens do not show how many are unknown."""
 
+NUM_MOST_FREQUENT = 100
+"""Number of tokens of a vocabulary that show whether a model has read capitals and marks."""
+LEAST_BARE_TOKENS = 300
+"""A shorter text may have neither by chance."""
+MARKS = frozenset(".,?!")
+
+_MARKER = re.compile(MARKER)
 _MAX_SHOWN = 40
 _NAMES = {"CJK": "Chinese characters"}
 
@@ -62,6 +71,8 @@ class TextWarnings:
             self._unknown_tokens,
             self._decomposed_tokens,
             self._escaped_marks,
+            self._bare_words,
+            _special_tokens,
             _not_single_tokens,
         ):
             if look.__name__ not in self.warned and (text := look(sentences)) is not None:
@@ -132,6 +143,35 @@ class TextWarnings:
                     f"read {mark}; replace them"
                 )
         return None
+
+    def _bare_words(self, sentences: Sequence[Sequence[str]]) -> str | None:
+        """Text that was prepared as for word2vec, in lower case and without marks."""
+        tokens = list(islice((token for tokens in sentences for token in tokens), NUM_TOKENS_LOOKED_AT))
+        if self.vocabulary is None or len(tokens) < LEAST_BARE_TOKENS or _has_capitals_or_marks(tokens):
+            return None
+        frequent = self.vocabulary.tokens[:NUM_MOST_FREQUENT]
+        if not (any(map(_is_capitalised, frequent)) and not MARKS.isdisjoint(frequent)):
+            return None
+        return (
+            f"the text has neither capitals nor marks (. , ? !), but {self.name} has read running text, which has "
+            "both; give it the text as it was written"
+        )
+
+
+def _has_capitals_or_marks(tokens: Iterable[str]) -> bool:
+    return any(token in MARKS or _is_capitalised(token) for token in tokens)
+
+
+def _is_capitalised(token: str) -> bool:
+    return token[:1].isupper() and not token.startswith("<")
+
+
+def _special_tokens(sentences: Sequence[Sequence[str]]) -> str | None:
+    """`<s>`, `[CLS]`, `<unk>`, which are not words to any model."""
+    found = [token for tokens in sentences for token in tokens if token[:1] in ("<", "[") and _MARKER.fullmatch(token)]
+    if not found:
+        return None
+    return f"{len(found):,} of {sum(map(len, sentences)):,} tokens, such as {found[0]}, are {OF_MARKERS}"
 
 
 def _not_single_tokens(sentences: Sequence[Sequence[str]]) -> str | None:
