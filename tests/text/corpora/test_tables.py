@@ -46,7 +46,7 @@ def test_cells_in_quotes_are_read_as_csv_has_them(lines: list[str]):
 def test_quotes_of_spreadsheets_are_theirs_if_no_other_cell_has_a_comma():
     lines = ["text\tprice\tlabel", "a b\t3,5\tx", '"a, b"\t1\ty', '"""a"" b"\t1\t']
     assert [cells for _, cells in read(*lines)] == [["a b", "x"], ["a, b", "y"], ['"a" b', ""]]
-    assert [cells for _, cells in read(*lines, "c, d\t1\tz")][1] == ['"a, b"', "y"]
+    assert [cells for _, cells in read(*lines, "c, d\t1\tz")][1:3] == [['"a, b"', "y"], ['"""a"" b"', ""]]
     assert [cells for _, cells in read(*lines[:3], '"Yes"\t1\tz')][1] == ['"a, b"', "y"]
 
 
@@ -58,6 +58,13 @@ def test_a_cell_in_quotes_may_go_over_lines_of_a_table_in_tabs():
         ValueError, match="line 2: 1 tab-separated columns, .*; if a cell in quotes continues on the ne"
     ):
         read(*lines, 'a "b\tpos')
+
+
+def test_whether_cells_are_in_quotes_is_decided_for_the_column():
+    lines = ["text\tlabel", '"She said ""no"" to me."\tx']
+    assert [cells for _, cells in read(*lines, "Yes .\ty")] == [['She said "no" to me.', "x"], ["Yes .", "y"]]
+    assert next(cells[0] for _, cells in read(*lines, 'He said yes, to "us".\ty')) == '"She said ""no"" to me."'
+    assert next(cells[0] for _, cells in read(*lines, '"No"\ty')) == '"She said ""no"" to me."'
 
 
 ONE_COLUMN = ["document", '"Line one', 'line ""two"""', '"He, she"', "plain"]

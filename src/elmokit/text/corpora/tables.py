@@ -1,8 +1,8 @@
 """Tables: lines of columns after a header that names them, separated by tabs, or as CSV by commas and the like.
 
-Quotes around cells belong to CSV, and to tables in tabs with a header in quotes or saved by a spreadsheet
-(`spreadsheet_quotes`). In others they are text, except around a cell whose own quotes are all twice in it, as pandas
-and other writers of CSV have them, and in one column with cells over several lines. `as_tsv` writes such tables.
+Quotes around cells belong to CSV. In a table in tabs they do if the header is in quotes, if a spreadsheet saved it
+(`spreadsheet_quotes`), if a cell in quotes goes over several lines, or if all quotes in a column are as pandas and
+other writers of CSV have them (`_has_doubled_quotes`). In other tables they are text. `as_tsv` writes such tables.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _QUOTED = re.compile(r'"(?=\S)(?=.*,|.*"".)(?:[^"]|"")*"')
 _CELL_OF_CSV = r'(?:(?!")[^"\t\n]*+|"[^"]*+(?:""[^"]*+)*+")'
 _ROWS_OF_CSV = re.compile(rf"(?:{_CELL_OF_CSV}(?:\t{_CELL_OF_CSV})*+\n)*+")
+_DOUBLED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 _ROWS_LOOKED_AT = 1000
 SEPARATOR_LINE = re.compile(r'"?sep=."?', re.IGNORECASE)
 """The first line of some files for Excel, before the header."""
@@ -49,13 +50,16 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     positions = _positions(header, columns, where=where)
     is_csv = len(header) == 1 and ".csv" in Path(name.lower()).suffixes
     has_quoting = separator != "\t" or first.startswith('"') or is_csv
+    quoted: set[int] = set()
     if not has_quoting:
         head = list(islice(rest, _ROWS_LOOKED_AT))
         rest = chain(head, rest)
-        split = (line.split("\t") for line in head)
-        has_quoting = spreadsheet_quotes(cells[at] for cells in split for at in positions if at < len(cells))
+        split = [line.split("\t") for line in head]
+        cells_at = {at: [cells[at].strip(" ") for cells in split if at < len(cells)] for at in positions}
+        has_quoting = spreadsheet_quotes(cell for cells in cells_at.values() for cell in cells)
         has_quoting = has_quoting or _has_cell_over_lines(head, num_columns=len(header))
-    rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest)
+        quoted = {at for at, cells in cells_at.items() if _has_doubled_quotes(cells)}
+    rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest, quoted)
     num_rows = 0
     for line, cells in rows:
         where = f"{name}, line {number + line}"
@@ -115,6 +119,12 @@ def as_tsv(rows: Iterable[Sequence[str]]) -> str:
     return "".join("\t".join(map(_quoted, row)) + "\n" for row in rows)
 
 
+def _has_doubled_quotes(cells: Iterable[str]) -> bool:
+    """Whether all cells with a quotation mark are in quotes, with their own quotes doubled, as pandas writes them."""
+    special = [cell for cell in cells if '"' in cell]
+    return bool(special) and all(map(_DOUBLED.fullmatch, special))
+
+
 def spreadsheet_quotes(cells: Iterable[str]) -> bool:
     """Whether those cells, and only those, are in quotes that need it for a spreadsheet: for a comma or a quote."""
     special = [cell.strip(" ") for cell in cells if "," in cell or '"' in cell]
@@ -159,11 +169,15 @@ def _split(line: str, separator: str) -> list[str]:
         return []
 
 
-def _plain_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """The number of each row's line, from 1, and its cells."""
+def _plain_rows(lines: Iterable[str], quoted: set[int]) -> Iterator[tuple[int, list[str]]]:
+    """The number of each row's line, from 1, and its cells, without the quotes of the columns that have them."""
     for number, line in enumerate(lines, start=1):
         if line.strip(" "):  # tabs alone are a row of empty cells
-            yield number, [_unquoted(cell.strip(" ")) for cell in line.split("\t")]
+            cells = [cell.strip(" ") for cell in line.split("\t")]
+            for at in quoted.intersection(range(len(cells))):
+                if _DOUBLED.fullmatch(cells[at]):
+                    cells[at] = cells[at][1:-1].replace('""', '"')
+            yield number, cells
 
 
 def _quoted_rows(lines: Iterable[str], separator: str, *, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -180,12 +194,6 @@ def _quoted_rows(lines: Iterable[str], separator: str, *, name: str) -> Iterator
             f"{name}: the row of line {number} after the header is not CSV: {printable(str(error))}; a quotation mark "
             'in a cell in quotes must be written twice (by R with qmethod="double")'
         ) from None
-
-
-def _unquoted(cell: str) -> str:
-    inside = cell[1:-1]
-    is_quoted = '""' in inside and cell == f'"{inside}"' and '"' not in inside.replace('""', "")
-    return inside.replace('""', '"') if is_quoted else cell
 
 
 def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: str) -> list[int]:
