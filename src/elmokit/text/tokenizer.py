@@ -49,9 +49,10 @@ def tokenize(text: str) -> list[str]:
 def split_sentences(text: str) -> list[str]:
     """Sentences of a text, unchanged. An empty line also ends a sentence; a single line end does not.
 
-    No mark ends a sentence before a lower-case letter, and a period does not after a title (Dr.), after the number of
-    a list item or within a date. After other abbreviations (Inc., U.S., J.) and German ordinals (am 3. Mai) it ends one
-    only if the next word is one that often begins sentences. A semicolon after a Greek word is a question mark.
+    No mark ends a sentence before a lower-case letter. A period does not end one after a title (Dr.), after the number
+    of a list item, within a date, or before the number that an abbreviation announces (`Eq. 4`, `et al. (2012)`). After
+    other abbreviations (Inc., U.S., J.) and German ordinals (am 3. Mai) it ends one only if the next word is one that
+    often begins sentences. A semicolon after a Greek word is a question mark.
     The quotes that close a sentence in any language, and footnote marks, are its last characters.
     """
     sentences: list[str] = []
@@ -146,6 +147,8 @@ _ABBREVIATIONS = (
     "Jr Sr Inc Corp Co Cos Ltd Bros Jan Feb Aug Sept Oct Nov Dec etc Esq Ph Ave Blvd Rd Dept Univ Assn approx"
 )
 _BEFORE_NUMBERS = "No Nos Vol Fig Art Sec pp p"
+_NUMBERED = f"{_BEFORE_NUMBERS} Figs Eq Eqs Ref Refs Ch Chap Tab App Sect Def Thm no nos Nr ca al"
+"""Words with a period that does not end a sentence before a number, also in brackets: `Eq. (4)`, `Kim et al. [2]`."""
 _WITHIN_WORD = (
     r"(?:[-&/'\u055a-\u055f\u05f3\u05f4]|(?<=\w[lL])\u00b7(?=[lL]\w)"
     r"|(?<=[\u0591-\u05ea])\"(?=[\u05d0-\u05ea](?![\u05d0-\u05ea])))"
@@ -237,7 +240,7 @@ def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
     word = found.group() if found else ""
     if _LIST_NUMBER.match(before.strip()) and len(before) < 40:
         return False
-    if following["first"].isdigit() and (word.isdigit() or word in _BEFORE_NUMBERS.split()):
+    if following["first"].isdigit() and (word.isdigit() or word in _NUMBERED.split()):
         return False
     is_open = word in _ABBREVIATIONS.split() or (_ACRONYM.match(word) and word not in _NEVER_LAST)
     if is_open or _GERMAN_ORDINAL.search(before):
