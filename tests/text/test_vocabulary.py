@@ -13,6 +13,7 @@ def test_ids_are_positions_specials_may_stand_anywhere_and_unknown_tokens_have_t
     assert [vocabulary.id(token) for token in ("the", "<UNK>", "</S>", "<S>", "The")] == [0, 1, 2, 3, 4]
     assert (vocabulary.begin_id, vocabulary.end_id, vocabulary.unknown_id) == (3, 2, 1)
     assert len(vocabulary) == 5 and "The" in vocabulary and "THE" not in vocabulary and 3 not in vocabulary
+    assert "<UNK>" not in vocabulary and "<S>" in vocabulary
     vocabulary = Vocabulary([*SPECIALS, "the"])
     assert vocabulary.id("THE") == vocabulary.unknown_id
     ids = vocabulary.ids(["the", "", "THE", "<S>"])

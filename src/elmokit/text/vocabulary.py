@@ -86,7 +86,8 @@ class Vocabulary:
         return len(self.tokens)
 
     def __contains__(self, token: object) -> bool:
-        return token in self._ids
+        """Whether a token has an id of its own; `<UNK>` in a text is an unknown token."""
+        return self._ids.get(token, self.unknown_id) != self.unknown_id  # pyright: ignore[reportArgumentType]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and self.tokens == other.tokens
