@@ -15,7 +15,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import new_folder, write_text
 from elmokit.formats.names import resolve_model
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.read import to_weights
 from elmokit.layers.devices import seeded
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
@@ -52,7 +52,7 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
     if planned.kind == RANDOM:
         if not (found / CONFIG_NAME).is_file():
             elmo = random_elmo(Elmo.from_pretrained(start).config)
-            write_native(found, to_stored(elmo.bilm))
+            write_native(found, to_weights(elmo.bilm))
         return found
     _finetune(planned, start, found)
     _measure(planned, start, found, results=folder.parent)

@@ -16,7 +16,7 @@ import shape_checks
 shape_checks.install()  # before the fixtures below import elmokit
 os.fsync = lambda _: None  # which is for machines that lose their power, and takes long
 
-pytest_plugins = ["toy_task"]
+pytest_plugins = ["toy_task", "toy_imports"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -66,7 +66,7 @@ def test_importing_elmokit_leaves_forked_children_alone(forks: Any):
 
 FORK_WHILE_PACKING = """
 import os, signal, threading, time
-import elmokit.elmo.weights_holder as holder
+import elmokit.elmo.elmo as holder
 from elmokit import Elmo
 
 elmo, is_packing, pack = Elmo("small-en"), threading.Event(), holder.PackedBiLM
@@ -77,7 +77,7 @@ def pack_slowly(*given, **settings):
     return pack(*given, **settings)
 
 holder.PackedBiLM = pack_slowly
-thread = threading.Thread(target=elmo._loaded.packed)
+thread = threading.Thread(target=elmo._packed_bilm)
 thread.start()
 is_packing.wait()
 if (child := os.fork()) == 0:

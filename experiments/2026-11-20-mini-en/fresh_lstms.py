@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from elmokit.formats.native import read_config
+from elmokit.formats.config_json import read_config
 from elmokit.model.bilm import BiLM
 
 

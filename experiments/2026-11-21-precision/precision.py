@@ -50,7 +50,7 @@ def _rates(measured: list[SenseRates]) -> dict[str, float]:
 
 
 def kernel(elmo: Elmo) -> str:
-    return type(elmo._loaded.packed().lstms[0].layers[0].from_output).__name__
+    return type(elmo._packed_bilm().lstms[0].layers[0].from_output).__name__
 
 
 def read_conllu(path: Path) -> list[tuple[list[str], list[str]]]:

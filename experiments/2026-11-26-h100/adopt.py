@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.read import to_weights
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
@@ -48,7 +48,7 @@ def main() -> None:
     )
     settings = {name: value for name, value in asdict(recipe).items() if name != "bilm"}
     settings |= {"shards": sys.argv[6:]}
-    whole = to_stored(bilm, softmax, Vocabulary.read(vocabulary), pretraining=settings)
+    whole = to_weights(bilm, softmax, Vocabulary.read(vocabulary), pretraining=settings)
     shutil.rmtree(folder, ignore_errors=True)
     write_native(folder, whole)
     with (folder / "metrics.jsonl").open("w", encoding="utf-8") as file:

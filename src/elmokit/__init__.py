@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what is imported `as` its own name is public to type checke
     from elmokit.elmo.elmo import Elmo as Elmo
     from elmokit.elmo.embedding import ElmoEmbedding as ElmoEmbedding
     from elmokit.formats.convert import convert as convert
-    from elmokit.formats.recognise import inspect as inspect
+    from elmokit.formats.find import inspect as inspect
     from elmokit.integrations.embed_with import embed_with as embed_with
     from elmokit.layers.full_softmax import SoftmaxDetails as SoftmaxDetails
     from elmokit.layers.scalar_mix import ScalarMix as ScalarMix
@@ -69,7 +69,7 @@ _HOMES = {
     "embed_with": "elmokit.integrations.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",
-    "inspect": "elmokit.formats.recognise:inspect",
+    "inspect": "elmokit.formats.find:inspect",
     "load_task": "elmokit.tasks.saved:load_task",
     "load_vectors": "elmokit.vectors.files:load_vectors",
     "perplexity": "elmokit.scoring.perplexity:perplexity",

@@ -141,7 +141,7 @@ def test_names_warnings_and_descriptions_are_escaped(
         warnings.warn("of\nmo\x1bdel", stacklevel=1)
         raise ValueError("x" * 1_000_000)
 
-    monkeypatch.setattr("elmokit.formats.recognise.inspect", inspect)
+    monkeypatch.setattr("elmokit.formats.find.inspect", inspect)
     assert run(f"inspect {model}") == 2
     warning, error = capsys.readouterr().err.splitlines()
     assert warning == r"elmokit: warning: of mo\x1bdel"

@@ -3,7 +3,6 @@ import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,13 @@ import numpy as np
 import pytest
 import torch
 
+from elmokit.elmo import elmo as module
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.sentences import TOKENS_PER_SENTENCE, batches_by_length
-from elmokit.elmo.weights_holder import LoadedBiLM
+from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.token_cache import TokenCache
 from elmokit.text.indexer import ByteSpelling
+from elmokit.vectors.cache import CachedActivations
 from toy_bilm import TINY, random_bilm
 from toy_language_model import VOCABULARY, toy_elmo, write_toy
 
@@ -218,9 +219,9 @@ def test_int8_on_a_gpu_is_refused_before_anything_is_read_and_a_copy_is_on_the_c
         Elmo("no-model", precision="int8")
     with pytest.raises(ValueError, match=message):
         Elmo(random_bilm(), precision="int8").to("cuda")
-    loaded = LoadedBiLM(random_bilm(), precision="float32")
-    loaded.device = torch.device("cuda", 3)
-    assert copy.deepcopy(loaded).device == torch.device("cpu")
+    elmo = Elmo(random_bilm())
+    elmo._device = torch.device("cuda", 3)  # pyright: ignore[reportPrivateUsage]
+    assert copy.deepcopy(elmo).device == torch.device("cpu")
 
 
 def test_tokens_offsets_and_vectors_come_together():
@@ -272,30 +273,76 @@ def test_a_model_whose_files_change_is_never_mixed_with_the_new_ones(tmp_path: P
     vectors = elmo.encode(sentences)[0]
     monkeypatch.chdir(tmp_path.parent)  # a relative path still leads to it
     assert np.array_equal(pickle.loads(pickle.dumps(elmo)).encode(sentences)[0], vectors)
+    fingerprint, module = elmo.fingerprint(), elmo.bilm
     (folder / "model.safetensors").unlink()
     Elmo(random_bilm(seed=6)).save(tmp_path / "other")
     (tmp_path / "other" / "model.safetensors").rename(folder / "model.safetensors")
     with pytest.raises(ValueError, match="the files of model have changed since it was loaded; load it again"):
-        elmo.fingerprint()
-    (folder / "model.safetensors").rename(tmp_path / "elsewhere")
-    for use in (elmo.fingerprint, elmo.surprisal_model, partial(pickle.dumps, elmo), lambda: elmo.bilm):
-        with pytest.raises(FileNotFoundError, match="the files of model have gone since it was loaded; load it again"):
-            use()
-    assert np.array_equal(elmo.encode(sentences)[0], vectors)
+        elmo.surprisal_model()
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match=r"model\.safetensors"):
+        elmo.surprisal_model()
+    assert elmo.fingerprint() == fingerprint and elmo.bilm is module
+    for same in (elmo, pickle.loads(pickle.dumps(elmo))):
+        assert np.array_equal(same.encode(sentences)[0], vectors)
+
+
+@pytest.mark.parametrize("is_of_files", [True, False])
+def test_a_weight_that_is_edited_in_any_way_is_noticed_and_no_cache_is_poisoned(tmp_path: Path, is_of_files: bool):
+    """Through `.data`, one number of many, and before or after the fingerprint was asked for."""
+    ELMO.save(tmp_path / "model")
+    elmo = Elmo(tmp_path / "model", device="cpu") if is_of_files else Elmo(random_bilm())
+    sentences = [["a", "cat"], ["b"]]
+    cache = CachedActivations(elmo, folder=tmp_path / "cache")
+    cache.add([["early"]])
+    before, fingerprint = elmo.encode(sentences), elmo.fingerprint()
+    for edit in (
+        lambda bilm: bilm.char_encoder.embedding.weight.data[ord("a") + 1].fill_(0),
+        lambda bilm: bilm.forward_lstm.layers[0].bias.data[3:4].add_(1.0),
+        lambda bilm: bilm.forward_lstm.layers[1].input_weight.data.copy_(
+            bilm.forward_lstm.layers[1].input_weight.data.flip(0)
+        ),
+    ):
+        edit(elmo.bilm)
+        after = elmo.encode(sentences)
+        expected = Elmo(elmo.bilm).encode(sentences)
+        assert all(np.array_equal(ours, theirs) for ours, theirs in zip(after, expected, strict=True))
+        assert elmo.fingerprint() == Elmo(elmo.bilm).fingerprint() != fingerprint
+        assert not np.array_equal(after[0], before[0])
+        before, fingerprint = after, elmo.fingerprint()
+    with pytest.raises(ValueError, match="weights have changed since"):
+        cache.add([["banana"]])
+    clean = Elmo(random_bilm())
+    again = CachedActivations(clean, folder=tmp_path / "cache")
+    again.add([["banana"], ["early"]])
+    whole = clean.encode([["banana"], ["early"]], layers="all")
+    for number, token in enumerate(("banana", "early")):
+        np.testing.assert_allclose(again([[token]])[:, 0].numpy(), whole[number], atol=1e-2)
+
+
+def test_a_stopped_run_is_not_replaced(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    write_toy(tmp_path / "toy")
+    (tmp_path / "toy" / "config.json").rename(tmp_path / "run" / "config.json")  # before its first checkpoint
+    with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
+        ELMO.save(tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
 
 
 def test_threads_may_be_the_first_to_use_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     ELMO.save(tmp_path / "tiny")
-    monkeypatch.setattr(LoadedBiLM, "_read", lambda self, read=LoadedBiLM._read: (read(self), time.sleep(0.01))[0])  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(
+        module, "PackedBiLM", lambda *given, **named: (PackedBiLM(*given, **named), time.sleep(0.01))[0]
+    )
     with ThreadPoolExecutor(4) as threads:
         elmo = Elmo(tmp_path / "tiny")
-        found = list(threads.map(lambda _: elmo._loaded.packed(), range(4)))  # pyright: ignore[reportPrivateUsage]
+        found = list(threads.map(lambda _: elmo._packed_bilm(), range(4)))  # pyright: ignore[reportPrivateUsage]
     assert len(set(map(id, found))) == 1 and elmo.fingerprint() == ELMO.fingerprint()
 
 
 def test_threads_share_a_model_whose_memory_of_tokens_is_full():
     elmo = Elmo(random_bilm())
-    elmo._loaded.packed().token_cache.max_tokens = 8  # pyright: ignore[reportPrivateUsage]
+    elmo._packed_bilm().token_cache.max_tokens = 8  # pyright: ignore[reportPrivateUsage]
     texts = [[[f"{thread}{(start + more) % 12}" for more in range(9)] for start in range(40)] for thread in "abab"]
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(elmo.encode, texts))

@@ -16,7 +16,7 @@ from elmokit.elmo import surprisal as module
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.surprisal import SurprisalModel
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.read import to_weights
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.lstm import PackedLSTM
 from elmokit.layers.sampled_softmax import Softmax
@@ -132,7 +132,7 @@ def test_a_stored_model_reads_its_softmax_when_it_is_needed_and_refuses_that_of_
     _ = in_use.bilm
     for elmo in (Elmo.from_pretrained(folder), pickle.loads(pickled)):
         assert elmo.surprisal(["a b"])[0].log2_probability() == toy_elmo().surprisal(["a b"])[0].log2_probability()
-    write_native(folder, to_stored(random_bilm(seed=6), toy_parts()[1], VOCABULARY))
+    write_native(folder, to_weights(random_bilm(seed=6), toy_parts()[1], VOCABULARY))
     for elmo in (in_use, pickle.loads(pickled), copy.deepcopy(in_use)):
         with pytest.raises(ValueError, match=r"the files of .*model have changed since it was loaded; load it again"):
             elmo.surprisal(["a b"])

@@ -17,9 +17,8 @@ import pytest
 from attacks.limited_disk import failing
 from elmokit.files import archives
 from elmokit.files.archives import unpacked
-from elmokit.formats.recognise import read_stored
 from elmokit.system.messages import FormatError
-from toy_stored import assert_refused, without_allocation
+from toy_stored import assert_refused, read_stored, without_allocation
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 NOISE = os.urandom(5000)

@@ -11,11 +11,11 @@ import pytest
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
-from elmokit.formats.recognise import inspect, read_stored
+from elmokit.formats.find import inspect
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.system.messages import FormatError
-from toy_stored import assert_equal, assert_refused
+from toy_stored import assert_equal, assert_refused, read_stored
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 
@@ -126,9 +126,9 @@ def test_a_damaged_dictionary_of_a_native_model_is_refused_and_a_large_one_unpar
     values = json.loads(path.read_text())
     for damage, reason in (
         ({"words": {"<bos>": 1}}, "lacks <eos> and <oov>"),
-        ({"words": {"<bos>": True}}, "not a whole number"),
-        ({"begin": None}, "is null; expected text"),
-        ({"more": 1}, "is not known"),
+        ({"words": {"<bos>": True}}, r"field words\[\.\.\.\]: expected `int`"),
+        ({"begin": None}, "field begin: expected `str`"),
+        ({"more": 1}, "more"),
     ):
         path.write_text(json.dumps(values | damage))
         assert_refused(rf"dictionary\.json: .*{reason}", tmp_path / "native")

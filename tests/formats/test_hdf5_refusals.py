@@ -17,9 +17,9 @@ import pytest
 
 from elmokit.files import hdf5
 from elmokit.files.hdf5 import describe_dataset, open_hdf5
-from elmokit.formats.recognise import inspect, read_stored
+from elmokit.formats.find import inspect
 from elmokit.system.messages import FormatError
-from toy_stored import assert_refused, without_allocation
+from toy_stored import assert_refused, read_stored, without_allocation
 
 Change = Callable[[Any, Path], object]
 CONVOLUTION, SHAPE = "CNN/W_cnn_1", (1, 2, 4, 5)

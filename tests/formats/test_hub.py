@@ -10,7 +10,7 @@ import pytest
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats import hub
 from elmokit.formats.convert import convert
-from elmokit.formats.recognise import inspect
+from elmokit.formats.find import inspect
 from toy_bilm import random_bilm
 from toy_hub import Repository, ToyHub, serving_hub
 from toy_language_model import write_toy

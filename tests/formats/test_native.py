@@ -12,14 +12,14 @@ import pytest
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.convert import convert
+from elmokit.formats.find import inspect
 from elmokit.formats.native import write_native
-from elmokit.formats.recognise import inspect, read_stored
-from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
+from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import random_bilm
-from toy_stored import assert_equal, assert_refused, make_stored, without_allocation
+from toy_stored import assert_equal, assert_refused, make_stored, read_stored, without_allocation
 
 Change = Callable[[dict[str, Any]], object]
 EMBEDDING = "char_encoder.embedding.weight"
@@ -41,11 +41,14 @@ def test_the_folder_is_what_the_format_says(folder: Path):
     ("change", "message"),
     [
         (lambda c: c.update(version=2), "field version: is 2; this elmokit reads version 1, install a newer elmokit"),
-        (lambda c: c.update(weights="other.bin"), "field weights: is not known; expected format, version, bilm"),
-        (lambda c: c["bilm"].update(dropout=0.1), r"field bilm\.dropout: is not known; expected filters, "),
+        (lambda c: c.update(weights="other.bin"), "weights"),
+        (lambda c: c["bilm"].update(dropout=0.1), "dropout"),
         (lambda c: c["bilm"].update(cell_clip=0), "cell_clip is 0"),
-        (lambda c: c["bilm"].update(lstm_dim=1 << 50), r"field bilm\.lstm_dim: is \d+; expected 1 to 1048576"),
-        (lambda c: c["bilm"].update(num_characters=300), r"field bilm\.num_characters: is 300; expected 261 to 262"),
+        (lambda c: c["bilm"].update(lstm_dim=1 << 50), r"lstm_dim is [\d,]+; at most 1,048,576 is read"),
+        (
+            lambda c: c["bilm"].update(num_characters=300),
+            r"field bilm: num_characters is 300; a byte-level biLM has 261",
+        ),
     ],
 )
 def test_refuses_a_config(folder: Path, change: Change, message: str):
@@ -81,13 +84,13 @@ def test_refuses_a_header(folder: Path, change: Change, message: str):
 def test_refuses_to_write_what_could_not_be_read(tmp_path: Path):
     name = "forward_lstm.layers.0.bias"
 
-    def changed(tensor: str = "", value: object = None, **fields: Any) -> StoredBiLM:
+    def changed(tensor: str = "", value: object = None, **fields: Any) -> Weights:
         stored = make_stored(num_tokens=5)
         tensors = stored.tensors | ({tensor: value} if tensor else {})
         return replace(stored, **({"tensors": tensors} | fields))
 
     bias = make_stored().tensors[name]
-    cases: list[tuple[StoredBiLM, dict[str, Any], str]] = [
+    cases: list[tuple[Weights, dict[str, Any], str]] = [
         (changed(name, bias[:-1]), {}, rf"{name}: has shape \(39,\)"),
         (changed(name, bias.astype(np.float64)), {}, f"{name}: is float64"),
         (changed(name, bias * np.float32(np.nan)), {}, f"{name}: holds NaN"),
@@ -156,30 +159,31 @@ def test_links_in_the_folder_and_into_the_cache_of_hugging_face_are_followed(fol
     assert read_stored(snapshot).vocabulary is not None
 
 
-def test_a_newer_model_takes_the_place_of_an_older_one(tmp_path: Path):
-    first, second = make_stored(num_tokens=2000), make_stored(num_tokens=20)
-    write_native(tmp_path / "model", first, max_file_bytes=24_000)
-    (tmp_path / "model" / "metrics.jsonl").write_text("{}\n")
-    write_native(tmp_path / "model", second)
-    assert_equal(second, read_stored(tmp_path / "model", with_softmax=True))
-    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == sorted([*FILES, "metrics.jsonl"])
-    write_native(tmp_path / "model", replace(second, vocabulary=None))
-    assert read_stored(tmp_path / "model").vocabulary is None
+def test_no_folder_that_holds_anything_is_written_into(folder: Path, tmp_path: Path):
+    """Also a run that was stopped before its first checkpoint has a config.json of elmokit."""
+    stored = make_stored(num_tokens=20)
+    (tmp_path / "run").mkdir()
+    (folder / "config.json").rename(tmp_path / "run" / "config.json")
+    for taken in (folder, tmp_path / "run"):
+        kept = sorted(path.name for path in taken.iterdir())
+        with pytest.raises(FileExistsError, match="exists and is not an empty folder; choose another one or remove it"):
+            write_native(taken, stored)
+        assert sorted(path.name for path in taken.iterdir()) == kept
 
 
-def test_a_model_with_its_softmax_and_other_folders_are_not_overwritten(tmp_path: Path):
-    stored, reason = make_stored(num_tokens=2000), "holds a model with its softmax, which would be lost; choose another"
-    for max_file_bytes in (None, 24_000):
-        folder = tmp_path / str(max_file_bytes)
-        write_native(folder, stored, max_file_bytes=max_file_bytes)
-        with pytest.raises(FileExistsError, match=reason):
-            write_native(folder, stored.without_softmax())
-        assert_equal(stored, read_stored(folder, with_softmax=True))
-    (tmp_path / "mine").mkdir()
-    write_native(tmp_path / "mine", stored)
-    (tmp_path / "mine" / "config.json").write_text('{"theme": "dark"}')
-    with pytest.raises(FileExistsError, match="does not hold a native model; choose another folder or remove it"):
-        write_native(tmp_path / "mine", stored)
+def test_the_fingerprint_is_kept_with_the_weights_and_computed_for_models_without_it(folder: Path):
+    path = folder / "model.safetensors"
+    layout = read_layout(path)
+    assert layout.metadata["fingerprint"] == read_stored(folder).fingerprint
+    computed = replace(read_stored(folder), stored_fingerprint=None).fingerprint
+    assert computed == layout.metadata["fingerprint"]
+    config = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(config.replace('"cell_clip": 3.0', '"cell_clip": 2.0'))
+    assert config != (folder / "config.json").read_text()
+    assert read_stored(folder).fingerprint != computed  # that of the edited model
+    (folder / "config.json").write_text(config)
+    write_arrays(path, read_arrays(path, layout))
+    assert read_stored(folder).stored_fingerprint is None and read_stored(folder).fingerprint == computed
 
 
 @pytest.fixture

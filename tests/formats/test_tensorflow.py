@@ -7,10 +7,10 @@ import pytest
 
 from elmokit.files.tensor_bundle import TensorBundle, _Table, latest_index
 from elmokit.formats.convert import convert
-from elmokit.formats.recognise import inspect, read_stored
-from elmokit.formats.weights import SOFTMAX_WEIGHT
+from elmokit.formats.find import inspect
+from elmokit.model.weights import SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError
-from toy_stored import assert_equal, assert_refused
+from toy_stored import assert_equal, assert_refused, read_stored
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints"
 INDEX = "model.ckpt-7.index"

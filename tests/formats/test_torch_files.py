@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from elmokit.files.torch_files import read_torch_file
-from elmokit.formats import torch_layout
-from elmokit.formats.recognise import inspect, read_stored
+from elmokit.formats.find import inspect
+from elmokit.formats.importers import torch_layout
 from elmokit.system.messages import FormatError
-from toy_stored import assert_refused
+from toy_stored import assert_refused, read_stored
 
 MAGIC = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
 

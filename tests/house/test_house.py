@@ -67,7 +67,7 @@ def test_optional_packages_are_required_with_an_extra_that_installs_them():
 
 FAST = ("elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config")
 LEAN = {
-    **dict.fromkeys(("elmokit.formats.recognise", "elmokit.report.report"), ("torch",)),
+    **dict.fromkeys(("elmokit.formats.find", "elmokit.formats.importers.load", "elmokit.report.report"), ("torch",)),
     "elmokit.web.explore.site": ("paper", "elmokit.tasks"),
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.read import to_weights
 from elmokit.vectors.save_vectors import save_vectors
 from paper import senses_supervised, systems, table5, table6
 from paper.__main__ import main
@@ -22,7 +22,7 @@ from toy_senses import cue_system, write_sense_data
 
 def test_a_system_is_opened_by_its_name_or_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    write_native(tmp_path / "tiny", to_stored(random_bilm()))
+    write_native(tmp_path / "tiny", to_weights(random_bilm()))
     (tmp_path / "glove.txt").write_text("the 1 0\nbank 0 2\n")
     save_vectors(tmp_path / "cove.npy", [["the", "bank"]], [np.ones((2, 2, 4), np.float16)])
     for given, name, is_bilm, num_layers in (

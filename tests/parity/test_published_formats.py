@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from elmokit import Elmo, inspect
-from elmokit.formats.recognise import read_stored
 from elmokit.scoring import perplexity as scoring_perplexity
 from elmokit.text.characters import padded
+from toy_stored import read_stored
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 TOLERANCE = 1e-5

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.read import to_weights
 from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.scoring import perplexity as module
 from elmokit.scoring.perplexity import bilm_perplexity, perplexity
@@ -68,7 +68,7 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(tmp_path: Pa
     text = tmp_path / "text.txt"
     text.write_text("a b c a\nz\nc c\n")
     bilm, softmax = toy_parts()
-    stored = to_stored(bilm, softmax, VOCABULARY)
+    stored = to_weights(bilm, softmax, VOCABULARY)
     write_native(tmp_path / "model", stored)
     measured = perplexity(str(tmp_path / "model"), [text])
     assert measured == bilm_perplexity(bilm, softmax, VOCABULARY, [text])

@@ -9,7 +9,7 @@ import torch
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.read import to_weights
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
@@ -53,5 +53,5 @@ def losses_by_definition(
 
 def write_toy(folder: Path, config: BiLMConfig = TINY, vocabulary: Vocabulary = VOCABULARY) -> Path:
     """The model as a native folder."""
-    write_native(folder, to_stored(*toy_parts(config, vocabulary), vocabulary))
+    write_native(folder, to_weights(*toy_parts(config, vocabulary), vocabulary))
     return folder

@@ -11,9 +11,11 @@ import h5py
 import numpy as np
 import pytest
 
-from elmokit.formats.recognise import inspect, read_stored
-from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
+from elmokit.formats.find import inspect
+from elmokit.formats.importers.load import load
+from elmokit.formats.native import native_folder, open_weights
 from elmokit.model.config import BiLMConfig
+from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
 
@@ -27,7 +29,7 @@ TINY = BiLMConfig(
 )
 
 
-def make_stored(config: BiLMConfig = TINY, *, num_tokens: int = 0) -> StoredBiLM:
+def make_stored(config: BiLMConfig = TINY, *, num_tokens: int = 0) -> Weights:
     """A model whose every number is another one, so that a wrong transpose or order shows."""
     shapes = config.tensor_shapes()
     if num_tokens:
@@ -36,12 +38,21 @@ def make_stored(config: BiLMConfig = TINY, *, num_tokens: int = 0) -> StoredBiLM
     tensors = {name: random.standard_normal(shape, dtype=np.float32) for name, shape in shapes.items()}
     tensors["char_encoder.embedding.weight"][0] = 0.0
     words = [f"word{number}" for number in range(max(num_tokens, 4) - 3)]
-    return StoredBiLM(
+    return Weights(
         config=config,
         tensors=tensors,
         vocabulary=Vocabulary(["<S>", "</S>", "<UNK>", *words]),
         pretraining={"seed": 1, "text": ["밥", "a\u2028b"]},
     )
+
+
+def read_stored(path: Path, weights: Path | None = None, *, with_softmax: bool = False) -> Weights:
+    """A model in any format, read in this process and not imported."""
+    folder = native_folder(path) if weights is None else None
+    if folder is not None:
+        return open_weights(folder, with_softmax=with_softmax)
+    found = load(path, weights)
+    return found if with_softmax else found.without_softmax()
 
 
 def datasets_of(path: Path) -> dict[str, np.ndarray]:
@@ -73,7 +84,7 @@ def assert_refused(reason: str, *paths: Path, **settings: Any) -> None:
     assert inspect(*paths).refusals
 
 
-def assert_equal(first: StoredBiLM, second: StoredBiLM) -> None:
+def assert_equal(first: Weights, second: Weights) -> None:
     """Bit for bit, signs of zero and all."""
     assert first.config == second.config
     assert first.tensors.keys() == second.tensors.keys()

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.read import to_weights
 from elmokit.model.bilm import BiLM
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.tasks.config import InputConfig, TaskConfig, TrainingConfig
@@ -164,5 +164,5 @@ def tiny_bilms(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folders = (tmp_path_factory.mktemp("bilm") / "model", tmp_path_factory.mktemp("bilm") / "model")
     for seed, folder in enumerate(folders, start=1):
         torch.manual_seed(seed)
-        write_native(folder, to_stored(BiLM(TINY)))
+        write_native(folder, to_weights(BiLM(TINY)))
     return folders

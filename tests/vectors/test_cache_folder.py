@@ -8,8 +8,8 @@ import pytest
 
 from attacks.limited_disk import failing
 from elmokit.cli.main import main
-from elmokit.system.python import default_cache
-from elmokit.vectors.cache_folder import cache_limit, cached_pieces, clear_cache, make_room
+from elmokit.system.python import cache_limit, default_cache
+from elmokit.vectors.cache_folder import cached_pieces, clear_cache, make_room
 
 
 def add_piece(folder: Path, model: str, name: str, *, days_ago: float) -> Path:

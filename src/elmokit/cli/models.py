@@ -68,7 +68,7 @@ def add_inspect(parser: Parser) -> None:
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
-    from elmokit.formats.recognise import inspect
+    from elmokit.formats.find import inspect
 
     inspection = inspect(arguments.path, arguments.weights)
     print(inspection)
@@ -113,8 +113,9 @@ def run_models(arguments: argparse.Namespace) -> None:
 
 
 def _table_of_models() -> str:
+    from elmokit.formats.config_json import read_config
     from elmokit.formats.names import bundled_models, packaged_models
-    from elmokit.formats.native import CONFIG_NAME, WEIGHTS_NAME, read_config
+    from elmokit.formats.native import CONFIG_NAME, WEIGHTS_NAME
     from elmokit.formats.published import published_models
     from elmokit.system.markdown import aligned_table
 

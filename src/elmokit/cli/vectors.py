@@ -125,12 +125,15 @@ def add_cache(parser: Parser) -> None:
 def run_cache(arguments: argparse.Namespace) -> None:
     from datetime import datetime
 
-    from elmokit.system.python import default_cache
-    from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit, cached_pieces, clear_cache
+    from elmokit.formats.find import imported_models
+    from elmokit.system.python import LIMIT_VARIABLE, cache_limit, default_cache
+    from elmokit.vectors.cache_folder import cached_pieces, clear_cache
 
     folder = arguments.cache or default_cache()
+    models = [] if arguments.model else imported_models(folder)
     if arguments.action == "clear":
-        print(f"{folder}: {clear_cache(folder, model=arguments.model) / 1e6:,.1f} MB freed")
+        freed = clear_cache(folder, model=arguments.model) + sum(one.remove() for one in models)
+        print(f"{folder}: {freed / 1e6:,.1f} MB freed")
         return
     found = cached_pieces(folder, model=arguments.model)
     megabytes, limit = sum(piece.num_bytes for piece in found) / 1e6, cache_limit() / 1e6
@@ -143,3 +146,9 @@ def run_cache(arguments: argparse.Namespace) -> None:
             f"{model}  {megabytes:,.1f} MB in {plural(len(pieces), 'piece')}, "
             f"last used {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
         )
+    if models:
+        megabytes = sum(one.num_bytes for one in models) / 1e6
+        print(f"imported models: {megabytes:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
+    for one in models:
+        used = datetime.fromtimestamp(one.last_used)
+        print(f"{one.source}  {one.num_bytes / 1e6:,.1f} MB, last used {used:%Y-%m-%d %H:%M}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overload
@@ -27,28 +29,31 @@ from elmokit.elmo.nearest import Among, NearOccurrence, nearest_occurrences
 from elmokit.elmo.sentences import Sentence, batches_by_length, tokens_of_each
 from elmokit.elmo.surprisal import ConditionalSurprisal, Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
 from elmokit.elmo.text_warnings import TextWarnings
-from elmokit.elmo.weights_holder import LoadedBiLM
 from elmokit.formats import hub
-from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
-from elmokit.formats.native import card_of, write_native
-from elmokit.formats.read import read_bilm, to_stored
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.find import find
+from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.native import card_of, open_weights, write_native
+from elmokit.formats.read import softmax_of, to_weights
 from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
-from elmokit.model.bilm import BiLM
+from elmokit.model.bilm import BiLM, spelling_of
+from elmokit.model.packed_bilm import PackedBiLM
+from elmokit.model.weights import Weights, fingerprint_of
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import expanded
+from elmokit.system.python import STATE_LOCK, expanded
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.indexer import DictionarySpelling
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32
+    from numpy.typing import NDArray
 
-    from elmokit.formats.weights import StoredBiLM
     from elmokit.layers.sampled_softmax import Softmax
     from elmokit.model.config import BiLMConfig
+    from elmokit.text.indexer import Spelling
     from elmokit.text.vocabulary import Vocabulary
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
@@ -101,15 +106,20 @@ class Elmo:
     ) -> None:
         """A biLM, with its vocabulary and the softmax that `surprisal` needs, or else what `from_pretrained` loads.
 
-        If the weights of a biLM change, the next call uses the new ones. Raises ValueError for a vocabulary or a
-        softmax next to the name of a model, which has its own, and the errors of `from_pretrained`.
+        Raises ValueError for a vocabulary or a softmax next to the name of a model, which has its own, and the errors
+        of `from_pretrained`.
         """
         check_precision(precision)
-        self._source: tuple[str | Path, str | Path | None] | None = None
+        self.precision: Precision = precision
+        """The precision of `encode`; see `from_pretrained`."""
+        self._bilm: BiLM | None = None
+        self._packed: PackedBiLM | None = None
+        self._packed_from = ""
         if isinstance(model, BiLM):
             self.name: str | None = None
-            self.vocabulary = vocabulary
-            self._loaded = LoadedBiLM(model, precision=precision)
+            self._folder: Path | None = None
+            self._bilm, self._device = model, _device_of(model)
+            self._weights, self.vocabulary = Weights(model.config, {}), vocabulary
             if device is not None:
                 self.to(device)
         else:
@@ -118,18 +128,16 @@ class Elmo:
                     f"{model} was given with a vocabulary (the second argument) or a softmax, which belong to a BiLM; "
                     "give the weights of a pair by weights=..., or to from_pretrained(options, weights)"
                 )
-            on_device = find_device(device)
-            check_precision(precision, on_device)  # before anything is read
+            self._device = find_device(device)
+            check_precision(precision, self._device)  # before anything is read
             self.name = str(model)
             """The name or path that it was loaded from; None if it was made from a biLM."""
-            self._source = source = lasting_paths(model, weights)
-            stored = read_stored(*source)
-            self.vocabulary = stored.vocabulary
-            self._loaded = LoadedBiLM(stored, precision=precision, device=on_device)
-            self._loaded.can_read_again(partial(read_stored, *source), name=self.name)
+            self._folder = find(model, weights).absolute()
+            self._weights = open_weights(self._folder)
+            self.vocabulary = self._weights.vocabulary
         self._softmax = softmax
         self._warnings = TextWarnings(
-            spelling=self._loaded.spelling, vocabulary=self.vocabulary, name=self.name or "this model"
+            spelling=self._spelling, vocabulary=self.vocabulary, name=self.name or "this model"
         )
 
     @classmethod
@@ -158,10 +166,9 @@ class Elmo:
         """Write the model into a new folder, in the native format, for `from_pretrained`; without a softmax.
 
         dtype: "float32", or "float16", which takes half the space. To keep a model's softmax, use `elmokit.convert`.
-        A native model that is there is replaced. Raises FileExistsError if its softmax would be lost, and for any
-        other folder that is not empty.
+        Raises FileExistsError for a folder that is not empty.
         """
-        write_native(expanded(folder), self._stored(), dtype=dtype)
+        write_native(expanded(folder), self._current_weights(), dtype=dtype)
 
     def push_to_hub(
         self, address: str, *, dtype: str = "float32", private: bool = False, message: str = "Upload a biLM"
@@ -176,19 +183,30 @@ class Elmo:
         """
         repository, _ = hub.parts_of(address)
         with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
-            card = card_of(self._stored(), name=f"{hub.SCHEME}{repository}")
-            write_native(Path(folder, "model"), self._stored(), dtype=dtype, card=card)
+            weights = self._current_weights()
+            card = card_of(weights, name=f"{hub.SCHEME}{repository}")
+            write_native(Path(folder, "model"), weights, dtype=dtype, card=card)
             return hub.upload(Path(folder, "model"), address, private=private, message=message)
 
     @property
     def bilm(self) -> BiLM:
-        """The model itself, in float32. Once accessed, it stays in memory in addition to the packed weights."""
-        return self._loaded.bilm
+        """The model itself, in float32. Once accessed, it stays in memory in addition to the packed weights.
+
+        Its weights may be changed in any way: from then on, each use of this `Elmo` hashes them first, which takes
+        about 1.5 ms for a million parameters.
+        """
+        with STATE_LOCK:
+            if self._bilm is None:
+                fingerprint = self._weights.fingerprint  # before the module, which shares the memory, can be changed
+                self._bilm = BiLM.from_weights(self._weights).to(self._device).requires_grad_(False)
+                self._weights = replace(self._weights, tensors={}, stored_fingerprint=fingerprint)
+                self._packed_from = self._state()
+            return self._bilm
 
     @property
     def config(self) -> BiLMConfig:
         """The config of the biLM."""
-        return self._loaded.config
+        return self._weights.config
 
     @property
     def dim(self) -> int:
@@ -201,18 +219,20 @@ class Elmo:
         return self.config.num_layers + 1
 
     @property
-    def precision(self) -> Precision:
-        """The precision of `encode`; see `from_pretrained`."""
-        return self._loaded.precision
-
-    @property
     def device(self) -> torch.device:
         """Where it computes. The vectors are on the CPU in any case, unless tensors are asked for."""
-        return self._loaded.device
+        return self._device
 
     def to(self, device: str | torch.device) -> Self:
         """Move it to another device, and return it. Raises ValueError for a device that is not there, or lacks int8."""
-        self._loaded.to(find_device(device))
+        found = find_device(device)
+        check_precision(self.precision, found)
+        found = torch.empty(0, device=found).device  # `cuda` is `cuda:0`, or another that the program has chosen
+        if self._bilm is not None:
+            self._bilm.to(found)
+        if found != self._device:
+            self._packed = None
+        self._device = found
         return self
 
     @property
@@ -223,14 +243,19 @@ class Elmo:
         multiples of 32: those of the bundled and the released models are, but not the 100 of ELMoForManyLangs' words.
         Otherwise vectors are the same up to rounding.
         """
-        return self._loaded.packed().rows_are_independent
+        return self._packed_bilm().rows_are_independent
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, *, recompute: bool = False) -> str:
         """A hash of config and weights: equal for equal models, however they are stored.
 
         The `n_characters` of an `options.json`, 261 or 262, is a part of it, although the vectors are the same.
+
+        recompute: hash the weights even if their file says what the fingerprint is.
         """
-        return self._loaded.fingerprint()
+        with STATE_LOCK:
+            if self._bilm is not None:
+                return fingerprint_of(self.config, sorted(_arrays(self._bilm).items()), self._dictionaries)
+            return (replace(self._weights, stored_fingerprint=None) if recompute else self._weights).fingerprint
 
     def __repr__(self) -> str:
         name = "of a biLM" if self.name is None else repr(self.name)
@@ -307,7 +332,7 @@ class Elmo:
         tokens = tokens_of_each([sentences] if isinstance(sentences, str) else sentences)
         layers = as_layers(layers, top=self.config.num_layers)
         self._warnings.check(tokens)
-        packed = self._loaded.packed()
+        packed = self._packed_bilm()
         vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
         with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
             for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=size):
@@ -391,7 +416,7 @@ class Elmo:
         layers = as_layers(layers, top=self.config.num_layers)
         texts = [tokens_of_each(stream) for stream in streams]
         self._warnings.check([sentence for text in texts for sentence in text])
-        packed = self._loaded.packed()
+        packed = self._packed_bilm()
         vectors: list[list[Array]] = [[] for _ in texts]
         state = packed.zero_state(len(texts))
         for step in range(max((len(text) for text in texts), default=0)):
@@ -449,27 +474,96 @@ class Elmo:
 
     def surprisal_model(self) -> SurprisalModel:
         """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
-        if self._softmax is None and self._source is not None:
-            read = partial(read_bilm, *self._source, with_softmax=True)
-            bilm, self._softmax, _ = self._loaded.again(read)
-            self._loaded.check_is_same(bilm.config, bilm.state_dict())
+        if self._softmax is None and self._folder is not None:
+            again = open_weights(self._folder, with_softmax=True)
+            if again.fingerprint != self._weights.fingerprint:
+                raise ValueError(f"the files of {self.name} have changed since it was loaded; load it again")
+            self._softmax = softmax_of(again)
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"
             raise ValueError(
                 f"the model has no {missing}; surprisal and perplexity need the one that it was trained with"
             )
-        model = SurprisalModel(self._loaded.packed(), self._softmax, self.vocabulary, self._warnings)
-        if self._source is not None:  # the softmax is no one else's, and is moved once
+        model = SurprisalModel(self._packed_bilm(), self._softmax, self.vocabulary, self._warnings)
+        if self._folder is not None:  # the softmax is no one else's, and is moved once
             self._softmax = model.softmax
         return model
 
     def forget_tokens(self) -> None:
         """Drop the token representations that are cached between calls. They only save time."""
-        self._loaded.packed().token_cache.forget()
+        self._packed_bilm().token_cache.forget()
 
-    def _stored(self) -> StoredBiLM:
-        return to_stored(self._loaded.module(), vocabulary=self.vocabulary)
+    @property
+    def _dictionaries(self) -> DictionarySpelling | None:
+        """Those of a model that looks words up."""
+        return self._spelling if isinstance(self._spelling, DictionarySpelling) else None
+
+    @property
+    def _spelling(self) -> Spelling:
+        return spelling_of(self.config, self._weights.spelling) if self._bilm is None else self._bilm.spelling
+
+    def _current_weights(self) -> Weights:
+        """The weights as they are now, without the softmax."""
+        with STATE_LOCK:
+            if self._bilm is not None:
+                return to_weights(self._bilm, vocabulary=self.vocabulary)
+            return replace(self._weights, vocabulary=self.vocabulary)
+
+    def _packed_bilm(self) -> PackedBiLM:
+        """The weights as they are now, packed for inference."""
+        if self._bilm is None and self._packed is not None:
+            return self._packed
+        with STATE_LOCK:
+            if self._bilm is not None and self._state() != self._packed_from:
+                self._packed, self._device = None, _device_of(self._bilm)
+            if self._packed is None:
+                self._packed_from = self._state()
+                weights = self._weights.tensors if self._bilm is None else self._bilm.state_dict()
+                self._packed = PackedBiLM(
+                    self.config, weights, spelling=self._spelling, precision=self.precision, device=self._device
+                )
+            return self._packed
+
+    def _state(self) -> str:
+        """A hash of weights that may have changed, and their device; empty for those of files."""
+        if self._bilm is None:
+            return ""
+        hashes = [zlib.crc32(array) for array in _arrays(self._bilm).values()]
+        return f"{_device_of(self._bilm)} {hashes}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        tensors = self._weights.tensors if self._bilm is None else _arrays(self._bilm)
+        parameters = () if self._bilm is None else self._bilm.named_parameters()
+        return {
+            **{name: value for name, value in vars(self).items() if name not in ("_bilm", "_packed")},
+            "_weights": replace(self._weights, tensors=dict(tensors), spelling=self._dictionaries),
+            "_device": str(self._device),
+            "has_module": self._bilm is not None,
+            "trainable": {name for name, parameter in parameters if parameter.requires_grad},
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        has_module, trainable, device = (state.pop(name) for name in ("has_module", "trainable", "_device"))
+        vars(self).update(state, _bilm=None, _packed=None, _packed_from="", _device=torch.device("cpu"))
+        if has_module:
+            copies = {name: np.array(array) for name, array in self._weights.tensors.items()}
+            self._bilm = BiLM.from_arrays(self.config, self._weights.spelling, copies)
+            self._weights = replace(self._weights, tensors={})
+            for name, parameter in self._bilm.named_parameters():
+                parameter.requires_grad_(name in trainable)
+        with suppress(ValueError):  # where there is no such device
+            self.to(device)
 
     def _depth(self, layers: Layers) -> int:
         """Number of the highest layer that is needed."""
         return layers if isinstance(layers, int) else self.config.num_layers
+
+
+def _arrays(bilm: BiLM) -> dict[str, NDArray[Any]]:
+    """The weights as they are; NumPy has no bfloat16."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in bilm.state_dict().items()}
+    return {name: (t.float() if t.dtype == torch.bfloat16 else t).numpy() for name, t in tensors.items()}
+
+
+def _device_of(bilm: BiLM) -> torch.device:
+    return bilm.char_encoder.embedding.weight.device

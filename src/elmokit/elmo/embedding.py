@@ -17,13 +17,13 @@ from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.formats.read import read_bilm
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
+from elmokit.model.bilm import BiLM
 from elmokit.system.python import warn_caller
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, check_sentences, padded
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-    from elmokit.model.bilm import BiLM
     from elmokit.model.vector_source import VectorSource
 
     Ids = Int[Tensor, "B T C"] | Int[np.ndarray, "B T C"]
@@ -86,12 +86,12 @@ class ElmoEmbedding(nn.Module):
         self.frozen: _Shared | None = None
         boundaries: Tensor | None = None
         device = torch.get_default_device()
-        if isinstance(bilm, nn.Module):
+        if isinstance(bilm, BiLM):
             device = next(bilm.parameters()).device
             self.bilm = bilm.requires_grad_(requires_grad)
             self.output_dim, num_layers = bilm.config.output_dim, bilm.config.num_layers + 1
             boundaries = torch.from_numpy(bilm.spelling.rows([BEGIN_SENTENCE, END_SENTENCE])).to(device).long()
-        elif not callable(bilm):
+        elif not all(hasattr(bilm, part) for part in ("num_layers", "dim", "add", "__call__", "fingerprint")):
             raise ValueError(
                 f"bilm is of type {type(bilm).__name__}; expected a BiLM, such as elmo.bilm, or frozen layers; "
                 "ElmoEmbedding.from_pretrained loads a model by its name"

@@ -1,10 +1,12 @@
-"""Bounds on the sizes of a biLM, checked before shapes are computed, and `BiLMConfig` <-> fields of a JSON object."""
+"""`BiLMConfig` <-> the JSON object in a config.json, with bounds on all sizes, checked before shapes are computed."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any, cast
 
-from elmokit.files.json_fields import MAX_PAIRS, Fields
-from elmokit.model.config import BiLMConfig, LookupConfig
+from elmokit.files.json import as_type, read_json
+from elmokit.model.config import BiLMConfig
+from elmokit.runs.folder import BILM_FORMAT
 from elmokit.system.messages import FormatError
 
 # Far above any biLM (the released ones have 7 filter groups, 2 layers, width 4096), far below what is slow to compute.
@@ -14,49 +16,60 @@ MAX_CHARACTERS = 1 << 16
 MAX_CLIP = 1e30
 MAX_ENTRIES = 1 << 26
 """Largest number of words or characters in a dictionary."""
+MAX_FILTER_GROUPS = 64
+VERSION = 1
 
-_BOUNDS = {
-    "character_dim": (1, MAX_DIM),
-    "num_characters": (261, 262),
-    "max_characters_per_token": (3, MAX_CHARACTERS),
-    "num_highway_layers": (0, MAX_LAYERS),
-    "projection_dim": (1, MAX_DIM),
-    "lstm_dim": (1, MAX_DIM),
-    "num_layers": (1, MAX_LAYERS),
-    "cell_clip": (0, MAX_CLIP),
-    "projection_clip": (0, MAX_CLIP),
-}
-_LOOKUP_BOUNDS = {
-    "num_words": (0, MAX_ENTRIES),
-    "word_dim": (0, MAX_DIM),
-    "num_symbols": (0, MAX_ENTRIES),
-    "padding_symbol": (0, MAX_ENTRIES),
+_MOST = {
+    **dict.fromkeys(("character_dim", "projection_dim", "lstm_dim", "num_filters", "word_dim"), MAX_DIM),
+    **dict.fromkeys(("num_highway_layers", "num_layers"), MAX_LAYERS),
+    **dict.fromkeys(("cell_clip", "projection_clip"), MAX_CLIP),
+    **dict.fromkeys(("num_words", "num_symbols", "padding_symbol"), MAX_ENTRIES),
+    "max_characters_per_token": MAX_CHARACTERS,
+    "number of filter groups": MAX_FILTER_GROUPS,
 }
 
 
-def config_of(fields: Fields) -> BiLMConfig:
-    """The config with exactly these fields. Raises FormatError, naming the field, for one that is wrong or missing."""
-    lookup = None
-    if "lookup" in fields:
-        lookup = fields.fields("lookup").as_dataclass(LookupConfig, complete=True, bounds=_LOOKUP_BOUNDS)
-    has_no_filters = lookup is not None and not lookup.num_symbols and fields.read("filters", list[object]) == []
-    filters = () if has_no_filters else fields.read("filters", tuple[tuple[int, int], ...], most=MAX_DIM)
-    return fields.as_dataclass(BiLMConfig, complete=True, bounds=_BOUNDS, filters=filters, lookup=lookup)
+@dataclass(frozen=True)
+class _ConfigFile:
+    format: str
+    version: int
+    bilm: BiLMConfig
+    pretraining: dict[str, Any] | None = None
+
+
+def read_config(path: Path) -> tuple[BiLMConfig, dict[str, object] | None]:
+    """The biLM's config in a config.json, and how it was pretrained. Raises FormatError, which names the field."""
+    values = read_json(path)
+    if values.get("format") != BILM_FORMAT:
+        raise FormatError(path, f'is not "{BILM_FORMAT}"', part="field format")
+    if values.get("version") != VERSION:
+        reason = f"is {values.get('version')}; this elmokit reads version {VERSION}, install a newer elmokit"
+        raise FormatError(path, reason, part="field version")
+    _require_complete(path, values.get("bilm"))
+    whole = as_type(values, _ConfigFile, where=path)
+    require_bounds(path, whole.bilm)
+    return whole.bilm, whole.pretraining
 
 
 def fields_of(config: BiLMConfig) -> dict[str, object]:
     """The config as JSON values."""
-    fields: dict[str, object] = asdict(config)
+    values: dict[str, object] = asdict(config)
     if config.lookup is None:
-        del fields["lookup"]
-    return fields | {"filters": [list(pair) for pair in config.filters]}
+        del values["lookup"]
+    return values | {"filters": [list(pair) for pair in config.filters]}
 
 
 def require_bounds(path: Path, config: BiLMConfig) -> None:
-    """Raise FormatError, naming `path`, for sizes that a config.json may not have either."""
+    """Raise FormatError, naming `path`, for sizes that no model has."""
     sizes: dict[str, float | None] = vars(config) | ({} if config.lookup is None else vars(config.lookup))
     sizes |= {"number of filter groups": len(config.filters), "num_filters": config.num_filters}
-    bounds = _BOUNDS | _LOOKUP_BOUNDS | {"number of filter groups": (0, MAX_PAIRS), "num_filters": (0, MAX_DIM)}
-    for name, (_, most) in bounds.items():
+    for name, most in _MOST.items():
         if (sizes.get(name) or 0) > most:
             raise FormatError(path, f"{name} is {sizes[name]:,}; at most {most:,} is read")
+
+
+def _require_complete(where: str | Path, values: object) -> None:
+    """The defaults are a published model, so a field that is missing would silently describe another model."""
+    for field in fields(BiLMConfig) if isinstance(values, dict) else ():
+        if field.name != "lookup" and field.name not in cast("dict[str, object]", values):
+            raise FormatError(where, "is missing", part=f"field bilm.{field.name}")

@@ -1,20 +1,17 @@
-"""`elmokit convert`: a model from one format to another; native -> HDF5 -> native is bitwise exact.
-
-Only files of PyTorch need torch.
-"""
+"""`elmokit convert`: a model from one format to another; native -> HDF5 -> native is bitwise exact."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from elmokit.files.atomic import check_new_folder
-from elmokit.formats.bilm_tf import write_bilm_tf
-from elmokit.formats.native import write_native
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.find import find
+from elmokit.formats.importers.bilm_tf import write_bilm_tf
+from elmokit.formats.native import open_weights, write_native
 from elmokit.system.python import expanded
 
 if TYPE_CHECKING:
-    from elmokit.formats.model_files import StrPath
+    from elmokit.formats.find import StrPath
 
 
 def convert(
@@ -48,8 +45,8 @@ def convert(
     if not include_softmax and (softmax_dtype or max_file_bytes) is not None:
         raise ValueError("softmax_dtype and max_file_bytes are about the softmax, which is to be left out")
     check_new_folder(target)
-    stored = read_stored(source, weights, with_softmax=include_softmax)
+    model = open_weights(find(source, weights), with_softmax=include_softmax)
     if to == "bilm_tf":
-        return write_bilm_tf(target, stored)
-    write_native(target, stored, dtype=dtype, softmax_dtype=softmax_dtype, max_file_bytes=max_file_bytes)
+        return write_bilm_tf(target, model)
+    write_native(target, model, dtype=dtype, softmax_dtype=softmax_dtype, max_file_bytes=max_file_bytes)
     return []

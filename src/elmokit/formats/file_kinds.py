@@ -5,11 +5,14 @@ This catalogue includes files of other tools that people may pass; the formats d
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from elmokit.files.hdf5 import SIGNATURE
-from elmokit.files.json_fields import MAX_BYTES, read_json_object
+from elmokit.files.json import MAX_BYTES, read_json
 from elmokit.files.lines import BYTE_ORDER_MARK, GZIP_MAGIC, XZ_MAGIC, read_chunks
 from elmokit.files.safetensors import looks_like_safetensors
 from elmokit.runs.folder import BILM_FORMAT, TASK_FORMAT
@@ -104,8 +107,28 @@ def kinds_in(folder: Path) -> dict[Path, FileKind]:
     return {path: kind_of(path) for path in files}
 
 
+@contextmanager
+def naming_failed_downloads(files: Iterable[Path]) -> Generator[None]:
+    """Where an error is about one of these files, say if it is not a model file at all but what a download left."""
+    try:
+        yield
+    except FormatError as error:
+        for path in files:
+            if str(error).startswith((f"{path}:", f"{path},")):
+                refuse_failed_download(path, error)
+        raise
+
+
+def refuse_failed_download(path: Path, error: FormatError) -> None:
+    """Raise FormatError if a download has left something else in place of this file; `error` is what it led to."""
+    kind = kind_of(path)
+    if is_failed_download(path, kind):
+        advice = "run `git lfs pull`" if kind is FileKind.GIT_LFS_POINTER else "download it again"
+        raise FormatError(path, f"is {kind.value}; expected a model file: {advice}") from error
+
+
 def is_failed_download(path: Path, kind: FileKind) -> bool:
-    """Whether a file has the name of one of a model, but nothing in it, or a message of the server or of Git LFS."""
+    """Whether a file has the name of a model file, but is empty, or holds a message of the server or of Git LFS."""
     if kind is FileKind.GIT_LFS_POINTER:
         return True  # also of a vocabulary
     is_text = path.suffix == ".dic" or (path.suffix == ".json" and kind is FileKind.JSON)
@@ -133,7 +156,7 @@ def _by_signature(path: Path, head: bytes) -> FileKind | None:
 def _by_text(path: Path, head: bytes) -> FileKind | None:
     if b"\0" in head:
         return None
-    if head.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{"):
+    if head.removeprefix(BYTE_ORDER_MARK).lstrip().startswith((b"{", b"[")):
         return _kind_of_json(path)
     if head.startswith(_GIT_LFS_POINTER):
         return FileKind.GIT_LFS_POINTER
@@ -152,9 +175,11 @@ def _kind_of_json(path: Path) -> FileKind:
     if path.stat().st_size > MAX_BYTES:
         return FileKind.JSON
     try:
-        values = read_json_object(path, is_named=True)  # of which nothing is shown
+        values = read_json(path, Any, is_named=True)  # none of which is shown
     except FormatError:
         return FileKind.BROKEN_JSON
+    if not isinstance(values, dict):
+        return FileKind.JSON
     if values.get("format") == BILM_FORMAT:
         return FileKind.NATIVE_CONFIG
     if values.get("format") == TASK_FORMAT:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from elmokit.files.downloads import OFFLINE, is_offline
-from elmokit.files.json_fields import read_json_object
+from elmokit.files.json import read_json
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.python import require
 from elmokit.version import __version__
@@ -47,7 +47,7 @@ def download(address: str | Path) -> Path:
     with _speaking_of(str(address)):
         commit = Path(snapshot(revision=revision, allow_patterns=[CONFIG_NAME])).name
         config = hub.try_to_load_from_cache(repository, CONFIG_NAME, revision=commit)
-        if not isinstance(config, str) or read_json_object(Path(config)).get("format") != BILM_FORMAT:
+        if not isinstance(config, str) or read_json(Path(config)).get("format") != BILM_FORMAT:
             raise ValueError(  # before the weights of another program's model are downloaded
                 f"{address} is not a model of elmokit: its repository has no {CONFIG_NAME} of one. Download its files, "
                 "and convert them with `elmokit convert FILES FOLDER`"

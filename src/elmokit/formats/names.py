@@ -114,16 +114,19 @@ def check_is_not_a_model(*files: str | Path) -> None:
             raise ValueError(f"{file} is a model, and there is no such file; expected the model first, then the text")
 
 
+def published_pair(path: str | Path, weights: str | Path) -> Path | None:
+    """The folder of a published model whose two addresses these are, as scripts for AllenNLP have them."""
+    published = find_published(str(path))
+    if published is None or str(weights) not in published.files.get("weights.hdf5", ()):
+        return None
+    return published_folder(published)
+
+
 def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
     """The options.json and the weights of a pair, whose files may also be those of a TensorFlow checkpoint.
 
-    The two addresses of a published model, as scripts for AllenNLP have them, are its files in the cache. Raises
-    ValueError for the name of a model, which has its weights.
+    Raises ValueError for the name of a model, which has its weights.
     """
-    published = find_published(str(path))
-    if published is not None and str(weights) in published.files.get("weights.hdf5", ()):
-        folder = published_folder(published)
-        return folder / "options.json", folder / "weights.hdf5"
     options = expanded(path)
     if hub.is_address(path) or is_model_name(path):
         raise ValueError(
@@ -136,18 +139,12 @@ def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
     return index_of(options) or options, index_of(weights) or weights
 
 
-def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[str | Path, str | Path | None]:
-    """What leads to the same model later, for `resolve_model`: a name, a commit of the Hub, absolute paths.
-
-    Raises the errors of `resolve_model` and `pair_paths`.
-    """
-    if weights is not None:
-        options, weights = pair_paths(name_or_path, weights)
-        return options.absolute(), weights.absolute()
+def lasting_name(name_or_path: str | Path) -> str:
+    """What names the same model in another process: a name, a commit of the Hub, or an absolute path."""
     if hub.is_address(name_or_path):
-        return hub.pinned(name_or_path), None
+        return hub.pinned(name_or_path)
     path = resolve_model(name_or_path)
-    return (name_or_path if is_model_name(name_or_path) else path.absolute()), None
+    return str(name_or_path if is_model_name(name_or_path) else path.absolute())
 
 
 def model_name(name_or_path: str | Path) -> str:

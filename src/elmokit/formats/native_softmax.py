@@ -10,25 +10,26 @@ import re
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
 from elmokit.files.weights_file import Array
-from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
+from elmokit.formats.file_kinds import naming_failed_downloads
+from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
     from elmokit.files.safetensors import TensorEntry
-    from elmokit.formats.weights import StoredBiLM
     from elmokit.model.config import BiLMConfig
+    from elmokit.model.weights import Weights
 
 INT8 = "I8"
-METADATA = {"format": "elmokit"}
 SOFTMAX_DTYPES = (*WEIGHTS, "int8")
 SOFTMAX_SCALE = "softmax.weight_scale"
-HEADER_ROOM = 1024  # bytes for the header entries of four tensors
+_HEADER_ROOM = 1024  # bytes for the header entries of four tensors
 _LARGEST = 127
 _SHARD = re.compile(r"softmax-\d{5}-of-\d{5}\.safetensors")
 _DTYPES_IN_SHARDS = (*WEIGHTS.values(), INT8)
@@ -40,8 +41,8 @@ def softmax_shards(folder: Path) -> list[Path]:
 
 
 def softmax_files(
-    weights: Path, config: BiLMConfig, header: dict[str, TensorEntry]
-) -> dict[Path, dict[str, TensorEntry]]:
+    weights: Path, config: BiLMConfig, header: Mapping[str, TensorEntry]
+) -> dict[Path, Mapping[str, TensorEntry]]:
     """The files that contain the softmax, in the order of its rows, with their checked headers.
 
     header: that of `weights`, the model's model.safetensors, which has a softmax, or else shards are next to it.
@@ -52,23 +53,25 @@ def softmax_files(
         if shards:
             raise FormatError(shards[0], f"is a part of the softmax, but {weights.name} also contains a softmax")
         return {weights: header}
-    total = _num_parts(shards[0])
+    total = int(shards[0].stem.rpartition("-")[2])
     for number in range(1, total + 1):
         name = _shard_name(number, total)
         if not (folder / name).exists():
             raise FormatError(folder / name, f"is missing; the softmax has {total} parts")
     if len(shards) != total:
         raise FormatError(folder, f"has {len(shards)} softmax files; {shards[0].name} says {total}")
-    files = {shard: read_layout(shard, dtypes=_DTYPES_IN_SHARDS).tensors for shard in shards}
-    for shard, entries in files.items():
-        _check_shard(shard, entries, config)
+    files: dict[Path, Mapping[str, TensorEntry]] = {}
+    for shard in shards:
+        with naming_failed_downloads([shard]):
+            files[shard] = read_layout(shard, dtypes=_DTYPES_IN_SHARDS).tensors
+        _check_shard(shard, files[shard], config)
     return files
 
 
-def read_softmax(files: Mapping[Path, Mapping[str, TensorEntry]]) -> dict[str, Array]:
-    """Weight (V,D) and bias (V,) in float32, from files that `softmax_files` has checked."""
+def read_softmax(weights: Path, config: BiLMConfig, header: Mapping[str, TensorEntry]) -> dict[str, Array]:
+    """Weight (V,D) and bias (V,) in float32, from the files that `softmax_files` gives."""
     pieces: list[dict[str, Array]] = []
-    for file, entries in files.items():
+    for file, entries in softmax_files(weights, config, header).items():
         names = entries.keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
         tensors = map_weights(file, names, dtypes=_DTYPES_IN_SHARDS)
         if SOFTMAX_SCALE in tensors:
@@ -79,28 +82,39 @@ def read_softmax(files: Mapping[Path, Mapping[str, TensorEntry]]) -> dict[str, A
     return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in SOFTMAX_NAMES}
 
 
-def split_softmax(stored: StoredBiLM, dtype: str, max_file_bytes: int | None) -> list[dict[str, Array]]:
-    """Parts of the softmax, by rows, each of which fits into a file of `max_file_bytes`; all rows if that is None.
+def split_softmax(
+    model: Weights, dtype: str, softmax_dtype: str, max_file_bytes: int | None
+) -> tuple[Mapping[str, NDArray[Any]], list[dict[str, NDArray[Any]]]]:
+    """The tensors of model.safetensors, and the parts of the softmax, by rows, that go into files of their own.
 
-    Raises ValueError if not even a row fits.
+    Raises ValueError if a file would be larger than `max_file_bytes`.
     """
-    if not stored.has_softmax:
-        return []
-    weight, bias = stored.tensors[SOFTMAX_WEIGHT], stored.tensors[SOFTMAX_BIAS]
+    if max_file_bytes is None and softmax_dtype == dtype:
+        return model.tensors, []
+    own = model.without_softmax().tensors
+    num_bytes = sum(array.size for array in own.values()) * np.dtype(dtype).itemsize
+    num_bytes += _HEADER_ROOM * (2 + len(own) // 4)  # with the metadata
+    if max_file_bytes is not None and num_bytes > max_file_bytes:
+        raise ValueError(f"model.safetensors takes {num_bytes} bytes in {dtype}; max_file_bytes is {max_file_bytes}")
+    if not model.has_softmax:
+        return own, []
+    weight, bias = model.tensors[SOFTMAX_WEIGHT], model.tensors[SOFTMAX_BIAS]
     num_parts = 1
     if max_file_bytes is not None:
         dim = weight.shape[1]  # in int8, the bias and the row's scale are float32
-        row_bytes = dim + 2 * 4 if dtype == "int8" else (dim + 1) * np.dtype(dtype).itemsize
-        most = (max_file_bytes - HEADER_ROOM) // row_bytes
+        row_bytes = dim + 2 * 4 if softmax_dtype == "int8" else (dim + 1) * np.dtype(softmax_dtype).itemsize
+        most = (max_file_bytes - _HEADER_ROOM) // row_bytes
         if most < 1:
             raise ValueError(f"max_file_bytes is {max_file_bytes}; a single row of the softmax needs more")
         num_parts = ceil(len(bias) / most)
     rows = ceil(len(bias) / num_parts)
     parts = (slice(start, start + rows) for start in range(0, len(bias), rows))
-    return [{SOFTMAX_WEIGHT: weight[part], SOFTMAX_BIAS: bias[part]} for part in parts]
+    return own, [{SOFTMAX_WEIGHT: weight[part], SOFTMAX_BIAS: bias[part]} for part in parts]
 
 
-def write_softmax(folder: Path, parts: list[dict[str, Array]], *, dtype: str) -> None:
+def write_softmax(
+    folder: Path, parts: list[dict[str, NDArray[Any]]], *, dtype: str, metadata: Mapping[str, str]
+) -> None:
     """Write the parts, a file each."""
     for number, part in enumerate(parts, start=1):
         if dtype == "int8":
@@ -108,17 +122,10 @@ def write_softmax(folder: Path, parts: list[dict[str, Array]], *, dtype: str) ->
             arrays = {SOFTMAX_WEIGHT: weight, SOFTMAX_SCALE: scale, SOFTMAX_BIAS: part[SOFTMAX_BIAS]}
         else:
             arrays = {name: np.asarray(array, dtype=dtype) for name, array in part.items()}
-        write_arrays(folder / _shard_name(number, len(parts)), arrays, metadata=METADATA)
+        write_arrays(folder / _shard_name(number, len(parts)), arrays, metadata=metadata)
 
 
-def remove_other_softmaxes(folder: Path, *, num_parts: int) -> None:
-    """Remove the files of a softmax that has another number of parts."""
-    for old in softmax_shards(folder):
-        if _num_parts(old) != num_parts:
-            old.unlink()
-
-
-def _check_shard(shard: Path, entries: dict[str, TensorEntry], config: BiLMConfig) -> None:
+def _check_shard(shard: Path, entries: Mapping[str, TensorEntry], config: BiLMConfig) -> None:
     num_rows = entries[SOFTMAX_BIAS].shape[:1] if SOFTMAX_BIAS in entries else ()
     found = {name: entry.shape for name, entry in entries.items()}
     expected = {SOFTMAX_WEIGHT: (*num_rows, config.projection_dim), SOFTMAX_BIAS: num_rows}
@@ -140,7 +147,3 @@ def _as_int8(weight: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int
 
 def _shard_name(number: int, total: int) -> str:
     return f"softmax-{number:05d}-of-{total:05d}.safetensors"
-
-
-def _num_parts(shard: Path) -> int:
-    return int(shard.stem.rpartition("-")[2])

@@ -1,7 +1,8 @@
-"""Published models by name (`original`, `nlpl:161`): a name -> a folder in the cache, downloaded at its first use.
+"""Published models by name (`original`, `nlpl:161`): a name -> a native folder in the cache.
 
-The list is `published.toml`. A model is in the cache whole or not at all; what a killed process began is continued.
-The SHA-256 of each file is kept next to the model's folder, and a later download is compared with it.
+The list is `published.toml`. A model is downloaded at its first use, imported, and the download is removed. It is in
+the cache whole or not at all; what a killed process began is continued. The SHA-256 of each file is kept next to the
+model's folder, and a later download is compared with it.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ import shutil
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from elmokit.files.archives import unpacked
-from elmokit.files.atomic import new_folder, write_text
+from elmokit.files.atomic import temporary_folder, write_text
 from elmokit.files.digests import file_digest
 from elmokit.files.downloads import OFFLINE, DownloadError, download, is_offline
-from elmokit.files.hdf5 import open_hdf5
-from elmokit.files.json_fields import read_json_object
+from elmokit.files.json import read_json
 from elmokit.files.locks import InUseError, lock
 from elmokit.formats.file_kinds import FileKind, kind_of
+from elmokit.formats.importers.child import import_model
+from elmokit.formats.native import native_folder
 from elmokit.system.messages import FormatError, plural
 from elmokit.system.python import default_cache, warn_caller
 
@@ -64,6 +65,15 @@ class PublishedModel:
         return f"fetch {' and '.join(addresses)} with a browser, and run `elmokit models add {self.name} {names}`"
 
 
+@dataclass(frozen=True)
+class _Note:
+    """Sums of the files that came when the model was first downloaded, and of the files of the imported model."""
+
+    model: str = ""
+    files: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    imported: dict[str, str] = field(default_factory=dict[str, str])
+
+
 def published_models() -> dict[str, PublishedModel]:
     return _read_list(LIST)
 
@@ -86,23 +96,25 @@ def find_published(name: str) -> PublishedModel | None:
 
 
 def published_folder(model: PublishedModel) -> Path:
-    """The folder of a model in the cache, into which it is downloaded first if it is not there.
+    """The native folder of a model in the cache, into which it is downloaded first if it is not there.
 
     Raises FileNotFoundError if it is not there and downloads are forbidden, DownloadError if no address has it,
-    FormatError for an archive that cannot be unpacked, and InUseError if the lock is another user's.
+    FormatError for files that are not the model, and InUseError if the lock is another user's.
     """
     folder = model.folder
-    if model.is_here:
+    if _is_ready(folder):
         return folder
-    if is_offline():
+    if not model.is_here and is_offline():
         reason = f"downloads are forbidden ({' or '.join(OFFLINE)} is set)"
         raise FileNotFoundError(f"{model.name} is not in {folder.parent}, and {reason}; {model.by_hand}")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    while not model.is_here:
+    while not _is_ready(folder):
         try:
             with lock(folder):
                 if not model.is_here:
-                    _download(model, folder)
+                    _download(model)
+                elif not _is_ready(folder):  # elmokit once kept models as they were downloaded
+                    _import(model, folder, _sums(model, folder))
         except InUseError as error:
             if isinstance(error.__context__, PermissionError):  # of another user, who may have left it
                 raise
@@ -120,28 +132,28 @@ def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
     sources = {name: _given(model, name, given) for name in model.files}
     if len(given) != len(sources):
         raise ValueError(f"{plural(len(given), 'file')} given; {model.name} has {', '.join(model.files)}")
+    if model.is_here:
+        raise FileExistsError(f"{model.folder} exists; remove it first")
     for name, source in sources.items():
         if not os.path.lexists(source):
             raise FileNotFoundError(f"{source}: there is no such file")
-        wrong = _problem(model, name, source)
-        if wrong is not None:
+        if (wrong := _problem(model, name, source)) is not None:
             raise FormatError(source, wrong)
-    with new_folder(model.folder) as staging:
+    model.folder.parent.mkdir(parents=True, exist_ok=True)
+    with lock(model.folder), temporary_folder(model.folder) as staging:
         for name, source in sources.items():
-            _unpack(source, staging) if name.endswith(".zip") else shutil.copyfile(source, staging / name)
-        _keep_sums(model, staging, sources)
+            shutil.copyfile(source, staging / name)
+        _import(model, staging, _sums(model, staging))
     return model.folder
 
 
 def verify_published(model: PublishedModel) -> None:
-    """Compare the files in the cache with their sums. Raises FormatError if one has changed, or is gone."""
-    sums = _kept_sums(model)
-    if not sums:
+    """Compare the model in the cache with its sums when it was imported. Raises FormatError if a file has changed."""
+    imported = _note(model).imported
+    if not imported:
         raise FormatError(model.folder, f"has no sums to compare with; remove it, and get {model.name} again")
-    for name, expected in sums.items():
+    for name, expected in imported.items():
         path = model.folder / name
-        if name.endswith(".zip"):  # what it held has taken its place
-            continue
         if not path.is_file() or file_digest(path, "sha256").hex() != expected:
             raise FormatError(path, f"has changed since it came; remove {model.folder}, and get {model.name} again")
 
@@ -169,27 +181,40 @@ def _model(name: str, fields: Mapping[str, Any], mirrors: Mapping[str, Sequence[
     return PublishedModel(name, **about)
 
 
-def _download(model: PublishedModel, folder: Path) -> None:
+def _is_ready(folder: Path) -> bool:
+    return folder.is_dir() and native_folder(folder) is not None
+
+
+def _download(model: PublishedModel) -> None:
     """Each step can be repeated after a kill: nothing that came leaves its place before the whole model does."""
-    staging = folder.with_name(f".{folder.name}.downloading")
-    whole = staging / "whole"
-    whole.mkdir(parents=True, exist_ok=True)
-    came = {name: (staging if name.endswith(".zip") else whole) / name for name in model.files}
-    for name, path in came.items():
+    staging = model.folder.with_name(f".{model.folder.name}.downloading")
+    staging.mkdir(parents=True, exist_ok=True)
+    for name, addresses in model.files.items():
+        path = staging / name
         try:
             if not path.exists():
-                download(model.files[name], path, check=lambda path, name=name: _problem(model, name, path))
+                download(addresses, path, check=lambda path, name=name: _problem(model, name, path))
         except DownloadError as error:
             raise DownloadError(f"{model.name} could not be downloaded: {error}; {model.by_hand}") from None
-        try:
-            if name.endswith(".zip"):
-                _unpack(path, whole)
-        except FormatError:  # the archive is damaged
-            shutil.rmtree(staging)
-            raise
-    _keep_sums(model, whole, came)
-    os.replace(whole, folder)
+    try:
+        _import(model, staging, _sums(model, staging))
+    except FormatError:  # what came is damaged
+        shutil.rmtree(staging)
+        raise
     shutil.rmtree(staging)
+
+
+def _import(model: PublishedModel, source: Path, sums: Mapping[str, str]) -> None:
+    """Import the files in a folder, and put the native model into its place in the cache."""
+    archives = [name for name in model.files if name.endswith(".zip")]
+    with temporary_folder(model.folder.with_name(f"{model.folder.name}.native")) as staging:
+        import_model(source / archives[0] if archives else source, None, staging / "model")
+        imported = {path.name: file_digest(path, "sha256").hex() for path in sorted((staging / "model").iterdir())}
+        note = {"model": model.name, "files": {name: {"sha256": sum_} for name, sum_ in sums.items()}}
+        write_text(_note_path(model), json.dumps(note | {"imported": imported}, indent=2) + "\n")
+        if model.is_here:
+            os.rename(model.folder, staging / "downloaded")
+        os.rename(staging / "model", model.folder)
 
 
 def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
@@ -197,16 +222,21 @@ def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
     kind, expected = kind_of(path), _KINDS.get(Path(name).suffix)
     if expected not in (None, kind):
         return f"is {kind.value} in place of {expected.value}"
-    if kind is FileKind.HDF5:
-        try:
-            with open_hdf5(path):
-                pass
-        except FormatError as error:
-            return str(error).removeprefix(f"{path}: ")
-    wanted = _kept_sums(model).get(name)
+    if kind is FileKind.HDF5 and path.stat().st_size < (whole := _size_of_hdf5(path)):
+        return f"is cut short: it has {path.stat().st_size:,} of {whole:,} bytes"
+    wanted = _note(model).files.get(name, {}).get("sha256")
     if wanted is None or (found := file_digest(path, "sha256").hex()) == wanted:
         return None
-    return f"has the SHA-256 {found[:12]}..., not the {wanted[:12]}... that an earlier one had: {_sums_path(model)}"
+    return f"has the SHA-256 {found[:12]}..., not the {wanted[:12]}... that an earlier one had: {_note_path(model)}"
+
+
+def _size_of_hdf5(path: Path) -> int:
+    """The size that the file had when it was written, as its first bytes say; nothing else of it is read."""
+    with path.open("rb") as file:
+        start = file.read(64)
+    version = start[8]
+    position = 40 if version < 2 else 28  # after the base address, in the format's first two versions, or later ones
+    return int.from_bytes(start[position : position + 8], "little")
 
 
 def _given(model: PublishedModel, name: str, given: Sequence[Path]) -> Path:
@@ -217,34 +247,15 @@ def _given(model: PublishedModel, name: str, given: Sequence[Path]) -> Path:
     return found[0]
 
 
-def _unpack(archive: Path, folder: Path) -> None:
-    with unpacked(archive) as inside:
-        try:
-            shutil.copytree(inside, folder, dirs_exist_ok=True)
-        except shutil.Error as error:  # a list for all files; the disk is full for the first one
-            raise OSError(error.args[0][0][-1]) from error
+def _sums(model: PublishedModel, folder: Path) -> dict[str, str]:
+    paths = {name: folder / name for name in model.files}
+    return {name: file_digest(path, "sha256").hex() for name, path in paths.items() if path.is_file()}
 
 
-def _sums_path(model: PublishedModel) -> Path:
+def _note_path(model: PublishedModel) -> Path:
     return model.folder.with_name(f"{model.folder.name}.json")
 
 
-def _keep_sums(model: PublishedModel, folder: Path, came: Mapping[str, Path]) -> None:
-    """Keep the sums of the files that came, and of those that an archive among them held, which are in the folder."""
-    placed = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    sums = {
-        name: {"bytes": path.stat().st_size, "sha256": file_digest(path, "sha256").hex()}
-        for name, path in (placed | dict(came)).items()
-    }
-    write_text(_sums_path(model), json.dumps({"model": model.name, "files": sums}, indent=2) + "\n")
-
-
-def _kept_sums(model: PublishedModel) -> dict[str, str]:
-    path = _sums_path(model)
-    if not path.exists():
-        return {}
-    try:
-        files: Any = read_json_object(path)["files"]
-        return {name: str(about["sha256"]) for name, about in files.items()}
-    except (KeyError, TypeError, AttributeError):
-        raise FormatError(path, "has no sums of files; remove it") from None
+def _note(model: PublishedModel) -> _Note:
+    path = _note_path(model)
+    return read_json(path, _Note) if path.exists() else _Note()

@@ -1,4 +1,4 @@
-"""Weights on disk -> `BiLM` and `Softmax`, and back: the only file of the formats that imports torch."""
+"""`Weights` <-> the modules of torch: `BiLM` and its `Softmax`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from elmokit.files.weights_file import Array
-from elmokit.formats.model_files import StrPath
-from elmokit.formats.recognise import read_stored
-from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
+from elmokit.formats.find import StrPath, find
+from elmokit.formats.native import open_weights
 from elmokit.layers.devices import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
+from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights
 from elmokit.system.messages import FormatError
 from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from elmokit.text.vocabulary import Vocabulary
 
 
@@ -27,47 +28,41 @@ def read_bilm(
     """Read a model in any format, in float32 on the CPU, in eval mode; softmax and vocabulary may be None.
 
     `path` is the name of a model, a folder, a file in a folder, or, with `weights`, the options.json of a pair (also in
-    the other order). Raises the errors of `resolve_model` if there is no such model, and FormatError if it is not a
-    biLM, or has no softmax although `with_softmax` is set.
+    the other order). Raises the errors of `find` if there is no such model, and FormatError if it is not a biLM, or has
+    no softmax although `with_softmax` is set.
     """
-    stored = read_stored(path, weights, with_softmax=with_softmax)
-    if with_softmax and not stored.has_softmax:
+    model = open_weights(find(path, weights), with_softmax=with_softmax)
+    if with_softmax and not model.has_softmax:
         raise FormatError(f"{path}", "has no softmax (perplexity and fine-tuning need it)")
-    return from_stored(stored)
+    return BiLM.from_weights(model), softmax_of(model), model.vocabulary
 
 
-def from_stored(stored: StoredBiLM) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
-    """Modules that share the memory of the arrays; nothing is initialised or copied."""
-    tensors = {name: torch.from_numpy(array) for name, array in stored.tensors.items()}
+def softmax_of(model: Weights) -> Softmax | None:
+    """The softmax, which shares the memory of the arrays, in eval mode; None if the model has none."""
+    if not model.has_softmax:
+        return None
+    num_tokens, dim = model.tensors[SOFTMAX_WEIGHT].shape
     with on_meta_device():
-        bilm = BiLM(stored.config, stored.spelling)
-    bilm.load_state_dict({name: tensors[name] for name in stored.config.tensor_shapes()}, assign=True)
-    softmax = None
-    if stored.has_softmax:
-        num_tokens, dim = stored.tensors[SOFTMAX_WEIGHT].shape
-        with on_meta_device():
-            softmax = Softmax(num_tokens=num_tokens, dim=dim)
-        state = {"weight": tensors[SOFTMAX_WEIGHT], "bias": tensors[SOFTMAX_BIAS]}
-        softmax.load_state_dict(state, assign=True)
-        softmax.eval()
-    return bilm.eval(), softmax, stored.vocabulary
+        softmax = Softmax(num_tokens=num_tokens, dim=dim)
+    tensors = {"weight": model.tensors[SOFTMAX_WEIGHT], "bias": model.tensors[SOFTMAX_BIAS]}
+    softmax.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()}, assign=True)
+    return softmax.eval()
 
 
-def to_stored(
+def to_weights(
     bilm: BiLM,
     softmax: Softmax | None = None,
     vocabulary: Vocabulary | None = None,
     *,
     pretraining: dict[str, object] | None = None,
-) -> StoredBiLM:
-    """The model as NumPy arrays, for writing; float32 weights of a model on the CPU are shared, not copied."""
+) -> Weights:
+    """The model as arrays, for writing; float32 weights of a model on the CPU are shared, not copied."""
     tensors = {name: _array(tensor) for name, tensor in bilm.state_dict().items()}
     if softmax is not None:
         tensors |= {SOFTMAX_WEIGHT: _array(softmax.weight), SOFTMAX_BIAS: _array(softmax.bias)}
     spelling = bilm.spelling if isinstance(bilm.spelling, DictionarySpelling) else None
-    return StoredBiLM(bilm.config, tensors, vocabulary=vocabulary, spelling=spelling, pretraining=pretraining)
+    return Weights(bilm.config, tensors, vocabulary=vocabulary, spelling=spelling, pretraining=pretraining)
 
 
-def _array(tensor: torch.Tensor) -> Array:
-    array: Array = tensor.detach().to(device="cpu", dtype=torch.float32).numpy()
-    return np.ascontiguousarray(array)
+def _array(tensor: torch.Tensor) -> NDArray[np.float32]:
+    return np.ascontiguousarray(tensor.detach().to(device="cpu", dtype=torch.float32).numpy())

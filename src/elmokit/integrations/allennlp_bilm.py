@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.elmo.embedding import encoded_tokens, with_boundaries
-from elmokit.formats.allennlp import names_of
-from elmokit.formats.torch_layout import FORGET_BIAS, rows
+from elmokit.formats.importers.allennlp import names_of
+from elmokit.formats.importers.torch_layout import FORGET_BIAS, rows
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.model.bilm import BiLMState
 from elmokit.system.batches import batched

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
+from elmokit.formats.names import DEFAULT_MODEL, lasting_name
 from elmokit.system.python import expanded, require
 from elmokit.text.sentence_lines import SAMPLE_TOKENS
 from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
@@ -81,7 +81,7 @@ def embed_parquet(
         raise ValueError(f"workers is {workers}; expected at least 1")
     start = time.monotonic()
     inputs, output = expanded(input_path).resolve(), expanded(output_folder).resolve()
-    model = str(lasting_paths(model)[0])  # which actors, whose working folder is another one, find too
+    model = lasting_name(model)  # which actors, whose working folder is another one, find too
     pieces = list_pieces(inputs, output)
     output.mkdir(parents=True, exist_ok=True)
     if not pieces:  # tables without rows

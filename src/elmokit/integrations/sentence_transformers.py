@@ -14,8 +14,8 @@ from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
 from elmokit.elmo.sentences import Sentence, tokens_of_each
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.names import DEFAULT_MODEL
-from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.native import remove_saved, write_native
+from elmokit.formats.read import to_weights
 from elmokit.system.messages import FormatError, plural
 from elmokit.system.python import require
 from elmokit.text.characters import padded
@@ -105,10 +105,11 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
     def save(self, output_path: str, *args: object, safe_serialization: bool = True, **kwargs: object) -> None:
         """Write config, model and mix into a folder; the weights are safetensors in float32 in any case."""
         assert self.embedding.bilm is not None
-        stored = to_stored(self.embedding.bilm, vocabulary=self.vocabulary)
+        stored = to_weights(self.embedding.bilm, vocabulary=self.vocabulary)
         mixes = self.embedding.mixes.state_dict()
         mix = {name: tensor.detach().float().cpu().numpy() for name, tensor in mixes.items()}
         self.save_config(output_path)  # after the weights are read, so that no part is written if they cannot be
+        remove_saved(Path(output_path, MODEL_FOLDER))  # of an earlier step of the training
         write_native(Path(output_path, MODEL_FOLDER), stored)
         write_arrays(Path(output_path, MIX_NAME), mix)
 

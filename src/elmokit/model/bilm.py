@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from elmokit.layers.char_encoder import CharEncoder
+from elmokit.layers.devices import on_meta_device
 from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
@@ -20,6 +22,9 @@ from elmokit.text.indexer import ByteSpelling, DictionarySpelling, Spelling
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
+    from numpy.typing import NDArray
+
+    from elmokit.model.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,25 @@ class BiLM(nn.Module):
         self.char_encoder = _char_encoder(config)
         self.forward_lstm = _lstm(config)
         self.backward_lstm = _lstm(config) if config.bidirectional else None
+
+    @classmethod
+    def from_weights(cls, weights: Weights) -> BiLM:
+        """The model in float32, in eval mode.
+
+        Weights in float32 are not copied: what is written to them changes those of `weights`, but not the file.
+        """
+        arrays = {name: np.asarray(weights.tensors[name], np.float32) for name in weights.config.tensor_shapes()}
+        return cls.from_arrays(weights.config, weights.spelling, arrays)
+
+    @classmethod
+    def from_arrays(
+        cls, config: BiLMConfig, spelling: DictionarySpelling | None, arrays: Mapping[str, NDArray[Any]]
+    ) -> BiLM:
+        """The model with these weights, by the names of its state dict and in their types, in eval mode."""
+        with on_meta_device():
+            bilm = cls(config, spelling)
+        bilm.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()}, assign=True)
+        return bilm.eval()
 
     def forward(self, character_ids: Int[Tensor, "B T C"], state: BiLMState | None = None) -> BiLMOutput:
         """Activations (L,B,T,2D), mask (B,T) and last state of a batch.

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from elmokit.system.messages import first_token
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 ACTIVATIONS = ("relu", "tanh")
+_FIELDS_IN_FINGERPRINTS = (
+    *("filters", "character_dim", "num_characters", "max_characters_per_token", "activation", "num_highway_layers"),
+    *("projection_dim", "lstm_dim", "num_layers", "cell_clip", "projection_clip", "use_skip_connections"),
+    "bidirectional",
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class BiLMConfig:
     """Whether every LSTM layer except the first adds its input to its output."""
     bidirectional: bool = True
     """Whether there is a backward language model; False for a forward one only."""
-    lookup: LookupConfig | None = field(default=None, repr=False)  # fingerprints hash the text of the other fields
+    lookup: LookupConfig | None = None
     """For a model that reads tokens by their numbers in dictionaries; None for one that reads bytes."""
 
     def __post_init__(self) -> None:
@@ -110,6 +115,14 @@ class BiLMConfig:
             if value is not None and not value > 0:
                 raise ValueError(f"{name} is {value}; expected a positive number, or none for no clipping")
             object.__setattr__(self, name, None if value is None else float(value))  # 3 and 3.0 are one config
+
+    def text(self) -> str:
+        """The text that fingerprints hash; the lookup is hashed separately.
+
+        A field that is added later may only appear here if it is not at its default: fingerprints must stay the same.
+        """
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in _FIELDS_IN_FINGERPRINTS)
+        return f"BiLMConfig({values})"
 
     @property
     def reads_characters(self) -> bool:

@@ -6,7 +6,7 @@ without padding, and boundaries are read only once: each sentence starts from th
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.files.weights_file import give_back
 from elmokit.layers.char_encoder import ACTIVATIONS
 from elmokit.layers.devices import for_inference, without_autocast
 from elmokit.layers.lookup_encoder import LookupEncoder
@@ -39,32 +40,32 @@ if TYPE_CHECKING:
 State = list[list[PackedState]]
 """State of each direction and layer, with one row per sentence."""
 Take: TypeAlias = Callable[[str], Tensor]
-"""Name of a weight -> the weight, which is then removed."""
+"""Name of a weight -> the weight, on the device of the model."""
 
 
 class PackedBiLM:
-    """A biLM made from the weights of `BiLM.state_dict()`, which are removed one by one to free their memory."""
+    """A biLM made from weights, which stay as they are."""
 
     def __init__(
         self,
         config: BiLMConfig,
-        weights: MutableMapping[str, Any],
+        weights: Mapping[str, Any],
         *,
         spelling: Spelling | None = None,
         precision: Precision = "float32",
         device: torch.device | None = None,
-        may_overwrite: bool = False,
     ) -> None:
-        """weights: tensors or arrays by name, as in `BiLM.state_dict()`; each is removed when it is packed.
+        """weights: tensors or arrays by name, as in `BiLM.state_dict()`.
 
         spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes.
         device: by default that of the weights.
-        may_overwrite: whether nothing else has the weights; then no matrix of them is copied before it is packed.
         """
 
         def take(name: str) -> Tensor:
             give_back_freed_memory()  # what the one before needed meanwhile
-            return as_float32(weights.pop(name))
+            if isinstance(weights[name], np.ndarray):
+                give_back(weights[name])  # the pages of the ones before, if they are mapped
+            return as_float32(weights[name])
 
         self.config = config
         as_float32 = partial(torch.as_tensor, dtype=torch.float32, device=device)
@@ -73,7 +74,7 @@ class PackedBiLM:
         """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
         # the largest matrices first, while little is packed: the most in memory is what is packed and one matrix
-        self.lstms = [_lstm(config, take, name, make_kernel, may_overwrite=may_overwrite) for name in directions]
+        self.lstms = [_lstm(config, take, name, make_kernel) for name in directions]
         self.char_encoder = _token_encoder(config, take, make_kernel)
         give_back_freed_memory()
         spelling = spelling or ByteSpelling(config.max_characters_per_token)
@@ -223,14 +224,14 @@ def _char_encoder(
     )
 
 
-def _lstm(config: BiLMConfig, take: Take, name: str, make_kernel: MakeKernel, *, may_overwrite: bool) -> PackedLSTM:
+def _lstm(config: BiLMConfig, take: Take, name: str, make_kernel: MakeKernel) -> PackedLSTM:
     layers: list[PackedLSTMLayer] = []
     dtype = weight_dtype(make_kernel)
     for index in range(config.num_layers):
         prefix = f"{name}.layers.{index}"
 
         def gates(name: str, bias: Tensor | None, *, prefix: str = prefix) -> Kernel:
-            weight = take(f"{prefix}.{name}").to(dtype, copy=not may_overwrite)
+            weight = take(f"{prefix}.{name}").to(dtype, copy=True)
             return make_kernel(_with_double_candidate(weight), bias)
 
         bias = _with_double_candidate(take(f"{prefix}.bias").clone())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from elmokit.system.python import STATE_LOCK
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Encoder = CharEncoder | PackedCharEncoder | LookupEncoder
 
 MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
-NUM_SAMPLED = 64  # numbers of each weight
 CHUNK = 256  # tokens per call of the char encoder, to limit its memory
 
 Key = str | bytes
@@ -36,13 +35,10 @@ class TokenCache:
         self.spelling = spelling
         self.max_tokens = max_tokens
         self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
-        self._weights_seen = weight_versions(char_encoder)
 
     @torch.no_grad()
     def distinct(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "U D"], Int[Tensor, " N"]]:
         """Vectors (U,D) of the U distinct tokens, and the row (N,) of each token, over the concatenated sentences."""
-        if weight_versions(self.char_encoder) != self._weights_seen:  # the model has been trained or moved since
-            self.forget()
         rows: dict[Key, int] = {}
         tokens: list[str] = []
         inverse: list[int] = []
@@ -59,7 +55,6 @@ class TokenCache:
         """Drop all cached representations."""
         with STATE_LOCK:
             self._vectors.clear()
-            self._weights_seen = weight_versions(self.char_encoder)
 
     def _vectors_of(self, spelling: dict[Key, str]) -> Float[Tensor, "U D"]:
         vectors: dict[Key, Tensor] = {}
@@ -87,19 +82,3 @@ class TokenCache:
             # clones, so that a remembered vector does not keep the whole chunk alive
             vectors += [vector.clone() for vector in self.char_encoder(torch.from_numpy(ids).to(device))]
         return vectors
-
-
-def weight_versions(module: nn.Module) -> list[tuple[int, int, bytes]]:
-    """A list that changes whenever a weight is written to or moved.
-
-    Torch does not count writes through `weight.data`, as of moving averages, or in inference mode; a sample shows them.
-    """
-    return [
-        (weight.data_ptr(), 0 if weight.is_inference() else weight._version, _sample(weight))
-        for weight in module.parameters()
-    ]
-
-
-def _sample(weight: Tensor) -> bytes:
-    flat = weight.detach().reshape(-1)
-    return flat[:: 1 + len(flat) // NUM_SAMPLED].contiguous().view(torch.uint8).cpu().numpy().tobytes()

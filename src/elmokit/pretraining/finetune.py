@@ -9,11 +9,12 @@ from pathlib import Path
 import torch
 
 from elmokit.files.atomic import as_paths
-from elmokit.formats.names import resolve_model
-from elmokit.formats.read import from_stored
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.find import find
+from elmokit.formats.native import open_weights
+from elmokit.formats.read import softmax_of
 from elmokit.layers.devices import seeded
 from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import begin, new_softmax
@@ -43,16 +44,15 @@ def finetune(
     Raises ValueError if the model has no vocabulary or no softmax, and no vocabulary is given.
     """
     held_out = as_paths(held_out)
-    found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
-    stored = read_stored(found, weights, with_softmax=True)
+    stored = open_weights(find(model, weights), with_softmax=True)
     if new_vocabulary is None and (stored.vocabulary is None or not stored.has_softmax):
         missing = "vocabulary" if stored.vocabulary is None else "softmax"
         raise ValueError(
-            f"{found} has no {missing}, so there is no softmax to continue; give --vocabulary FILE, or "
+            f"{model} has no {missing}, so there is no softmax to continue; give --vocabulary FILE, or "
             "vocabulary_path=FILE, to train a new one (elmokit vocabulary writes it from the shards)"
         )
-    bilm, softmax, vocabulary = from_stored(stored)
+    bilm, softmax, vocabulary = BiLM.from_weights(stored), softmax_of(stored), stored.vocabulary
     recipe = finetuning(bilm.config)
     config = with_settings(recipe if held_out else replace(recipe, patience=0), settings)
     if config.bilm != bilm.config:

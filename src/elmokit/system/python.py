@@ -3,6 +3,7 @@
 import ctypes
 import importlib
 import inspect
+import math
 import os
 import sys
 import threading
@@ -63,6 +64,23 @@ def default_cache() -> Path:
     if str(folder).startswith("~"):
         raise FileNotFoundError(f"{folder}: there is no such home folder; set ELMOKIT_CACHE to a folder for caches")
     return folder.absolute()
+
+
+LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
+"""The environment variable with the largest size of a cache, in GB; 0 keeps what was added last."""
+DEFAULT_LIMIT_GB = 20.0
+
+
+def cache_limit() -> int:
+    """Bytes that a cache may have: 20 GB, or what ELMOKIT_CACHE_GB says. ValueError if that is not a number."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_GB)
+    try:
+        gigabytes = float(text)
+    except ValueError:
+        gigabytes = math.nan
+    if not 0 <= gigabytes < math.inf:
+        raise ValueError(f"{LIMIT_VARIABLE} is {text[:80]!r}; expected a number of GB, such as 50")
+    return int(gigabytes * 1e9)
 
 
 def warn_caller(message: str) -> None:

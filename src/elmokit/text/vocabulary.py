@@ -25,7 +25,7 @@ LEAST_TO_JUDGE = 5_000, 500
 """A vocabulary with fewer tokens, and a text with fewer known tokens, say nothing about the order."""
 SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 _SEPARATORS = NOT_IN_A_TOKEN | {"\0"}
-_SKIPPED_LINE = "!!!MAXTERMID"  # a line in the vocabulary of the 1B Word benchmark that is not a token
+SKIPPED_LINE = "!!!MAXTERMID"  # a line in the vocabulary of the 1B Word benchmark that is not a token
 
 
 class Vocabulary:
@@ -36,11 +36,13 @@ class Vocabulary:
     space.
     """
 
-    def __init__(self, tokens: Iterable[str]) -> None:
+    def __init__(self, tokens: Iterable[str], *, is_published: bool = False) -> None:
+        """is_published: others have trained a model with it, so it may also have duplicate, empty and odd tokens."""
         self.tokens = [tokens] if isinstance(tokens, str) else list(tokens)
         self._ids = {token: position for position, token in enumerate(self.tokens)}
         together, distinct = "".join(self.tokens), len(self._ids) == len(self.tokens)
-        if not distinct or "" in self._ids or any(character in together for character in _SEPARATORS):
+        is_odd = not distinct or "" in self._ids or any(character in together for character in _SEPARATORS)
+        if is_odd and not is_published:
             first: dict[str, int] = {}
             for position, token in enumerate(self.tokens):
                 if fault := _fault(token, first):
@@ -67,7 +69,7 @@ class Vocabulary:
             first: dict[str, int] = {}
         lines = read_lines(path, keep_marks=True)
         for number, line in enumerate(lines if most is None else up_to(most, lines, path), start=1):
-            if line == _SKIPPED_LINE:
+            if line == SKIPPED_LINE:
                 continue
             if fault := _fault(line, first):
                 raise ValueError(f"{os.fspath(path)}, line {number}: {fault}")
@@ -120,7 +122,7 @@ def _at_once(path: str | os.PathLike[str]) -> list[str]:
     if is_read_once(path) or os.stat(path).st_size > MAX_WHOLE_BYTES:
         return []
     content = Path(path).read_bytes()
-    if content.startswith(BYTE_ORDER_MARK) or any(odd in content for odd in (b"\r", b"\0", _SKIPPED_LINE.encode())):
+    if content.startswith(BYTE_ORDER_MARK) or any(odd in content for odd in (b"\r", b"\0", SKIPPED_LINE.encode())):
         return []
     return content.decode("utf-8").removesuffix("\n").split("\n")
 

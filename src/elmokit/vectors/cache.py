@@ -26,7 +26,8 @@ from elmokit.model.vector_source import padded_layers
 from elmokit.system.batches import batched
 from elmokit.system.messages import first_token
 from elmokit.system.progress_bar import progress_bar
-from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cache_limit, make_room
+from elmokit.system.python import cache_limit
+from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, make_room
 from elmokit.vectors.flat import fits_float16, map_npy, read_npy, write_array
 from elmokit.vectors.save_vectors import write_sentences
 
@@ -70,7 +71,8 @@ class CachedActivations:
             folder.chmod(0o700)  # as text that is embedded may be nobody else's business
             weakref.finalize(self, held.close)
         exact = elmo.precision == "float32"
-        self.folder = folder / VERSION / (elmo.fingerprint() + ("" if exact else f"-{elmo.precision}"))
+        self._fingerprint = elmo.fingerprint(recompute=True)
+        self.folder = folder / VERSION / (self._fingerprint + ("" if exact else f"-{elmo.precision}"))
         self._kept: dict[Key, tuple[Path, int]] = {}  # the piece that holds a sentence, and its number in it
         self._pieces: dict[Path, FlatVectors] = {}
 
@@ -112,9 +114,11 @@ class CachedActivations:
 
     def fingerprint(self) -> str:
         """Fingerprint of the biLM."""
-        return self.elmo.fingerprint()
+        return self._fingerprint
 
     def _encode(self, sentences: list[Sequence[str]]) -> list[Float16[np.ndarray, "L T E"]]:
+        if self.elmo.fingerprint() != self._fingerprint:
+            raise ValueError("the biLM's weights have changed since this cache was opened; open it anew")
         encoded = self.elmo.encode(sentences, layers="all", show_progress_bar=False)
         for sentence, layers in zip(sentences, encoded, strict=True):
             if not fits_float16(layers):

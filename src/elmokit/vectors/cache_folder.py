@@ -7,17 +7,12 @@ makes it again.
 
 from __future__ import annotations
 
-import math
-import os
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 VERSION = "activations-2"
-LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
-"""The environment variable with the largest size of the cache, in GB; 0 keeps what was added last."""
-DEFAULT_LIMIT_GB = 20.0
 KEYS_ENDING = ".keys.npy"
 _ENDINGS = (KEYS_ENDING, ".offsets.npy", ".npy")  # in the order in which they are removed: without keys, no piece
 
@@ -44,18 +39,6 @@ class CachedPiece:
                 path.unlink()
                 freed += size
         return freed
-
-
-def cache_limit() -> int:
-    """Bytes that the cache may have: 20 GB, or what ELMOKIT_CACHE_GB says. ValueError if that is not a number."""
-    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_GB)
-    try:
-        gigabytes = float(text)
-    except ValueError:
-        gigabytes = math.nan
-    if not 0 <= gigabytes < math.inf:
-        raise ValueError(f"{LIMIT_VARIABLE} is {text[:80]!r}; expected a number of GB, such as 50")
-    return int(gigabytes * 1e9)
 
 
 def cached_pieces(folder: Path, *, model: str = "") -> list[CachedPiece]:

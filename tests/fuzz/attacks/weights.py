@@ -10,16 +10,16 @@ import h5py
 
 from attacks.targets import Target, target
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.bilm_tf import write_bilm_tf
+from elmokit.formats.find import inspect
+from elmokit.formats.importers.bilm_tf import write_bilm_tf
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
-from elmokit.formats.recognise import inspect, read_stored
-from elmokit.formats.weights import StoredBiLM
+from elmokit.formats.read import to_weights
 from elmokit.model.config import BiLMConfig
+from elmokit.model.weights import Weights
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import TINY
 from toy_language_model import toy_parts
-from toy_stored import datasets_of
+from toy_stored import datasets_of, read_stored
 
 LARGE = replace(TINY, projection_dim=128, lstm_dim=1024)
 """Of 10 MB: its memory is that of its weights, not that of the interpreter."""
@@ -28,10 +28,10 @@ WORDS = ("the", "cat", "sat", "on", "a", "mat", ".", "Seoul")
 SPECIALS = ("<S>", "</S>", "<UNK>")
 
 
-def stored_bilm(config: BiLMConfig = TINY, *, words: Sequence[str] = WORDS) -> StoredBiLM:
+def stored_bilm(config: BiLMConfig = TINY, *, words: Sequence[str] = WORDS) -> Weights:
     """A model of random weights, with softmax and vocabulary."""
     vocabulary = Vocabulary([*SPECIALS, *words])
-    return to_stored(*toy_parts(config, vocabulary), vocabulary, pretraining={"steps": 3, "text": ["a", "b"]})
+    return to_weights(*toy_parts(config, vocabulary), vocabulary, pretraining={"steps": 3, "text": ["a", "b"]})
 
 
 def weights_targets(folder: Path) -> Iterator[Target]:
@@ -95,7 +95,7 @@ def embed(folder: Path) -> None:
     Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress_bar=False)
 
 
-def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folder: Path) -> None:
+def _write_packed(model: Weights, compression: str | None, libver: str, folder: Path) -> None:
     """A pair with chunks and filters, or in the library's newest layout."""
     write_bilm_tf(folder, model)
     path = folder / "weights.hdf5"

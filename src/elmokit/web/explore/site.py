@@ -16,16 +16,16 @@ from elmokit.analysis.polysemes import language_of
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS, script_counts
 from elmokit.files.atomic import check_names, new_folder
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, packaged_models, resolve_model
-from elmokit.formats.native import write_native
+from elmokit.formats.find import find
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, packaged_models
+from elmokit.formats.native import open_weights, write_native
 from elmokit.formats.native_softmax import softmax_shards
-from elmokit.formats.recognise import read_stored
 from elmokit.web.explore.corpus import Corpus, read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 
 if TYPE_CHECKING:
     from elmokit.analysis.polysemes import Language
-    from elmokit.formats.weights import StoredBiLM
+    from elmokit.model.weights import Weights
 
 LEARNT_MIXES = "learnt_mixes.json"
 """Mixes that tasks have learnt for the layers of a model, by the fingerprint of its weights. `weights` are the shares
@@ -69,7 +69,7 @@ def write_site(
     looks words up, without any sentences, or if UMAP is not installed, and FileExistsError if the folder is not empty.
     """
     check_names(*corpora)  # which the page shows
-    stored = read_stored(resolve_model(model), with_softmax=True)
+    stored = open_weights(find(model), with_softmax=True)
     if stored.config.num_parameters > MAX_PARAMETERS:
         raise ValueError(
             f"{model} has {stored.config.num_parameters / 1e6:.1f} million parameters; the explorer is for models of "
@@ -106,7 +106,7 @@ def write_site(
     return folder / "index.html"
 
 
-def _write_model(target: Path, stored: StoredBiLM) -> None:
+def _write_model(target: Path, stored: Weights) -> None:
     is_exact = all(
         np.array_equal(array, array.astype(np.float16).astype(np.float32))
         for array in stored.without_softmax().tensors.values()

@@ -12,10 +12,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from elmokit.files.torch_files import MAX_EXPANSION, TorchFile, looks_like_torch_file, read_torch_file
+from elmokit.files.torch_files import MAX_EXPANSION, TorchFile
 from elmokit.files.weights_file import SMALL
 from elmokit.formats.config_json import require_bounds
-from elmokit.formats.weights import below_padding
+from elmokit.model.weights import below_padding
 from elmokit.system.messages import FormatError, join_names, readable_bytes
 
 if TYPE_CHECKING:
@@ -172,22 +172,6 @@ def numbered(present: Container[str], start: str, end: str) -> Iterator[str]:
         if (name := f"{start}{number}{end}") not in present:
             return
         yield name
-
-
-def read_torch_files(paths: Iterable[Path], *, must_be_readable: bool) -> list[TorchFile]:
-    """The files of PyTorch among these.
-
-    must_be_readable: raise FormatError for a file of PyTorch that cannot be read; otherwise it is passed over, and
-        `ModelFiles.not_a_model` says what is wrong with it if there is no other model.
-    """
-    files: list[TorchFile] = []
-    for path in filter(looks_like_torch_file, paths):
-        try:
-            files.append(read_torch_file(path))
-        except FormatError:
-            if must_be_readable:
-                raise
-    return files
 
 
 def the_file_with(where: Path, files: Iterable[TorchFile], ending: str) -> TorchFile | None:

@@ -7,33 +7,23 @@ of AllenNLP 0.x; everything else follows from the shapes, except settings that a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.json_fields import blaming
 from elmokit.files.torch_files import TorchFile
-from elmokit.formats.bilm_tf import Options, read_options
-from elmokit.formats.file_kinds import PICKLES, FileKind, kind_of
-from elmokit.formats.format import Format, Inspection
-from elmokit.formats.torch_layout import (
-    Names,
-    check_shapes,
-    numbered,
-    read_torch_files,
-    sizes_of,
-    the_file_with,
-    to_native,
-)
-from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, StoredMix
+from elmokit.formats.file_kinds import FileKind, kind_of
+from elmokit.formats.importers.bilm_tf import read_options
+from elmokit.formats.importers.sources import Imported, Sources
+from elmokit.formats.importers.torch_layout import Names, check_shapes, numbered, sizes_of, the_file_with, to_native
+from elmokit.formats.inspection import StoredMix
 from elmokit.model.config import BiLMConfig
+from elmokit.model.weights import PADDING_TOKEN, Weights
 from elmokit.system.messages import FormatError, join_names, plural
 
-if TYPE_CHECKING:
-    from elmokit.formats.model_files import ModelFiles
-
+NAME = "allennlp"
+DESCRIPTION = "AllenNLP (state dict of ELMo or of a model with ELMo)"
 _EMBEDDING = "_elmo_lstm._token_embedder._char_embedding_weights"
 _ORIGINALS = "fta"
 """The folder in which AllenNLP 0.x archives the files that a model was made from."""
@@ -41,17 +31,6 @@ _ASSUMED = (
     "the options are not with the weights: relu, clipping at 3, skip connections and at most 50 characters per token "
     "are assumed, as in all released models"
 )
-
-
-@dataclass(frozen=True)
-class _Weights:
-    """A file with one biLM: what all of its names begin with, its config, and the options, if they are there."""
-
-    file: TorchFile
-    prefix: str
-    config: BiLMConfig
-    options: Options | None
-    options_path: Path | None
 
 
 def names_of(prefix: str) -> Names:
@@ -66,36 +45,45 @@ def names_of(prefix: str) -> Names:
     )
 
 
-def _recognise(files: ModelFiles) -> bool:
-    """Whether there is a file of PyTorch with the names of an ELMo module, and no HDF5 that it was made from."""
-    return FileKind.HDF5 not in files.given.values() and _find(files) is not None
-
-
-def _find(files: ModelFiles) -> TorchFile | None:
-    is_archived = FileKind.ALLENNLP_CONFIG in files.given.values()
-    paths = [path for path, kind in files.given.items() if kind in PICKLES]
-    torch_files = read_torch_files(paths, must_be_readable=is_archived or not files.is_folder)
-    return the_file_with(files.path, torch_files, _EMBEDDING)
-
-
-def _weights(files: ModelFiles) -> _Weights:
-    file = _find(files)
-    assert file is not None
-    prefix = _prefix(file)
-    shapes, names = file.shapes(), names_of(f"{prefix}_elmo_lstm.")
-    sizes = sizes_of(file.path, shapes, names)
-    options_path = _options_path(files)
+def load(sources: Sources) -> Imported | None:
+    """The model, if there is a file of PyTorch with the names of an ELMo module, and no HDF5 that it was made from."""
+    if FileKind.HDF5 in sources.given.values():
+        return None
+    is_archived = FileKind.ALLENNLP_CONFIG in sources.given.values()
+    torch_files = sources.torch_files(must_be_readable=is_archived or not sources.is_folder)
+    file = the_file_with(sources.path, torch_files, _EMBEDDING)
+    if file is None:
+        return None
+    prefix, options_path = _prefix(file), _options_path(sources)
+    names = names_of(f"{prefix}_elmo_lstm.")
     options = None if options_path is None else read_options(options_path)
-    said = BiLMConfig() if options is None else options.config
-    with blaming(file.path):
-        config = replace(said, **sizes, bidirectional=True, lookup=None)
+    config = _config(file, names, None if options is None else options.config, options_path)
+    tensors = to_native(config, names, file.read)
+    tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there
+    return Imported(
+        weights=Weights(config, tensors, pretraining=None if options is None else options.pretraining),
+        files=[file.path, *([] if options_path is None else [options_path])],
+        dtypes=file.dtypes(),
+        risks=[_ASSUMED] if options is None else options.risks,
+        mixes=list(_mixes(file, prefix)),
+    )
+
+
+def _config(file: TorchFile, names: Names, said: BiLMConfig | None, options_path: Path | None) -> BiLMConfig:
+    """The config of the tensors, with what they do not say from the options, if there are some."""
+    shapes = file.shapes()
+    sizes = sizes_of(file.path, shapes, names)
+    try:
+        config = replace(said or BiLMConfig(), **sizes, bidirectional=True, lookup=None)
+    except ValueError as error:
+        raise FormatError(file.path, str(error)) from error
     if config.num_filters == config.projection_dim:
         raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which elmokit does not")
     check_shapes(file.path, shapes, config, names, files=[file.path])
     if options_path is not None and config != said:
         differing = [one.name for one in fields(config) if getattr(config, one.name) != getattr(said, one.name)]
         raise FormatError(options_path, f"{', '.join(differing)}: the tensors of {file.path.name} say otherwise")
-    return _Weights(file, prefix, config, options, options_path)
+    return config
 
 
 def _prefix(file: TorchFile) -> str:
@@ -112,27 +100,16 @@ def _prefix(file: TorchFile) -> str:
     return prefixes[0]
 
 
-def _options_path(files: ModelFiles) -> Path | None:
+def _options_path(sources: Sources) -> Path | None:
     """The options: given, in the folder, or archived by AllenNLP 0.x."""
-    given = [path for path, kind in files.given.items() if kind is FileKind.OPTIONS]
-    originals = files.folder / _ORIGINALS
+    given = [path for path, kind in sources.given.items() if kind is FileKind.OPTIONS]
+    originals = sources.folder / _ORIGINALS
     if not given and originals.is_dir() and not originals.is_symlink():
         archived = sorted(path for path in originals.iterdir() if path.name.endswith("options_file"))
         given = [path for path in archived if kind_of(path) is FileKind.OPTIONS]
     if len(given) > 1:
         raise FormatError(given[0].parent, f"holds several options: {join_names(path.name for path in given)}")
     return given[0] if given else None
-
-
-def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
-    weights = _weights(files)
-    tensors = to_native(weights.config, names_of(f"{weights.prefix}_elmo_lstm."), weights.file.read)
-    tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there
-    return StoredBiLM(
-        config=weights.config,
-        tensors=tensors,
-        pretraining=None if weights.options is None else weights.options.pretraining,
-    )
 
 
 def _mixes(file: TorchFile, prefix: str) -> Iterator[StoredMix]:
@@ -144,25 +121,3 @@ def _mixes(file: TorchFile, prefix: str) -> Iterator[StoredMix]:
             raise FormatError(file.path, "has weights that are not single numbers", part=name)
         first, *others = (float(number.item()) for number in numbers)
         yield StoredMix(name=name, weights=tuple(others), gamma=first)
-
-
-def _inspect(files: ModelFiles, inspection: Inspection) -> None:
-    weights = _weights(files)
-    inspection.add_files(weights.file.path)
-    inspection.dtypes = weights.file.dtypes()
-    if weights.options_path is None or weights.options is None:
-        inspection.risks.append(_ASSUMED)
-    else:
-        inspection.add_files(weights.options_path)
-        inspection.risks += weights.options.risks
-    inspection.config = weights.config
-    inspection.mixes = list(_mixes(weights.file, weights.prefix))
-
-
-ALLENNLP = Format(
-    name="allennlp",
-    description="AllenNLP (state dict of ELMo or of a model with ELMo)",
-    recognise=_recognise,
-    inspect=_inspect,
-    read=_read,
-)

@@ -1,20 +1,20 @@
-"""A biLM as NumPy arrays, which every format is read into and written from, and the checks that formats share."""
+"""A biLM's weights as arrays, with everything that belongs to them: what is read from disk, and what is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from elmokit.files.weights_file import Array, require_finite
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     from elmokit.model.config import BiLMConfig
     from elmokit.text.indexer import DictionarySpelling
     from elmokit.text.vocabulary import Vocabulary
@@ -27,75 +27,47 @@ PADDING_TOKEN = "char_encoder.embedding.weight"
 
 
 @dataclass(frozen=True)
-class StoredMix:
-    """A scalar mix that a task model has learned: `gamma * sum_j softmax(weights)_j * layers[j]`."""
+class Weights:
+    """A biLM by native names. The tensors of an opened model are mapped, so they take no memory until they are used.
 
-    name: str
-    """Its name in the file, such as `text_field_embedder.token_embedder_elmo._elmo.scalar_mix_0`."""
-    weights: tuple[float, ...]
-    """One per layer, from layer 0 on, before the softmax."""
-    gamma: float
-
-    def __call__(self, layers: Float[np.ndarray, "L T E"]) -> Float[np.ndarray, "T E"]:
-        """The mixed vectors of a sentence, from `Elmo.encode(..., layers="all")`.
-
-        Raises ValueError for another number of layers.
-        """
-        if len(layers) != len(self.weights):
-            raise ValueError(f"a mix over {len(self.weights)} layers was given {len(layers)}")
-        shares = np.exp(np.array(self.weights) - max(self.weights))
-        return (self.gamma * np.tensordot(shares / shares.sum(), layers, axes=1)).astype(np.float32)
-
-
-class UnreadTensors(MutableMapping[str, Array]):
-    """Tensors by name, each read anew whenever it is asked for, so that no more are in memory than are used."""
-
-    def __init__(self, readers: dict[str, Callable[[], Array]]) -> None:
-        self._readers = readers
-
-    def __getitem__(self, name: str) -> Array:
-        return self._readers[name]()
-
-    def __setitem__(self, name: str, array: Array) -> None:
-        self._readers[name] = lambda: array
-
-    def __delitem__(self, name: str) -> None:
-        del self._readers[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._readers)
-
-    def __len__(self) -> int:
-        return len(self._readers)
-
-
-@dataclass(frozen=True)
-class StoredBiLM:
-    """Weights in float32 by native name, with config and vocabulary; the softmax tensors may be absent."""
+    What is written to a mapped tensor stays in memory and does not reach the file.
+    """
 
     config: BiLMConfig
-    tensors: MutableMapping[str, Array]
+    tensors: Mapping[str, NDArray[Any]]
+    """In float32, or in float16 if that is how they are stored; the two of the softmax may be absent."""
     vocabulary: Vocabulary | None = None
     pretraining: dict[str, object] | None = None
     """How the model was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""
     spelling: DictionarySpelling | None = None
     """The dictionaries of a model whose config has a `lookup`."""
+    stored_fingerprint: str | None = None
+    """The fingerprint that was written with the weights; older models have none."""
 
     @property
     def has_softmax(self) -> bool:
         return SOFTMAX_WEIGHT in self.tensors
 
-    def without_softmax(self) -> StoredBiLM:
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of config, weights and dictionaries; equal for equal models, however they are stored."""
+        if self.stored_fingerprint is not None:
+            return self.stored_fingerprint
+        names = sorted(self.config.tensor_shapes())
+        arrays = ((name, np.asarray(self.tensors[name], np.float32)) for name in names)
+        return fingerprint_of(self.config, arrays, self.spelling)
+
+    def without_softmax(self) -> Weights:
         kept = {name: array for name, array in self.tensors.items() if name not in SOFTMAX_NAMES}
         return replace(self, tensors=kept)
 
     def check(self, path: Path) -> None:
-        """Raise FormatError for what no format may contain; `path`, for the message, is the file read or written."""
+        """Raise FormatError for what no model may contain; `path`, for the message, is the file read or written."""
         check_shapes(path, self.config, {name: array.shape for name, array in self.tensors.items()})
         for name, array in self.tensors.items():
-            if array.dtype != np.float32:
+            if array.dtype not in (np.float32, np.float16):
                 raise FormatError(path, f"is {array.dtype}; expected float32", part=name)
-            require_finite(path, name, array)
+            check_finite(path, name, array)
         check_padding(path, self.config, self.tensors)
         self.check_spelling(path)
         self.check_softmax(path)
@@ -122,14 +94,41 @@ class StoredBiLM:
                 raise FormatError(path, f"the softmax has {rows} rows, but the vocabulary has {tokens} tokens")
 
 
-def check_padding(path: Path, config: BiLMConfig, tensors: Mapping[str, Array]) -> None:
+def fingerprint_of(
+    config: BiLMConfig, arrays: Iterable[tuple[str, NDArray[Any]]], spelling: DictionarySpelling | None
+) -> str:
+    """The hash of a model with these weights, which are sorted by name.
+
+    It keys caches and results, so it must stay the same for models that exist.
+    """
+    digest = hashlib.blake2b(config.text().encode(), digest_size=16)
+    for name, array in arrays:
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(array).data)
+    if config.lookup is not None:
+        digest.update(repr((config.lookup, spelling)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def check_finite(path: Path, name: str, array: NDArray[Any]) -> None:
+    """Raise FormatError if the array contains NaN or infinity."""
+    if array.dtype == np.float16:  # a sum would convert each number, which takes four times as long
+        is_finite = not ((array.view(np.uint16) & 0x7C00) == 0x7C00).any()
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            is_finite = bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
+    if not is_finite:
+        raise FormatError(path, "holds NaN or infinity; the weights are damaged", part=f"tensor {name}")
+
+
+def check_padding(path: Path, config: BiLMConfig, tensors: Mapping[str, NDArray[Any]]) -> None:
     """Raise FormatError unless the rows that represent the padding token are zeros."""
     for name in config.padding_rows:
         if tensors[name][0].any():
             raise FormatError(path, "row 0 is for padding tokens and must be zeros", part=name)
 
 
-def below_padding(table: Array) -> Array:
+def below_padding(table: NDArray[Any]) -> NDArray[Any]:
     """The table with a row of zeros above it, for the padding token."""
     return np.concatenate([np.zeros_like(table[:1]), table])
 

@@ -1,40 +1,38 @@
 """The released format of bilm-tf and AllenNLP: an `options.json` and an HDF5 file of weights, under any names.
 
-It cannot store the softmax. A vocabulary is not part of it, but may be in the same folder. Checkpoints and cached token
-vectors are read by the same steps. Source: bilm-tf's `dump_weights` and `_pretrained_initializer`, AllenNLP's
-`elmo_lstm.load_weights`.
+It is read and written by one table, `rows`. It cannot store the softmax. A vocabulary is not part of it, but may be in
+the same folder. Checkpoints and cached token vectors are read by the same steps. Source: bilm-tf's `dump_weights` and
+`_pretrained_initializer`, AllenNLP's `elmo_lstm.load_weights`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, is_dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, get_args, get_type_hints
 
 import numpy as np
 
 from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.hdf5 import open_hdf5, write_datasets
-from elmokit.files.json_fields import Fields, blaming, json_text, read_json_object
-from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, give_back, require_finite
-from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_LAYERS
+from elmokit.files.json import as_type, json_text, read_json
+from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, require_finite
+from elmokit.formats.config_json import MAX_CHARACTERS, require_bounds
 from elmokit.formats.file_kinds import ADVICE, FileKind
-from elmokit.formats.format import Format, Inspection
-from elmokit.formats.model_files import ModelFiles, wrong_kind
-from elmokit.formats.vocabulary_file import read_words, vocabulary_of
-from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, UnreadTensors, below_padding
+from elmokit.formats.importers.sources import Imported, IncompleteError, Sources, wrong_kind
+from elmokit.formats.vocabulary_file import read_words
 from elmokit.model.config import BiLMConfig, LookupConfig
-from elmokit.system.messages import FormatError, join_names, printable, readable_bytes
+from elmokit.model.weights import PADDING_TOKEN, Weights, below_padding
+from elmokit.system.messages import FormatError, join_names, readable_bytes
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
-if TYPE_CHECKING:
-    Load: TypeAlias = Callable[[Array], Array]
-    Way: TypeAlias = tuple[tuple[Load, ...], Callable[[Sequence[Array]], Array]]
+Way: TypeAlias = tuple[Callable[[Array], tuple[Array, ...]], Callable[[Sequence[Array]], Array]]
 
+NAME = "bilm_tf"
+DESCRIPTION = "bilm-tf / AllenNLP (options.json, HDF5)"
 OPTIONS_NAME = "options.json"
 WEIGHTS_NAME = "weights.hdf5"
 VOCABULARY_NAME = "vocabulary.txt"
@@ -44,7 +42,7 @@ TRAINING_OPTIONS = (
     *("n_tokens_vocab", "n_train_tokens", "sample_softmax", "share_embedding_softmax", "unroll_steps"),
 )
 """Options that do not matter for inference; they are kept as a record of how the model was trained."""
-STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `StoredBiLM.pretraining`
+STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `Weights.pretraining`
 _AT_PREDICTION = 262  # characters; a checkpoint says 261, with which bilm-tf trains, and which it then refuses
 
 LSTM_ROOTS = ("RNN", "rnn")
@@ -54,8 +52,6 @@ WORDS = "embedding"
 """The table of words of a model without characters, or of vectors that were computed from characters."""
 _FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
 _TO_TENSORFLOW = [0, 3, 1, 2]
-_TILE = 128
-"""Rows and columns that are turned together: in a whole column, each number displaces the others from the cache."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class Options:
 
     config: BiLMConfig
     pretraining: dict[str, object] | None
-    """The training options as `StoredBiLM` keeps them."""
+    """The training options as `Weights` keeps them."""
     says_direction: bool
     """Whether it has the key `bidirectional`; the released ones do not."""
     risks: list[str]
@@ -82,54 +78,48 @@ class Options:
 
 @dataclass(frozen=True)
 class Row:
-    """One dataset: its name and shape, the native tensors that it holds, and the way there and back.
+    """One dataset: its name and shape, the native tensors that it holds, and the way there and back."""
 
-    load: dataset -> tensor in memory of its own, for each of the tensors.
-    """
-
-    dataset: str
+    name: str
     shape: tuple[int, ...]
     native: tuple[str, ...]
-    load: tuple[Load, ...] = (np.array,)
-    save: Callable[[Sequence[Array]], Array] = lambda parts: parts[0]
+    load: Callable[[Array], tuple[Array, ...]]
+    save: Callable[[Sequence[Array]], Array]
 
 
-def _read(files: ModelFiles, with_softmax: bool) -> StoredBiLM:
-    pair = find_pair(files)
+def load(sources: Sources) -> Imported | None:
+    """The pair, if one of the files is an options.json or HDF5. Raises FormatError if the other one is missing."""
+    if not any(kind in (FileKind.OPTIONS, FileKind.HDF5) for kind in sources.given.values()):
+        return None
+    pair = find_pair(sources)
     options = read_options(pair.options, is_named=pair.is_named)
     with open_hdf5(pair.weights) as file:
-        config, tensors = read_weights(file, options)
-    nearby = files.in_folder if files.weights is None or config.lookup is not None else {}  # then vectors need it
+        config, tensors, dtypes = read_weights(file, options)
+    risks = [*options.risks]
+    nearby = sources.in_folder if sources.weights is None or config.lookup is not None else {}  # then vectors need it
     try:
-        vocabulary, spelling = read_words(pair.weights, config, nearby)
+        words = read_words(pair.weights, config, nearby, risks)
     except ValueError as error:
         if config.lookup is not None:
             raise
         advice = "vectors do not need it: give options and weights as two files (--weights) to leave it out"
         raise ValueError(f"{error}; {advice}") from error
-    return StoredBiLM(config, tensors, vocabulary, options.pretraining, spelling)
+    weights = Weights(config, tensors, words.vocabulary, options.pretraining, words.spelling)
+    return Imported(weights, [pair.options, pair.weights, *words.files], dtypes, risks, mixes=[])
 
 
-def is_pair(files: ModelFiles) -> bool:
-    """Whether one of the files is an options.json or HDF5. Raises FormatError if the other one is missing."""
-    if not any(kind in (FileKind.OPTIONS, FileKind.HDF5) for kind in files.given.values()):
-        return False
-    find_pair(files)
-    return True
-
-
-def find_pair(files: ModelFiles) -> Pair:
+def find_pair(sources: Sources) -> Pair:
     """The options and weights: given as two files, as one with the other in its folder, or as a folder with both.
 
     Raises FormatError, which says what is missing or ambiguous.
     """
-    path = files.path
-    if files.weights is None:
-        kinds = files.in_folder
+    path = sources.path
+    if sources.weights is None:
+        kinds = sources.in_folder
         options = path if kinds.get(path) is FileKind.OPTIONS else only_options(path, kinds, weights="weights in HDF5")
         weights = path if kinds.get(path) is FileKind.HDF5 else _only_weights(path, kinds)
         return Pair(options, weights, is_named=options == path)
-    kinds, options, weights = files.given, path, files.weights
+    kinds, options, weights = sources.given, path, sources.weights
     if kinds[options] is FileKind.HDF5 and kinds[weights] is not FileKind.HDF5:
         options, weights = weights, options
     if kinds[options] not in (FileKind.OPTIONS, FileKind.BROKEN_JSON):  # reading says what is wrong with the latter
@@ -148,7 +138,7 @@ def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Pa
     found = found or [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON][:1]
     options = _only(path, found, "options.json files")
     if options is None:
-        raise FormatError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
+        raise IncompleteError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
     return options
 
 
@@ -170,11 +160,11 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
         raise errors[0]
     if found:
         reason = "holds no HDF5 file with a biLM's weights; give the options and the weights as two files"
-        raise FormatError(path, reason)
+        raise IncompleteError(path, reason)
     others = [file for file, kind in kinds.items() if kind in ADVICE]
     if others:
         raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
-    raise FormatError(path, "has an options.json, but there is no HDF5 file of weights with it")
+    raise IncompleteError(path, "has an options.json, but there is no HDF5 file of weights with it")
 
 
 def _only(path: Path, files: list[Path], what: str) -> Path | None:
@@ -187,50 +177,97 @@ def _only(path: Path, files: list[Path], what: str) -> Path | None:
     return next(iter(twins or files), None)
 
 
+@dataclass(frozen=True)
+class _Lstm:
+    dim: int
+    projection_dim: int
+    n_layers: int = 1
+    cell_clip: float | None = None
+    proj_clip: float | None = None
+    use_skip_connections: bool = False
+
+
+@dataclass(frozen=True)
+class _Embedding:
+    dim: int
+
+
+@dataclass(frozen=True)
+class _CharCnn:
+    filters: tuple[tuple[int, int], ...]
+    embedding: _Embedding
+    max_characters_per_token: int
+    activation: str
+    n_characters: int = _AT_PREDICTION
+    n_highway: int | None = None
+
+
+@dataclass(frozen=True)
+class _OptionsFile:
+    """The keys and defaults of bilm-tf and AllenNLP."""
+
+    lstm: _Lstm
+    char_cnn: _CharCnn | None = None
+    bidirectional: bool = True
+
+
 def read_options(path: Path, *, is_named: bool = False) -> Options:
     """Read and check an options.json, with the keys and defaults of bilm-tf and AllenNLP, and bounds on all sizes.
 
     is_named: the user has named this file, so it may be a link out of its folder.
     Raises FormatError, which names the field.
     """
-    options = Fields(path, read_json_object(path, is_named=is_named))
-    lstm = options.fields("lstm")
-    characters = options.fields("char_cnn") if "char_cnn" in options else None
-    risks: list[str] = []
-    says_direction = "bidirectional" in options
-    dim = lstm.integer("projection_dim", least=1, most=MAX_DIM)
-    with blaming(path):
+    values = read_json(path, is_named=is_named)
+    training = {name: values.pop(name) for name in TRAINING_OPTIONS if name in values}
+    unknown: list[str] = []
+    read = as_type(known_fields(values, _OptionsFile, unknown), _OptionsFile, where=path)
+    lstm, characters, risks = read.lstm, read.char_cnn, list[str]()
+    for name, value in (("cell_clip", lstm.cell_clip), ("proj_clip", lstm.proj_clip)):
+        if value == 0:
+            risks.append(f"lstm.{name} is 0: read as no clipping, as AllenNLP does; bilm-tf clips everything to 0")
+    try:
         config = BiLMConfig(
-            **(words_instead(dim) if characters is None else _sizes_of_characters(characters)),
-            projection_dim=dim,
-            lstm_dim=lstm.integer("dim", least=1, most=MAX_DIM),
-            num_layers=lstm.integer("n_layers", least=1, most=MAX_LAYERS) if "n_layers" in lstm else 1,
-            cell_clip=_clip(lstm, "cell_clip", risks),
-            projection_clip=_clip(lstm, "proj_clip", risks),
-            use_skip_connections="use_skip_connections" in lstm and lstm.read("use_skip_connections", bool),
-            bidirectional=not says_direction or options.read("bidirectional", bool),
+            **(words_instead(lstm.projection_dim) if characters is None else _sizes_of_characters(characters)),
+            projection_dim=lstm.projection_dim,
+            lstm_dim=lstm.dim,
+            num_layers=lstm.n_layers,
+            cell_clip=lstm.cell_clip or None,
+            projection_clip=lstm.proj_clip or None,
+            use_skip_connections=lstm.use_skip_connections,
+            bidirectional=read.bidirectional,
         )
-    training = {name: options.value(name) for name in TRAINING_OPTIONS if name in options}
+    except ValueError as error:
+        raise FormatError(path, str(error)) from error
+    require_bounds(path, config)
     kept = {name: value for name, value in training.items() if not isinstance(value, list | dict)}
-    unknown = [*options.unread, *lstm.unread, *([] if characters is None else characters.unread)]
     if unknown:
-        risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(unknown)}")
-    return Options(config, {STORED_TRAINING_OPTIONS: kept} if kept else None, says_direction, risks)
+        risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(sorted(unknown))}")
+    return Options(config, {STORED_TRAINING_OPTIONS: kept} if kept else None, "bidirectional" in values, risks)
 
 
-def _sizes_of_characters(characters: Fields) -> dict[str, Any]:
-    number, highways = _AT_PREDICTION, 0
-    if "n_characters" in characters:
-        number = characters.integer("n_characters", least=261, most=262)
-    if "n_highway" in characters and characters.value("n_highway") is not None:
-        highways = characters.integer("n_highway", least=0, most=MAX_LAYERS)
+def known_fields(values: dict[str, Any], kind: type[Any], unknown: list[str], *, prefix: str = "") -> dict[str, Any]:
+    """The fields that a dataclass, or one in it, has; the names of the others are added to `unknown`."""
+    types, known = get_type_hints(kind), dict[str, Any]()
+    for name, value in values.items():
+        inner = next((part for part in (types.get(name), *get_args(types.get(name))) if is_dataclass(part)), None)
+        if name not in types:
+            unknown.append(f"{prefix}{name}")
+        elif inner is not None and isinstance(value, dict):
+            fields = cast("dict[str, Any]", value)
+            known[name] = known_fields(fields, cast("type[Any]", inner), unknown, prefix=f"{prefix}{name}.")
+        else:
+            known[name] = value
+    return known
+
+
+def _sizes_of_characters(characters: _CharCnn) -> dict[str, Any]:
     return {
-        "filters": characters.read("filters", tuple[tuple[int, int], ...], most=MAX_DIM),
-        "character_dim": characters.fields("embedding").integer("dim", least=1, most=MAX_DIM),
-        "num_characters": number,
-        "max_characters_per_token": characters.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),
-        "activation": characters.text("activation"),
-        "num_highway_layers": highways,
+        "filters": characters.filters,
+        "character_dim": characters.embedding.dim,
+        "num_characters": characters.n_characters,
+        "max_characters_per_token": characters.max_characters_per_token,
+        "activation": characters.activation,
+        "num_highway_layers": characters.n_highway or 0,
     }
 
 
@@ -241,32 +278,24 @@ def words_instead(width: int) -> dict[str, Any]:
     return {"filters": (), "num_highway_layers": 0, "max_characters_per_token": most, "lookup": lookup}
 
 
-def _clip(lstm: Fields, name: str, risks: list[str]) -> float | None:
-    """The clipping value. 0 means no clipping, as in AllenNLP; TensorFlow would clip everything to 0."""
-    value: float | None = lstm.read(name, float | None, most=MAX_CLIP) if name in lstm else None
-    if value == 0:
-        risks.append(f"lstm.{name} is 0: read as no clipping, as AllenNLP does; bilm-tf clips everything to 0")
-    return value or None
-
-
-def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, UnreadTensors]:
-    """The config, and all weights but the softmax by native name. They are checked here, and read where they are used.
+def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, dict[str, Array], list[str]]:
+    """The config, all weights except the softmax by native name, and the types in which the file has them.
 
     Raises FormatError, naming the file, the dataset and the reason.
     """
     config, table = layout_of(options, file.entries)
     check_datasets(file, table)
-    readers: dict[str, Callable[[], Array]] = {}
-    for row in table.values():
-        array = file.read(row.dataset)
-        require_finite(file.path, f"dataset {row.dataset}", array)
-        give_back(array)
-        readers |= {name: partial(load, array) for name, load in zip(row.native, row.load, strict=True)}
-    return config, UnreadTensors(readers)
+    tensors: dict[str, Array] = {}
+    for row in table:
+        array = file.read(row.name)
+        require_finite(file.path, f"dataset {row.name}", array)
+        tensors |= zip(row.native, row.load(array), strict=True)
+    types = {file.entries[row.name].dtype for row in table}
+    return config, tensors, sorted(f"float{8 * int(dtype[2:])}" for dtype in types)
 
 
-def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, dict[str, Row]]:
-    """The config and its table by dataset, which match both the options and the names in a file.
+def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, list[Row]]:
+    """The config and its table, which match both the options and the names in a file.
 
     The options of a model that reads words do not say how many there are, but the file does. Options that do not say
     whether the model is bidirectional mean two directions, as for every other loader, unless the file is a dump of a
@@ -278,7 +307,7 @@ def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfi
     if config.lookup is not None and WORDS in entries:
         num_words = next(iter(entries[WORDS].shape), 0)
         config = replace(config, lookup=replace(config.lookup, num_words=max(num_words, 1)))
-    return config, {row.dataset: row for row in rows(config, entries)}
+    return config, list(rows(config, entries))
 
 
 def rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
@@ -291,15 +320,15 @@ def rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
         for index, (width, number) in enumerate(config.filters):
             ours = f"char_encoder.convolutions.{index}"
             yield Row(f"CNN/W_cnn_{index}", (1, width, config.character_dim, number), (f"{ours}.weight",), *_FILTER)
-            yield Row(f"CNN/b_cnn_{index}", (number,), (f"{ours}.bias",))
+            yield Row(f"CNN/b_cnn_{index}", (number,), (f"{ours}.bias",), *_SAME)
         for index in range(config.num_highway_layers):
             for part, theirs in (("transform", "transform"), ("gate", "carry")):
                 ours = f"char_encoder.highways.{index}.{part}"
                 yield Row(f"CNN_high_{index}/W_{theirs}", (filters, filters), (f"{ours}.weight",), *_TURNED)
-                yield Row(f"CNN_high_{index}/b_{theirs}", (filters,), (f"{ours}.bias",))
+                yield Row(f"CNN_high_{index}/b_{theirs}", (filters,), (f"{ours}.bias",), *_SAME)
         if filters != dim:
             yield Row("CNN_proj/W_proj", (filters, dim), ("char_encoder.projection.weight",), *_TURNED)
-            yield Row("CNN_proj/b_proj", (dim,), ("char_encoder.projection.bias",))
+            yield Row("CNN_proj/b_proj", (dim,), ("char_encoder.projection.bias",), *_SAME)
     for direction in range(config.num_directions):
         for layer in range(config.num_layers):
             ours = f"{('forward', 'backward')[direction]}_lstm.layers.{layer}"
@@ -332,33 +361,27 @@ def _gates(gates: Array, order: Sequence[int]) -> Array:
     return np.concatenate([np.split(gates, 4)[gate] for gate in order])
 
 
-def _turned(matrix: Array, order: Sequence[int] = (0,)) -> Array:
-    """The transpose, with its blocks of rows in this order; no more of a mapped matrix is in memory than is turned."""
-    turned = np.empty(matrix.T.shape, np.float32)
-    blocks = np.split(matrix, len(order), axis=1)
-    for start in range(0, len(matrix), _TILE):
-        rows = slice(start, start + _TILE)
-        for target, source in zip(np.split(turned, len(order)), order, strict=True):
-            for first in range(0, len(target), _TILE):
-                columns = slice(first, first + _TILE)
-                target[columns, rows] = blocks[source][rows, columns].copy().T
-        give_back(matrix)
-    return turned
+def _load_kernel(kernel: Array) -> tuple[Array, ...]:
+    return tuple(_gates(half.T, _FROM_TENSORFLOW) for half in np.split(kernel, 2))
 
 
-def _half(kernel: Array, number: int) -> Array:
-    return _turned(np.split(kernel, 2)[number], _FROM_TENSORFLOW)
-
-
-def _kernel(parts: Sequence[Array]) -> Array:
+def _save_kernel(parts: Sequence[Array]) -> Array:
     return _gates(np.concatenate(parts, axis=1), _TO_TENSORFLOW).T
 
 
-_PADDED: Way = ((below_padding,), lambda parts: parts[0][1:])
-_FILTER: Way = ((lambda w: np.array(w[0].transpose(2, 1, 0), order="C"),), lambda w: w[0].transpose(2, 1, 0)[None])
-_TURNED: Way = ((_turned,), lambda parts: parts[0].T)
-_KERNEL: Way = ((partial(_half, number=0), partial(_half, number=1)), _kernel)
-_BIAS: Way = ((partial(_gates, order=_FROM_TENSORFLOW),), lambda parts: _gates(parts[0], _TO_TENSORFLOW))
+def _from_filter(weight: Array) -> tuple[Array, ...]:
+    return (weight[0].transpose(2, 1, 0),)
+
+
+_SAME: Way = lambda array: (array,), lambda parts: parts[0]
+_PADDED: Way = lambda table: (below_padding(table),), lambda parts: parts[0][1:]
+_FILTER: Way = _from_filter, lambda parts: parts[0].transpose(2, 1, 0)[None]
+_TURNED: Way = lambda matrix: (matrix.T,), lambda parts: parts[0].T
+_KERNEL: Way = _load_kernel, _save_kernel
+_BIAS: Way = (
+    lambda bias: (_gates(bias, _FROM_TENSORFLOW),),
+    lambda parts: _gates(parts[0], _TO_TENSORFLOW),
+)
 
 
 def holds_weights(names: Iterable[str]) -> bool:
@@ -366,22 +389,23 @@ def holds_weights(names: Iterable[str]) -> bool:
     return any(name.startswith(ROOTS) for name in names)
 
 
-def check_datasets(file: WeightsFile, table: Mapping[str, Row]) -> None:
+def check_datasets(file: WeightsFile, table: Sequence[Row]) -> None:
     """Raise FormatError if the weights must not be read."""
     for entry in file.entries.values():
         if entry.kind == "other":
             raise FormatError(file.path, entry.refusal or "is not a dataset", part=entry.name)
-    for name, row in table.items():
-        if (reason := _refusal(file.entries.get(name), row.shape)) is not None:
-            raise FormatError(file.path, reason, part=f"dataset {name}")
-    found = [file.entries[name] for name in table if name in file.entries]
+    names = {row.name for row in table}
+    for row in table:
+        if (reason := _refusal(file.entries.get(row.name), row.shape)) is not None:
+            raise FormatError(file.path, reason, part=f"dataset {row.name}")
+    found = [file.entries[name] for name in names]
     stored, read = sum(entry.num_stored_bytes for entry in found), sum(4 * prod(entry.shape) for entry in found)
     if stored > file.num_bytes or read > MAX_EXPANSION * file.num_bytes + SMALL:  # several may claim the same bytes
         sizes = f"{readable_bytes(max(stored, read))} in a file of {readable_bytes(file.num_bytes)}"
         raise FormatError(file.path, f"declares {sizes}, which cannot hold them")
     for name, entry in file.entries.items():
-        is_slot = name.rpartition("/")[0] in table  # of the optimiser, in a checkpoint: `char_embed/Adagrad`
-        if entry.kind == "dataset" and name.startswith(ROOTS) and name not in table and not is_slot:
+        is_slot = name.rpartition("/")[0] in names  # of the optimiser, in a checkpoint: `char_embed/Adagrad`
+        if entry.kind == "dataset" and name.startswith(ROOTS) and name not in names and not is_slot:
             reason = "is not called for by options.json: they are not a pair"
             raise FormatError(file.path, reason, part=f"dataset {name}")
 
@@ -397,51 +421,32 @@ def _refusal(entry: Entry | None, shape: tuple[int, ...]) -> str | None:
     return entry.refusal
 
 
-def inspect_weights(file: WeightsFile, options: Options, inspection: Inspection) -> None:
-    """Add what the names and shapes say, without reading weights."""
-    inspection.config, table = layout_of(options, file.entries)
-    found = [file.entries[name].dtype for name in table if name in file.entries]
-    inspection.dtypes = sorted({f"float{8 * int(dtype[2:])}" for dtype in found if dtype})
-    check_datasets(file, table)
-
-
-def _inspect(files: ModelFiles, inspection: Inspection) -> None:
-    pair = find_pair(files)
-    inspection.add_files(pair.options, pair.weights)
-    inspection.add_vocabulary(vocabulary_of(files.in_folder) if files.weights is None else None)
-    options = read_options(pair.options, is_named=pair.is_named)
-    inspection.config = options.config
-    inspection.risks += [printable(risk) for risk in options.risks]
-    with open_hdf5(pair.weights) as file:
-        inspect_weights(file, options, inspection)
-
-
-def write_bilm_tf(folder: Path, stored: StoredBiLM) -> list[str]:
+def write_bilm_tf(folder: Path, weights: Weights) -> list[str]:
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
     Returns notes for the user: what was left out. Raises FormatError for a model that reads words of a dictionary, or
     could not be read back.
     """
-    config = stored.config
+    config = weights.config
     if config.lookup is not None:
         raise FormatError(folder, "the HDF5 format stores models that read bytes; this one reads words of a dictionary")
-    kept = stored.without_softmax()
-    kept.check(folder)
-    options = json_text(folder / OPTIONS_NAME, _options_of(stored))
-    datasets = ((row.dataset, row.save([kept.tensors[name] for name in row.native])) for row in rows(config))
+    weights.without_softmax().check(folder)
+    tensors = {name: np.asarray(weights.tensors[name], np.float32) for name in config.tensor_shapes()}
+    options = json_text(folder / OPTIONS_NAME, _options_of(weights))
+    datasets = ((row.name, row.save([tensors[name] for name in row.native])) for row in rows(config))
     with new_folder(folder) as staging:
         write_datasets(staging / WEIGHTS_NAME, datasets)
-        if stored.vocabulary is not None:
-            stored.vocabulary.write(staging / VOCABULARY_NAME)
+        if weights.vocabulary is not None:
+            weights.vocabulary.write(staging / VOCABULARY_NAME)
         write_text(staging / OPTIONS_NAME, options)
     left_out = "the softmax was left out, because the HDF5 format cannot store it; keep the native model for it"
-    return [left_out] if stored.has_softmax else []
+    return [left_out] if weights.has_softmax else []
 
 
-def _options_of(stored: StoredBiLM) -> dict[str, object]:
+def _options_of(weights: Weights) -> dict[str, object]:
     """Contents of the options.json of a model; training options are included if it was read from such a file."""
-    config = stored.config
-    training = (stored.pretraining or {}).get(STORED_TRAINING_OPTIONS)
+    config = weights.config
+    training = (weights.pretraining or {}).get(STORED_TRAINING_OPTIONS)
     known = cast("dict[str, object]", training) if isinstance(training, dict) else {}
     options = {name: value for name, value in known.items() if name in TRAINING_OPTIONS}
     return options | {
@@ -463,12 +468,3 @@ def _options_of(stored: StoredBiLM) -> dict[str, object]:
             "n_highway": config.num_highway_layers,
         },
     }
-
-
-BILM_TF = Format(
-    name="bilm_tf",
-    description="bilm-tf / AllenNLP (options.json, HDF5)",
-    recognise=is_pair,
-    inspect=_inspect,
-    read=_read,
-)

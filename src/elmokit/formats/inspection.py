@@ -1,50 +1,63 @@
-"""A format of models on disk: a record of functions, like a task, and what its functions take and fill.
-
-A new format is a file with such a record, and a line in the list of `recognise.py`; `read`, `inspect`, `convert`
-and the command line then know it. Every format is read into a `StoredBiLM`.
-"""
+"""`elmokit inspect`: what the files of a model say, and why reading them fails, if it does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from elmokit.formats.vocabulary_file import read_vocabulary
+import numpy as np
+
+from elmokit.files.safetensors import WEIGHTS, read_layout
+from elmokit.formats.config_json import read_config
+from elmokit.formats.native import (
+    CARD_NAME,
+    CONFIG_NAME,
+    DICTIONARY_NAME,
+    VOCABULARY_NAME,
+    WEIGHTS_NAME,
+    open_weights,
+)
+from elmokit.formats.native_softmax import INT8, softmax_files, softmax_shards
+from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
-    from elmokit.formats.model_files import ModelFiles
-    from elmokit.formats.weights import StoredBiLM, StoredMix
+    from jaxtyping import Float
+
     from elmokit.model.config import BiLMConfig
 
 
 @dataclass(frozen=True)
-class Format:
-    """A way to keep a biLM on disk, in a folder or in one file."""
+class StoredMix:
+    """A scalar mix that a task model has learned: `gamma * sum_j softmax(weights)_j * layers[j]`."""
 
     name: str
-    """Short name, such as `bilm_tf`."""
-    description: str
-    """Description for people, such as `bilm-tf / AllenNLP (options.json, HDF5)`."""
-    recognise: Callable[[ModelFiles], bool]
-    """Whether the files are meant to be a model of this format, by their contents, never by their names.
+    """Its name in the file, such as `text_field_embedder.token_embedder_elmo._elmo.scalar_mix_0`."""
+    weights: tuple[float, ...]
+    """One per layer, from layer 0 on, before the softmax."""
+    gamma: float
 
-    Raises FormatError if they are, but something is missing. No pickle is run, and no weights are read.
-    """
-    inspect: Callable[[ModelFiles, Inspection], None]
-    """Adds what the files say to an inspection, without reading weights; a FormatError ends it with a refusal."""
-    read: Callable[[ModelFiles, bool], StoredBiLM]
-    """Reads the model, and its softmax if there is one and the second argument is True; otherwise that is not touched.
+    def __call__(self, layers: Float[np.ndarray, "L T E"]) -> Float[np.ndarray, "T E"]:
+        """The mixed vectors of a sentence, from `Elmo.encode(..., layers="all")`.
 
-    Raises FormatError, which names the file, the part of it and the reason.
-    """
+        Raises ValueError for another number of layers.
+        """
+        if len(layers) != len(self.weights):
+            raise ValueError(f"a mix over {len(self.weights)} layers was given {len(layers)}")
+        shares = np.exp(np.array(self.weights) - max(self.weights))
+        return (self.gamma * np.tensordot(shares / shares.sum(), layers, axes=1)).astype(np.float32)
 
 
 @dataclass
 class Inspection:
     """What an inspection found, up to the reason why reading fails, if so; `risks` are what else a user should know."""
+
+    REPORTED: ClassVar = (
+        *("format", "description", "dtypes", "config", "num_softmax_rows", "softmax_dtypes", "vocabulary_size"),
+        *("mixes", "risks"),
+    )
+    """The fields that a child process reports as they are."""
 
     path: Path
     format: str | None = None
@@ -58,7 +71,7 @@ class Inspection:
     softmax_dtypes: list[str] = field(default_factory=list[str])
     """Types of the softmax's weight."""
     vocabulary_size: int | None = None
-    mixes: list[StoredMix] = field(default_factory=list["StoredMix"])
+    mixes: list[StoredMix] = field(default_factory=list[StoredMix])
     """Scalar mixes of the task model that the biLM is part of."""
     refusals: list[str] = field(default_factory=list[str])
     risks: list[str] = field(default_factory=list[str])
@@ -70,15 +83,6 @@ class Inspection:
 
     def add_files(self, *paths: Path) -> None:
         self.files |= {path: path.stat().st_size for path in paths}
-
-    def add_vocabulary(self, path: Path | None) -> None:
-        """Add the vocabulary, if any. Raises FormatError unless it matches the softmax, if one was found before."""
-        if path is None:
-            return
-        self.add_files(path)
-        self.vocabulary_size, rows = len(read_vocabulary(path)), self.num_softmax_rows
-        if rows not in (None, self.vocabulary_size):
-            raise FormatError(path, f"has {self.vocabulary_size} tokens, but the softmax has {rows} rows")
 
     def __str__(self) -> str:
         rows = [("format", self.description)]
@@ -98,9 +102,37 @@ class Inspection:
             weights = ", ".join(f"{weight:.3g}" for weight in mix.weights)
             rows.append(("mix", f"{mix.name}: weights {weights}, gamma {mix.gamma:.3g}"))
         problems = [("refused", text) for text in self.refusals] + [("risk", text) for text in self.risks]
-        rows += problems or [("risks", "none found (weights not read)")]
+        rows += problems or [("risks", "none found")]
         lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
         return "\n".join(printable(line, most=None) for line in lines)
+
+
+def describe_native(folder: Path, inspection: Inspection) -> None:
+    """Add what the files of a native model say. Raises the errors of opening it."""
+    inspection.format, inspection.description = "native", "native (config.json, safetensors)"
+    inspection.add_files(folder / CONFIG_NAME)
+    config, _ = read_config(folder / CONFIG_NAME)
+    inspection.config = config
+    weights = open_weights(folder)
+    path = folder / WEIGHTS_NAME
+    inspection.add_files(path)
+    header = read_layout(path, dtypes=WEIGHTS.values()).tensors
+    names = {code: name for name, code in WEIGHTS.items()} | {INT8: "int8"}
+    inspection.dtypes = sorted({names[entry.dtype] for name, entry in header.items() if name not in SOFTMAX_NAMES})
+    if SOFTMAX_WEIGHT in header or softmax_shards(folder):
+        parts = softmax_files(path, config, header)
+        inspection.softmax_dtypes = sorted({names[part[SOFTMAX_WEIGHT].dtype] for part in parts.values()})
+        inspection.num_softmax_rows = sum(part[SOFTMAX_BIAS].shape[0] for part in parts.values())
+        inspection.add_files(*parts)
+    inspection.add_files(*(file for name in (DICTIONARY_NAME, CARD_NAME) if (file := folder / name).is_file()))
+    if not (folder / CARD_NAME).is_file():
+        inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
+    if weights.vocabulary is not None:
+        inspection.add_files(folder / VOCABULARY_NAME)
+        inspection.vocabulary_size, rows = len(weights.vocabulary), inspection.num_softmax_rows
+        if rows not in (None, inspection.vocabulary_size):
+            reason = f"has {inspection.vocabulary_size} tokens, but the softmax has {rows} rows"
+            raise FormatError(folder / VOCABULARY_NAME, reason)
 
 
 def _describe(config: BiLMConfig) -> list[tuple[str, str]]:

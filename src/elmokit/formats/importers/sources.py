@@ -1,40 +1,46 @@
-"""The files that a user passes as a model (a folder, a file in it, or two files) and their kinds, determined once."""
+"""The files that a user passes as a model of another format, with their kinds."""
 
 from __future__ import annotations
 
-import os
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-from elmokit.files.json_fields import read_json_object
+from elmokit.files.json import read_json
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.formats.file_kinds import ADVICE, ARCHIVES, PICKLES, FileKind, kind_of, kinds_in
-from elmokit.formats.names import pair_paths, resolve_model
 from elmokit.system.messages import FormatError, join_names
 
-StrPath: TypeAlias = str | os.PathLike[str]
+if TYPE_CHECKING:
+    from elmokit.files.torch_files import TorchFile
+    from elmokit.formats.inspection import StoredMix
+    from elmokit.model.weights import Weights
 
 
-class ModelFiles:
-    """A path or the name of a model, bundled or on the Hub, and the file of weights given with a path, if any.
+class IncompleteError(FormatError):
+    """The files are not a model, or not all of one: something else may be in place of what is missing."""
 
-    Raises the errors of `resolve_model` and `pair_paths`, and FileNotFoundError if one of two files is not there.
-    """
 
-    def __init__(self, path: StrPath, weights: StrPath | None = None) -> None:
-        if weights is None:
-            self.path, self.weights = resolve_model(path if isinstance(path, str) else Path(path)), None
-            return
-        options, given_weights = (given if isinstance(given, str) else Path(given) for given in (path, weights))
-        self.path, self.weights = pair_paths(options, given_weights)
-        for given in (self.path, self.weights):
-            if not os.path.lexists(given):
-                raise FileNotFoundError(f"{given}: there is no such file or folder")
+@dataclass(frozen=True)
+class Imported:
+    """A model of another format, and what else is known about its files."""
 
-    @property
-    def is_folder(self) -> bool:
-        return self.path.is_dir()
+    weights: Weights
+    files: list[Path]
+    dtypes: list[str]
+    risks: list[str]
+    mixes: list[StoredMix]
+
+
+class Sources:
+    """A folder, a file in one, or two files."""
+
+    def __init__(self, path: Path, weights: Path | None = None) -> None:
+        self.path = path
+        self.weights = weights
+        self.is_folder = weights is None and path.is_dir()
+        self.torch_file = cache(read_torch_file)  # so that each is read once
 
     @property
     def is_archive(self) -> bool:
@@ -51,7 +57,7 @@ class ModelFiles:
     @cached_property
     def given(self) -> dict[Path, FileKind]:
         """Kinds of the given files; for a folder, of all files in it."""
-        if self.is_folder and self.weights is None:
+        if self.is_folder:
             return self.in_folder
         return {path: kind_of(path) for path in (self.path, self.weights) if path is not None}
 
@@ -65,6 +71,22 @@ class ModelFiles:
         """Kinds of the given files and of all in the folder, one of which may be the vocabulary."""
         return self.in_folder | self.given
 
+    def torch_files(self, *, must_be_readable: bool, in_folder: bool = False) -> list[TorchFile]:
+        """The files of PyTorch among the given ones, or among all in the folder.
+
+        must_be_readable: raise FormatError for one that cannot be read; otherwise it is passed over, and `not_a_model`
+            says what is wrong with it if there is no other model.
+        """
+        kinds = self.in_folder if in_folder else self.given
+        files: list[TorchFile] = []
+        for path in (path for path, kind in kinds.items() if kind in PICKLES and looks_like_torch_file(path)):
+            try:
+                files.append(self.torch_file(path))
+            except FormatError:
+                if must_be_readable:
+                    raise
+        return files
+
     def not_a_model(self) -> FormatError:
         """The refusal that says what was found instead of a model, and what to do with it."""
         if FileKind.TASK_CONFIG in self.given.values():
@@ -72,22 +94,22 @@ class ModelFiles:
             return FormatError(self.folder, reason)
         for path, kind in self.given.items():
             if kind is FileKind.BROKEN_JSON:
-                read_json_object(path)  # raises an error that says what is wrong with it
+                read_json(path)  # raises an error that says what is wrong with it
             if kind in PICKLES and looks_like_torch_file(path):
-                read_torch_file(path)  # raises an error that says what is wrong with it, if that is why
+                self.torch_file(path)  # raises an error that says what is wrong with it, if that is why
         if not self.given:
             folders = join_names(sorted(path.name for path in self.path.iterdir()))
             found = f"holds only folders: {folders}" if folders else "is an empty folder"
-            return FormatError(self.path, f"{found}; give the folder of a model")
+            return IncompleteError(self.path, f"{found}; give the folder of a model")
         if not self.is_folder:
             path, kind = next(iter(self.given.items()))
             return wrong_kind(path, kind, expected="a model")
         found = join_names(f"{path.name} ({kind.value})" for path, kind in self.given.items())
         advice = [text for text in dict.fromkeys(ADVICE.get(kind) for kind in self.given.values()) if text]
-        return FormatError(self.path, "; ".join([f"holds no model that can be read: {found}", *advice]))
+        return IncompleteError(self.path, "; ".join([f"holds no model that can be read: {found}", *advice]))
 
 
 def wrong_kind(path: Path, kind: FileKind, *, expected: str) -> FormatError:
     """The refusal of a file of the wrong kind, with advice on what to do with it."""
     advice = f"; {ADVICE[kind]}" if kind in ADVICE else ""
-    return FormatError(path, f"is {kind.value}; expected {expected}{advice}")
+    return IncompleteError(path, f"is {kind.value}; expected {expected}{advice}")

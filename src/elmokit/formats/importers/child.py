@@ -1,0 +1,141 @@
+"""Models of other formats are read in a child process, with limits on its memory, processor time and open files.
+
+The libraries that parse these files (HDF5, zip, pickles of tensors) may crash, or never end, on a file that was made to
+do harm. In a child that is a refusal. It writes a native folder, which the parent reads like any other.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elmokit.files.json import read_json
+from elmokit.formats.file_kinds import ARCHIVES, MAX_FILES, kind_of
+from elmokit.formats.inspection import Inspection, StoredMix
+from elmokit.model.config import BiLMConfig
+from elmokit.system.messages import FormatError
+
+SECONDS, BYTES_PER_SECOND = 5, 8 << 20
+"""Processor time: so much, and a second for each so many bytes of the files. The paper's model takes 3 seconds."""
+MEMORY, MEMORY_PER_BYTE = 2 << 30, 12
+"""Memory in bytes: so much, and so much for each byte of the files."""
+MAX_COUNTED_BYTES = 8 << 30
+_PACKAGES = Path(__file__).parents[3]
+_ERRORS: dict[str, type[OSError]] = {error.__name__: error for error in (FileNotFoundError, PermissionError)}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the child says: what it found out about the files, and the error, if there was one."""
+
+    format: str | None = None
+    description: str = "unknown"
+    files: dict[str, int] = field(default_factory=dict[str, int])
+    dtypes: list[str] = field(default_factory=list[str])
+    config: BiLMConfig | None = None
+    num_softmax_rows: int | None = None
+    softmax_dtypes: list[str] = field(default_factory=list[str])
+    vocabulary_size: int | None = None
+    mixes: list[StoredMix] = field(default_factory=list[StoredMix])
+    risks: list[str] = field(default_factory=list[str])
+    error: str | None = None
+    error_type: str = ""
+    errno: int | None = None
+
+
+def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
+    """Write the model in these files into a new native folder, and return what is known about the files.
+
+    Raises FormatError if they are not a model, or if reading them crashes or passes a limit, and OSError if they cannot
+    be read, or the folder cannot be written.
+    """
+    report = run(path, weights, target)
+    if report.errno is not None:
+        raise OSError(report.errno, os.strerror(report.errno), report.error)
+    if report.error is not None and report.error_type:
+        raise _ERRORS.get(report.error_type, OSError)(report.error)
+    if report.error is not None:
+        where, _, reason = report.error.partition(": ")
+        raise FormatError(where, reason)
+    return _inspection(path, report)
+
+
+def inspect_files(path: Path, weights: Path | None) -> Inspection:
+    """What is known about the files of a model, read in the same way; an error becomes a refusal."""
+    report = run(path, weights, None)
+    inspection = _inspection(path, report)
+    inspection.refusals += [] if report.error is None else [report.error]
+    return inspection
+
+
+def run(path: Path, weights: Path | None, target: Path | None) -> Report:
+    """Run the child to its end."""
+    sizes = (part.stat().st_size for part in parts_of(path, weights) if part.is_file())
+    num_bytes = min(sum(sizes), MAX_COUNTED_BYTES)
+    paths = os.pathsep.join(filter(None, (str(_PACKAGES), os.environ.get("PYTHONPATH"))))
+    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory(prefix="elmokit-", ignore_cleanup_errors=True) as folder:
+        written = Path(folder, "report.json")
+        given = [str(num_bytes), str(written), str(target or ""), str(path)]
+        given += [] if weights is None else [str(weights)]
+        command = [sys.executable, "-P", "-m", "elmokit.formats.importers", *given]
+        try:
+            done = subprocess.run(
+                command,
+                env=environment | {"TMPDIR": folder},  # what it unpacks goes when it does, however that ends
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=60 + 20 * processor_seconds(num_bytes),  # where there is no limit on processor time
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Report(error=f"{path}: is damaged, or made to keep its reader busy: reading it does not end")
+        if not written.is_file():
+            return Report(error=f"{path}: {_death(done, num_bytes)}")
+        return read_json(written, Report)
+
+
+def _death(done: subprocess.CompletedProcess[bytes], num_bytes: int) -> str:
+    """What is wrong with files whose reader ended without a report."""
+    if done.returncode >= 0:
+        last_words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return f"is damaged, or made to crash its reader: {last_words[-1] if last_words else 'no reason given'}"
+    name = signal.Signals(-done.returncode).name
+    if name == "SIGXCPU":
+        most = f"{processor_seconds(num_bytes)} seconds of processor time"
+        return f"is damaged, or made to keep its reader busy: reading it takes more than {most}"
+    return f"is damaged, or made to crash its reader, which ended with {name}"
+
+
+def _inspection(path: Path, report: Report) -> Inspection:
+    values = {name: getattr(report, name) for name in Inspection.REPORTED}
+    return Inspection(path=path, files={Path(file): size for file, size in report.files.items()}, **values)
+
+
+def parts_of(path: Path, weights: Path | None) -> list[Path]:
+    """The files that were named; of a folder or a file in one, all of it, because other parts may be next to it."""
+    if weights is not None:
+        return [path, weights]
+    if path.is_file() and kind_of(path) in ARCHIVES:
+        return [path]
+    folder = path if path.is_dir() else path.parent
+    found = sorted(file for file in (*folder.iterdir(), *folder.glob("fta/*")) if file.is_file())
+    if len(found) > MAX_FILES:
+        return [path] if path.is_file() else []
+    return found
+
+
+def memory_bytes(num_bytes: int) -> int:
+    """The limit on memory for files of this size."""
+    return MEMORY + MEMORY_PER_BYTE * num_bytes
+
+
+def processor_seconds(num_bytes: int) -> int:
+    """The limit on processor time for files of this size."""
+    return SECONDS + num_bytes // BYTES_PER_SECOND

@@ -1,0 +1,188 @@
+"""ELMoForManyLangs (Che et al., 2018): models of 44 languages that read words and characters by their numbers.
+
+A folder, or a zip of one, as in the NLPL repository: config.json, word.dic, char.dic, encoder.pkl, token_embedder.pkl,
+and a JSON file of the architecture, which may be absent. Source: `frontend.py`, `elmo.py`, `dataloader.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elmokit.files.json import as_type, read_json
+from elmokit.files.lines import read_lines
+from elmokit.formats.config_json import MAX_CHARACTERS
+from elmokit.formats.file_kinds import PICKLES, FileKind
+from elmokit.formats.importers.bilm_tf import known_fields
+from elmokit.formats.importers.sources import Imported, IncompleteError, Sources
+from elmokit.formats.importers.torch_layout import Names, check_shapes, sizes_of, the_file_with, to_native
+from elmokit.model.config import BiLMConfig, LookupConfig
+from elmokit.model.weights import Weights
+from elmokit.system.messages import FormatError, first_token, leads_out
+from elmokit.text.indexer import DictionarySpelling
+
+NAME = "many_langs"
+DESCRIPTION = "ELMoForManyLangs (encoder.pkl, token_embedder.pkl, dictionaries)"
+_NAMES = Names(
+    embedding="char_emb_layer.embedding.weight",
+    convolution="convolutions.",
+    highway="highways._layers.",
+    projection="projection.",
+    lstm="",
+    words="word_emb_layer.embedding.weight",
+)
+_ENCODER_ENDING = "forward_layer_0.input_linearity.weight"
+_PLAIN_LSTM_ENDING = "encoder.weight_ih_l0"
+_WORD_DICTIONARY, _CHARACTER_DICTIONARY = "word.dic", "char.dic"
+MAX_LINES_PER_ROW = 4
+"""A dictionary has a line for each row of the weights."""
+_SPACE = "\u3000"  # what a line without a symbol stands for: they strip it
+_ARCHITECTURE: dict[str, Any] = {
+    "activation": "relu",
+    "max_characters_per_token": 50,
+    "cell_clip": 3.0,
+    "projection_clip": 3.0,
+}
+"""What the tensors do not say, as in `cnn_50_100_512_4096_sample.json`."""
+_ASSUMED = (
+    "the JSON file of the architecture is not with the weights: relu, clipping at 3 and at most 50 characters per "
+    "token are assumed, as in all released models"
+)
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    name: str
+    projection_dim: int
+    dim: int
+    n_layers: int
+    cell_clip: float | None = None
+    proj_clip: float | None = None
+
+
+@dataclass(frozen=True)
+class _TokenEmbedder:
+    name: str
+    activation: str = "relu"
+    max_characters_per_token: int = 0
+    """Needed for `cnn`; the config refuses 0."""
+
+
+@dataclass(frozen=True)
+class _Architecture:
+    encoder: _Encoder
+    token_embedder: _TokenEmbedder
+
+
+def load(sources: Sources) -> Imported | None:
+    """The model, if a folder with its config and the weights of its encoder was given, or a file in one."""
+    given = set(sources.given.values())
+    if sources.weights is not None or not given & {FileKind.MANY_LANGS_CONFIG, *PICKLES}:
+        return None
+    if FileKind.MANY_LANGS_CONFIG not in sources.in_folder.values():
+        return None
+    folder = sources.folder
+    torch_files = sources.torch_files(must_be_readable=True, in_folder=True)
+    if the_file_with(folder, torch_files, _PLAIN_LSTM_ENDING) is not None:
+        raise FormatError(folder, 'is a model of plain LSTMs (encoder "lstm"); elmokit reads those of type "elmo"')
+    encoder = the_file_with(folder, torch_files, _ENCODER_ENDING)
+    if encoder is None:
+        return None
+    embedder = the_file_with(folder, torch_files, f"{_NAMES.projection}weight")
+    if embedder is None:
+        raise IncompleteError(folder, "has no token_embedder.pkl, with the weights of the token representation")
+    config_path = next(path for path, kind in sources.in_folder.items() if kind is FileKind.MANY_LANGS_CONFIG)
+    # the JSON file that the config names, by its name alone: the path is of the machine that trained
+    named = str(read_json(config_path)["config_path"]).replace("\\", "/")
+    path = folder / named.rpartition("/")[2]
+    has_architecture = sources.in_folder.get(path) is FileKind.JSON
+    architecture, said = _read_architecture(path) if has_architecture else (_ARCHITECTURE, {})
+    shapes = {**embedder.shapes(), **encoder.shapes()}
+    sizes = sizes_of(folder, shapes, _NAMES)
+    num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
+    num_symbols = shapes[_NAMES.embedding][0] if sizes["filters"] else 0
+    words = _read_dictionary(folder / _WORD_DICTIONARY, num_rows=num_words)
+    symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=num_symbols)
+    padding = symbols.get("<pad>", 0)
+    try:
+        lookup = LookupConfig(num_words, word_dim, num_symbols, padding_symbol=padding, projects=True)
+        config = BiLMConfig(**sizes, **architecture, lookup=lookup)
+        spelling = DictionarySpelling(
+            words=words,
+            symbols=symbols,
+            max_characters_per_token=config.max_characters_per_token,
+            begin="<bos>",
+            end="<eos>",
+            unknown="<oov>",
+        )
+    except ValueError as error:
+        raise FormatError(folder, str(error)) from error
+    check_shapes(folder, shapes, config, _NAMES, files=[encoder.path, embedder.path])
+    for name, value in said.items():
+        if (found := getattr(config, name)) != value:
+            raise FormatError(folder, f"{name} is {found} in the tensors, but the architecture says {value}")
+    read = {name: file.read for file in (embedder, encoder) for name in file.tensors}
+    weights = Weights(config, to_native(config, _NAMES, lambda name: read[name](name)), spelling=spelling)
+    weights.check_spelling(folder)
+    small = [config_path, *([path] if has_architecture else [])]
+    small += [folder / _WORD_DICTIONARY] if words else []
+    small += [folder / _CHARACTER_DICTIONARY] if symbols else []
+    return Imported(
+        weights=weights,
+        files=[*small, embedder.path, encoder.path],
+        dtypes=sorted({*encoder.dtypes(), *embedder.dtypes()}),
+        risks=[] if has_architecture else [_ASSUMED],
+        mixes=[],
+    )
+
+
+def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
+    """Numbers by symbol, one for each row of the weights; of lines with the same symbol the last counts, as there.
+
+    A model without such rows has no such file.
+    """
+    if not num_rows:
+        return {}
+    if not path.is_file() or leads_out(path):
+        reason = "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
+        raise FormatError(path, reason)
+    numbers: dict[str, int] = {}
+    seen: set[int] = set()
+    for line_number, line in enumerate(read_lines(path, keep_marks=True), start=1):
+        parts = line.strip().split("\t")
+        symbol, number = parts if len(parts) == 2 else (_SPACE, parts[0])
+        where = f"{path}, line {line_number}"
+        if len(parts) > 2 or not (number.isascii() and number.isdigit()) or len(number) > 9:
+            raise FormatError(where, f"is {first_token(line)}; expected a symbol, a tab, a number")
+        if int(number) >= num_rows:
+            raise FormatError(where, f"is number {number}; the weights have {num_rows:,} rows")
+        if line_number > MAX_LINES_PER_ROW * num_rows:
+            raise FormatError(path, f"has more than {MAX_LINES_PER_ROW} lines for each of the {num_rows:,} rows")
+        numbers[symbol] = int(number)
+        seen.add(int(number))
+    if len(seen) < num_rows:
+        has = f"has {len(seen):,} of the numbers from 0 to {num_rows - 1:,}, which are the rows of the weights"
+        raise FormatError(path, f"{has}: it is cut short, or of another version of the model")
+    return numbers
+
+
+def _read_architecture(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
+    """The settings of the file, and the sizes, which must be those of the tensors."""
+    read = as_type(known_fields(read_json(path), _Architecture, []), _Architecture, where=path)
+    encoder, tokens = read.encoder, read.token_embedder
+    if encoder.name != "elmo":
+        found = first_token(encoder.name)
+        raise FormatError(path, f"is {found}; elmokit reads encoders of type elmo", part="field encoder.name")
+    cuts_words = tokens.name == "cnn"  # plain LSTMs over words do not cut them
+    settings: dict[str, Any] = {
+        "activation": tokens.activation,
+        "max_characters_per_token": tokens.max_characters_per_token if cuts_words else MAX_CHARACTERS,
+        "cell_clip": encoder.cell_clip or None,  # 0 means that nothing is clipped
+        "projection_clip": encoder.proj_clip or None,
+    }
+    return settings, {
+        "projection_dim": encoder.projection_dim,
+        "lstm_dim": encoder.dim,
+        "num_layers": encoder.n_layers,
+    }
