@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,9 +25,8 @@ def add_prepare(parser: Parser) -> None:
     unit = "tokens of Korean: words between spaces without punctuation (default), or morphemes (needs 'elmokit[ko]')"
     add("--unit", choices=("eojeol", "morphemes"), default="eojeol", help=unit)
     add_column(parser)
-    add(
-        "--lines", action="store_true", help="each line is a document, such as a review (default: blank lines end them)"
-    )
+    lines = "each line is a document, such as a review (default: blank lines end them)"
+    add("--lines", action="store_true", help=lines)
     whole_files = "each file is a document, so that whole files are held out"
     add("--document-per-file", action="store_true", help=whole_files)
     add("--min-tokens", metavar="N", type=int, help="drop shorter sentences (default: 4)")
@@ -57,7 +56,7 @@ def run_prepare(arguments: argparse.Namespace) -> None:
     how = Preparation(nfc=not arguments.no_nfc, exclude=tuple(arguments.exclude), **given(arguments, *names))
     manifest = prepare(arguments.raw, arguments.output, how)
     for warning in manifest.warnings():
-        print(f"elmokit: warning: {warning}", file=sys.stderr)
+        warnings.warn(warning, stacklevel=2)
     print(_corpus_text(manifest))
     print(arguments.output)
 

@@ -8,7 +8,13 @@ import pytest
 from elmokit import Elmo
 from elmokit.analysis.polysemes import LISTS, Language, read_polysemes
 from elmokit.analysis.semantic_change import change
-from elmokit.analysis.semantic_change.change import ChangeSettings, SemanticChange, moved_by, semantic_change
+from elmokit.analysis.semantic_change.change import (
+    ChangeSettings,
+    SemanticChange,
+    moved_by,
+    semantic_change,
+    use_vectors,
+)
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import TINY, random_bilm
 
@@ -106,6 +112,16 @@ def test_forms_may_be_regular_expressions_for_whole_tokens(tmp_path: Path, elmo:
     assert one.first.total == other.first.total and one.first.of_forms["b[ae]nk"] == other.first.of_forms["bank"]
     with pytest.raises(ValueError, match=r"line 1 of the words: '\(' is not a regular expression"):
         compare(elmo, tmp_path, ["("], ChangeSettings(patterns=True))
+
+
+def test_the_vectors_of_all_uses_are_an_array_for_each_word(tmp_path: Path, elmo: Elmo):
+    (tmp_path / "a.txt").write_text("the watch stopped\nno\na watch and watches\n")
+    vectors = use_vectors(elmo, tmp_path / "a.txt", ["watch watches", "zebra"])
+    first, third = elmo.encode([["the", "watch", "stopped"], ["a", "watch", "and", "watches"]])
+    np.testing.assert_allclose(vectors["watch"], [first[1], third[1], third[3]], atol=1e-6)
+    assert vectors["zebra"].shape == (0, elmo.dim)
+    layers = use_vectors(elmo, tmp_path / "a.txt", ["watch"], ChangeSettings(layers="all"))
+    assert layers["watch"].shape == (3, 2, elmo.dim)
 
 
 def test_text_and_words_in_nfd_are_read_as_nfc(tmp_path: Path):

@@ -11,7 +11,14 @@ import numpy as np
 
 from elmokit.analysis.semantic_change.distances import Distances, false_discovery_rates, measure_distances
 from elmokit.analysis.semantic_change.uses import SampledUses, TextCorpus, Use, open_corpus, sample_uses
-from elmokit.analysis.semantic_change.words import StopWords, count_tokens, frequent_words, parse_words, stop_list
+from elmokit.analysis.semantic_change.words import (
+    Forms,
+    StopWords,
+    count_tokens,
+    frequent_words,
+    parse_words,
+    stop_list,
+)
 from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
 from elmokit.elmo.sentences import TOKENS_AT_ONCE
 from elmokit.files.lines import is_read_once, shown_name
@@ -148,15 +155,10 @@ def semantic_change(
     """
     settings = settings or ChangeSettings()
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
-    forms = None
-    if words is not None:
-        if settings.stop_words:
-            raise ValueError("stop words are left out of the most frequent words; leave out --words, or words=")
-        forms = parse_words(
-            words, ignore_case=settings.ignore_case, raw_text=settings.raw_text, patterns=settings.patterns
-        )
-    how = {"raw_text": settings.raw_text, "column": settings.column, "as_text": settings.as_text}
-    corpora = tuple(open_corpus(path, **how) for path in (first, second))
+    if words is not None and settings.stop_words:
+        raise ValueError("stop words are left out of the most frequent words; leave out --words, or words=")
+    forms = None if words is None else _forms(words, settings)
+    corpora = tuple(_open(path, settings) for path in (first, second))
     if forms is None:
         if piped := [file for corpus in corpora for file in corpus.files if is_read_once(file)]:
             raise ValueError(
@@ -165,18 +167,8 @@ def semantic_change(
         counts = [count_tokens(corpus.sentences(), ignore_case=settings.ignore_case) for corpus in corpora]
         stop_words = stop_list(settings.stop_words)
         forms = frequent_words(*counts, most=settings.max_words, min_count=settings.min_uses, stop_words=stop_words)
-    sides: list[_Side] = []
-    for number, corpus in enumerate(corpora):
-        seed = f"{settings.seed} {number}"
-        sampled = sample_uses(
-            corpus,
-            forms,
-            most=settings.max_uses,
-            ignore_case=settings.ignore_case,
-            seed=seed,
-            patterns=settings.patterns and words is not None,
-        )
-        sides.append(_Side(corpus, sampled))
+        settings = replace(settings, patterns=False)
+    sides = [_side(corpus, forms, settings, number) for number, corpus in enumerate(corpora)]
     totals = {word: (_num_uses(sides[0], word, settings), _num_uses(sides[1], word, settings)) for word in forms}
     enough = [word for word in forms if min(totals[word]) >= settings.min_uses]
     if not enough:
@@ -191,12 +183,49 @@ def semantic_change(
     return SemanticChange(name, tuple(change for of_layer in changes for change in _ranked(of_layer)), rare)
 
 
+def use_vectors(
+    elmo: Elmo, corpus: str | Path, words: Iterable[str], settings: ChangeSettings | None = None
+) -> dict[str, Float32[np.ndarray, "*L N E"]]:
+    """The vectors of the uses of each word in a corpus, in their order, as other tools for semantic change read them.
+
+    `np.savez("1850.npz", **use_vectors(elmo, "1850.txt", words))` writes the usual file. There are at most
+    `settings.max_uses` of each word; a repeated sentence counts once. With `layers="all"`, each array has all layers.
+    The other arguments and the errors are those of `semantic_change`.
+    """
+    settings = settings or ChangeSettings()
+    layers = as_layers(settings.layers, top=elmo.config.num_layers)
+    forms = _forms(words, settings)
+    found = _vectors(elmo, layers, list(forms), _side(_open(corpus, settings), forms, settings, 0))
+    return found if layers == "all" else {word: vectors[0] for word, vectors in found.items()}
+
+
+def _forms(words: Iterable[str], settings: ChangeSettings) -> Forms:
+    how = {"ignore_case": settings.ignore_case, "raw_text": settings.raw_text, "patterns": settings.patterns}
+    return parse_words(words, **how)
+
+
+def _open(path: str | Path, settings: ChangeSettings) -> TextCorpus:
+    return open_corpus(path, raw_text=settings.raw_text, column=settings.column, as_text=settings.as_text)
+
+
 @dataclass(frozen=True)
 class _Side:
     """One of the two corpora, and the uses that are compared."""
 
     corpus: TextCorpus
     sampled: Mapping[str, SampledUses]
+
+
+def _side(corpus: TextCorpus, forms: Forms, settings: ChangeSettings, number: int) -> _Side:
+    sampled = sample_uses(
+        corpus,
+        forms,
+        most=settings.max_uses,
+        ignore_case=settings.ignore_case,
+        seed=f"{settings.seed} {number}",
+        patterns=settings.patterns,
+    )
+    return _Side(corpus, sampled)
 
 
 def _num_uses(side: _Side, word: str, settings: ChangeSettings) -> int:
