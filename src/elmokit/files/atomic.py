@@ -102,7 +102,7 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     held = None
     try:
-        with suppress(NoLocksError, InUseError):  # the name is new, so nobody uses it
+        with suppress(NoLocksError, InUseError):  # the name is new, so it cannot be in use
             held = acquire(folder)
         try:
             folder.mkdir()

@@ -24,10 +24,11 @@ MAX_HEADER_BYTES = 1 << 20
 """A biLM's header has some kilobytes; the package would read 100 MB."""
 _NUMBERS = {"I64": "<i8", "F64": "<f8", "F32": "<f4", "I32": "<i4", "F16": "<f2", "I16": "<i2", "I8": "i1", "U8": "u1"}
 DTYPES = {name: np.dtype(code) for name, code in (_NUMBERS | {"BOOL": "?"}).items()}
-"""The types that are read and written, in the order in which the package puts their tensors into a file."""
+"""The types that are read and written, sorted as the package sorts the tensors of a file."""
 WEIGHTS = {"float32": "F32", "float16": "F16"}
 """The types of weights, by the names of NumPy and of the format."""
 _BYTES_PER_PART = 1 << 24
+_safe_open: Any = safe_open  # its type stub names no methods
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
 
 
 def read_arrays(path: Path, layout: Layout) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """Read all tensors into memory; `layout` is that of the same file."""
+    """Read all tensors of a file with this layout into memory."""
     with _opened(path) as opened:
         return {name: opened.get_tensor(name) for name in layout.tensors}
 
@@ -143,7 +144,7 @@ def rows_in_parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarra
 @contextmanager
 def _opened(path: Path) -> Generator[Any]:
     try:
-        with safe_open(path, framework="numpy") as opened:
+        with _safe_open(path, framework="numpy") as opened:
             yield opened
     except SafetensorError as error:
         reason = f"is not a safetensors file, is damaged, or is cut short: {printable(str(error))}"
