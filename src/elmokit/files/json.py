@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ MAX_BYTES = 4 << 20
 """A config has a few hundred bytes; a run's config, with the names of thousands of shards, a few hundred thousand."""
 
 _T = TypeVar("_T")
-_PAIR = re.compile(rb"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
+_PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
 """A filter's [width, number], which reads better on one line. No JSON string contains a line break."""
 
 
@@ -73,14 +74,14 @@ def json_text(path: Path, value: object) -> str:
 
     Raises FormatError, which names the file that the text is meant for, if it could not be read back.
     """
-    try:
-        content = _PAIR.sub(rb"[\1, \2]", msgspec.json.format(msgspec.json.encode(value), indent=2)) + b"\n"
+    try:  # not with msgspec, which writes NaN as null
+        text = json.dumps(msgspec.to_builtins(value, str_keys=True), indent=2, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise FormatError(path, f"cannot be written as JSON: {error}") from error
-    if len(content) > MAX_BYTES:
-        size, most = readable_bytes(len(content)), readable_bytes(MAX_BYTES)
-        raise FormatError(path, f"would have {size}; at most {most} are read")
-    return content.decode()
+    text = _PAIR.sub(r"[\1, \2]", text) + "\n"
+    if len(text) > MAX_BYTES:
+        raise FormatError(path, f"would have {readable_bytes(len(text))}; at most {readable_bytes(MAX_BYTES)} are read")
+    return text
 
 
 def _require_known(value: object, kind: Any) -> None:
