@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -110,6 +111,22 @@ def test_a_single_direction_is_the_surprisal_and_a_table_may_be_printed(model: P
     assert "backward" not in backward[0]
 
 
+@pytest.mark.parametrize("rows", [(), ("--words",), ("--sentences",)])
+@pytest.mark.parametrize("is_json", [False, True])
+def test_columns_of_the_input_are_kept_in_each_row(
+    model: Path, text: Path, rows: tuple[str, ...], is_json: bool
+) -> None:
+    text.write_text('item,text,condition\n1,"a, b",x\n2,,y\n3,c,\n')
+    if is_json:
+        text.write_text('{"item": 1, "text": "a, b", "condition": "x"}\n\n{"item": 3, "text": "c", "condition": ""}\n')
+    options = ("--column", "text", "--tokenize", "--keep", "condition,item")
+    found = table(model, text, *options, *rows)
+    assert list(found[0])[-2:] == ["condition", "item"]
+    assert {(row["item"], row["condition"]) for row in found} == {("1", "x"), ("3", "")}
+    plain = table(model, text, *options[:3], *rows)
+    assert [{name: row[name] for name in plain[0]} for row in found] == plain
+
+
 def test_boundaries_and_details_are_columns_and_rows_of_their_own(model: Path, text: Path) -> None:
     rows = table(model, text, "--boundaries", "--rank", "--entropy", "--top", "2")
     assert list(rows[0])[6:] == ["rank", "backward_rank", "entropy", "backward_entropy", "top", "backward_top"]
@@ -162,6 +179,9 @@ def test_sentences_have_their_log_probability_and_a_blank_line_ends_a_story(mode
         ("\n \n", [], "there is no sentence in "),
         ("text,item\nA cat sat.,1\n", ["--tokenize"], "--column"),
         ("a\tb\na\t\n", ["--conditional"], "text.txt, line 2: expected a prefix, a tab, and a continuation"),
+        ("token,item\na,1\n", ["--column", "token", "--keep", "item,token"], "a column token itself; rename that of"),
+        ("text,item\na,1\n", ["--column", "text", "--keep", "condition"], "the header has no column condition"),
+        ("a b\n", ["--keep", "item"], "--keep needs --column"),
         ("a b\n", ["--pairs", "--carry-state"], "--carry-state cannot be combined with --pairs"),
     ],
 )
@@ -174,6 +194,15 @@ def test_what_makes_no_sense_is_one_line_and_leaves_no_file(
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not output.exists()
+
+
+@pytest.mark.parametrize("verb", ["surprisal", "perplexity"])
+def test_a_text_that_cannot_be_read_is_refused_before_torch_is_imported(model: Path, text: Path, verb: str) -> None:
+    text.with_suffix(".csv").write_text("text,item\nA cat sat.,1\nA dog sat.,2\n")
+    script = "import sys; from elmokit.cli.main import main; print(main(sys.argv[1:]), 'torch' in sys.modules)"
+    words = [sys.executable, "-c", script, verb, model, text.with_suffix(".csv")]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=True)
+    assert done.stdout == "2 False\n" and "--column" in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["surprisal", "perplexity"])

@@ -80,6 +80,8 @@ def add_surprisal(parser: Parser) -> None:
     add("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
     add("-o", "--output", metavar="OUT.tsv", type=text_output, help="output file (default: stdout)")
     add_text(parser)
+    keep = "with --column: repeat these columns in each row, for example --keep item,condition"
+    add("--keep", metavar="NAME,NAME", type=lambda names: names.split(","), default=[], help=keep)
     direction = "given the tokens before it, those after it, or a column for each (default: both)"
     add("--direction", choices=("forward", "backward", "both"), help=direction)
     rows = parser.add_mutually_exclusive_group()
@@ -110,6 +112,7 @@ def run_surprisal(arguments: argparse.Namespace) -> None:
     from elmokit.scoring.minimal_pairs import read_pairs
 
     check_option(arguments, "--nats", needs="--conditional")
+    check_option(arguments, "--keep", needs="--column")
     check_option(arguments, "--format", without=("--column", "--carry-state", "--direction"))
     check_option(arguments, "--pairs", without=("--column", "--carry-state", "--direction"))
     check_option(arguments, "--conditional", without=("--column", "--carry-state"))
@@ -122,7 +125,8 @@ def run_surprisal(arguments: argparse.Namespace) -> None:
         check_output(arguments.output)  # because reading a large model takes minutes
     if arguments.pairs or arguments.conditional:
         if not is_read_once(arguments.file):
-            next(read_pairs(arguments.file, raw_text=arguments.tokenize, conditional=arguments.conditional))
+            how = {"raw_text": arguments.tokenize, **given(arguments, "conditional", "as_text")}
+            next(read_pairs(arguments.file, **how))
     elif not arguments.format:
         raw_text = arguments.tokenize or arguments.words
         check_has_text(Path(arguments.file), raw_text=raw_text, **given(arguments, "column", "as_text"))
@@ -151,6 +155,7 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
         raw_text=arguments.tokenize,
         column=arguments.column,
         as_text=arguments.as_text,
+        keep=tuple(arguments.keep),
         boundaries=arguments.boundaries,
         surprisal=SurprisalSettings(arguments.direction or "both", details, arguments.carry_state),
     )

@@ -6,6 +6,7 @@ quoted as in CSV, so that pandas, R and spreadsheets read each row as one, whate
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,9 +23,11 @@ from elmokit.elmo.surprisal import (
     SurprisalSettings,
     Unit,
 )
-from elmokit.files.lines import is_read_once, is_terminal, shown_name, split_tokens
+from elmokit.files.json import parse_json
+from elmokit.files.lines import is_read_once, is_terminal, read_lines, shown_name, split_tokens, with_head
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.corpora.tables import table_rows
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -48,11 +51,15 @@ class TableSettings:
     """Of JSON lines, a table in tabs or commas, or `form` of CoNLL-U: its texts are the lines."""
     as_text: bool = False
     """Whether to read a file as text that looks like something else, such as a table."""
+    keep: tuple[str, ...] = ()
+    """Further columns of a table, or fields of JSON lines, that each row repeats, such as `item` and `condition`."""
     boundaries: bool = False
     """Whether there are rows of `<S>` and `</S>` around the tokens of each sentence."""
     surprisal: SurprisalSettings = field(default_factory=SurprisalSettings)
 
     def __post_init__(self) -> None:
+        if self.keep and self.column is None:
+            raise ValueError("keep names further columns of a table; give column as well")
         details = self.surprisal.details
         if self.rows != "tokens" and (self.boundaries or details != type(details)()):
             raise ValueError(
@@ -68,6 +75,8 @@ class Line:
     """Number of the line, or with a column of its text, from 1: the id of its sentence."""
     text: str
     tokens: list[str]
+    kept: Row
+    """Cells of the columns to keep."""
 
 
 def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSettings) -> Iterator[list[Row]]:
@@ -84,9 +93,11 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
         if line.tokens:
             names, rows = make_rows(line, result, settings)
             if is_empty:
-                yield [names]
+                if repeated := [name for name in settings.keep if name in names]:
+                    raise ValueError(f"the table has a column {repeated[0]} itself; rename that of {shown_name(path)}")
+                yield [[*names, *settings.keep]]
             is_empty = False
-            yield rows
+            yield [[*row, *line.kept] for row in rows]
     if is_empty:
         raise ValueError(f"{shown_name(path)}: has no sentence; expected text with one sentence per line")
 
@@ -125,10 +136,34 @@ def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
     is_raw = settings.raw_text or settings.rows == "words"
     split = tokenize if is_raw else split_tokens
     texts = sentence_lines(path, raw_text=is_raw, column=settings.column, as_text=settings.as_text)
-    for number, text in enumerate(texts, start=1):
+    for number, (text, kept) in enumerate(zip(texts, _kept(path, settings), strict=False), start=1):
         tokens = split(text)
         if tokens or settings.surprisal.carry_state:
-            yield Line(number, text, tokens)
+            yield Line(number, text, tokens, kept)
+
+
+def _kept(path: Path | str, settings: TableSettings) -> Iterator[Row]:
+    """The cells to keep of each row that has a text."""
+    if settings.column is None or not settings.keep:
+        yield from repeat([])
+    if is_read_once(path):
+        raise ValueError(f"{shown_name(path)} can be read only once, and --keep, or keep, reads it twice; give a file")
+    name = shown_name(path)
+    lines, head = with_head(read_lines(path))
+    if head and head[0].lstrip().startswith("{"):
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                where = f"{name}, line {number}"
+                row = parse_json(line, where=where)
+                yield [_text_of(row.get(field)) for field in settings.keep]
+    else:
+        columns = [[column] for column in (settings.column, *settings.keep)]
+        for _, cells in table_rows(lines, name=name, columns=columns):
+            yield cells[1:]
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else MISSING if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _token_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:
