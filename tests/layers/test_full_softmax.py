@@ -32,6 +32,22 @@ def test_each_target_has_the_loss_of_its_context(sizes: dict[str, int], monkeypa
     assert (plain.ranks, plain.entropies, plain.likeliest) == (None, None, None)
 
 
+def test_few_contexts_are_multiplied_as_many_so_that_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[int] = []
+    multiply = torch.addmm
+
+    def counted(bias: torch.Tensor, hidden: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        rows.append(len(hidden))
+        return multiply(bias, hidden, weight)
+
+    monkeypatch.setattr(torch, "addmm", counted)
+    softmax, contexts = Softmax(num_tokens=11, dim=4), torch.arange(5)
+    found = full_softmax_predictions(torch.randn(5, 4), softmax, contexts=contexts, targets=contexts, details=ALL)
+    assert rows == [module.LEAST_ROWS]
+    assert found.entropies is not None and found.likeliest is not None
+    assert len(found.losses) == len(found.entropies) == len(found.likeliest[0]) == 5
+
+
 @pytest.mark.parametrize("scale", [1e0, 1e1, 1e3, 1e6])
 def test_no_loss_and_no_entropy_is_below_zero(scale: float) -> None:
     torch.manual_seed(0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 CONTEXTS_AT_ONCE = 256
 COLUMNS_AT_ONCE = 8192  # tokens per block of the vocabulary: such a block stays in the processor's cache
+LEAST_ROWS = 16
+"""Rows of a product with the vocabulary. For fewer, MKL's last digits depend on the number of threads."""
 TARGETS_AT_ONCE = 64  # targets whose logits of the whole vocabulary are in memory for their ranks
 
 
@@ -108,6 +111,8 @@ def _logits(
     hidden: Float[Tensor, "R D"], softmax: Softmax, *, keep: bool
 ) -> tuple[Float[Tensor, "R W"], Float[Tensor, " R"]]:
     """Logits of the whole vocabulary (W = V), or no columns unless they are to be kept, and their log-normalisers."""
+    num_rows = len(hidden)
+    hidden = functional.pad(hidden, (0, 0, 0, max(0, LEAST_ROWS - num_rows)))
     kept = hidden.new_empty(len(hidden), len(softmax.bias) if keep else 0)
     normalisers: list[Tensor] = []
     for first in range(0, len(softmax.bias), COLUMNS_AT_ONCE):
@@ -116,7 +121,7 @@ def _logits(
         normalisers.append(logits.logsumexp(dim=1))
         if keep:
             kept[:, columns] = logits
-    return kept, torch.stack(normalisers).logsumexp(dim=0)
+    return kept[:num_rows], torch.stack(normalisers).logsumexp(dim=0)[:num_rows]
 
 
 def _not_negative(values: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
