@@ -28,7 +28,7 @@ LEAST_BETWEEN_MEASUREMENTS = 20
 """Steps between two measurements of held-out text in a fine-tuned run that would measure once per pass; they take about
 as long as one measurement."""
 MOST_PASSES = 10
-"""Passes over text that need no warning without held-out text, those of the released models (bilm-tf)."""
+"""Passes over text without held-out text that need no warning; the released models made as many (bilm-tf)."""
 MOST_PASSES_WITHOUT_DROPOUT = 3
 """After this many, held-out perplexity rose in all runs without dropout (docs/pretraining.md)."""
 MOST_WARM_UP = 1 / 3

@@ -79,6 +79,7 @@ def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[Non
         refuse_link_out(run_dir / name)
     with lock(run_dir):
         remove_leftovers(run_dir)
+        (run_dir / STARTING_NAME).unlink(missing_ok=True)  # left by a kill just after config.json was written
         yield
 
 

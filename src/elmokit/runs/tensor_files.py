@@ -73,7 +73,7 @@ def load_optimizer(optimizer: HasState, tensors: Mapping[str, Tensor]) -> None:
 def expected_optimizer_tensors(*optimizers: torch.optim.Optimizer, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors of the names and shapes that the optimisers' state has, for `check_tensors`.
 
-    optimizers: those that have not made a step; their parameters are numbered one after the other.
+    optimizers: none of them has made a step yet; their parameters are numbered one after the other.
     found: the tensors that are to be checked; a parameter without any had no state.
     """
     numbers = {name.split(".")[1] for name in found if name.startswith(OPTIMIZER_PREFIX)}
