@@ -106,7 +106,7 @@ def test_reads_corefud_without_its_empty_nodes_and_pieces(write):
         (json.dumps(E2E | {"sentences": "no"}), "data, line 1: field sentences: expected"),
         (COREFUD.replace("e1)", "e5)"), "data, line 6: 'e5' ends here without having begun"),
         (COREFUD.replace("e3)", ""), "data: 'e3' has no end in document 'GUM_news_x'"),
-        (COREFUD.replace("1-2\t", "a\t"), "data, line 4: 'a' ... begins no row of CoNLL-U; expected a number and nine"),
+        (COREFUD.replace("1-2\t", "a\t"), "data, line 4: the id is 'a'; expected N, N-M or N.M"),
         (text_of(["-"], ["(3", "-"]), "data, line 4: '\\(3' is not closed before the end .*\\(line 5\\)"),
         (text_of(["(3"], ["3)"]), "data, line 2: '\\(3' is not closed before the end"),
         (text_of(["-", "3)"]), "data, line 3: '3\\)' is not a coreference cell here"),

@@ -20,7 +20,7 @@ from elmokit.files.lines import (
 )
 from elmokit.system.messages import FormatError, first_token, join_names, printable
 from elmokit.system.python import warn_caller
-from elmokit.text.corpora.columns import ColumnSentence, column_sentences
+from elmokit.text.corpora import conllu
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.plain_text import doubt, other_than_text
 from elmokit.text.tokenizer import HYPHENATION, split_sentences
@@ -30,11 +30,6 @@ SAMPLE_TOKENS = 1000
 """Tokens at the start of a text that show whether it is tokenised."""
 PIECE_CHARACTERS = 1_000_000
 """Longer documents are read in pieces, so that a file without blank lines fits into memory."""
-CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-"""Spaces in its words are read as no-break spaces."""
-_CONLLU_PLUS = re.compile(r"# ?global\.columns ?= ?(.+)")
-"""The first line of CoNLL-U Plus, with the names of its columns."""
-_CONLLU_ID = re.compile(r"[0-9]+(?:([-.])[0-9]+)?")
 _FIRST_SENTENCES = 20
 
 
@@ -63,7 +58,9 @@ def sentence_lines(
     if warn is None:
         yield from lines
         return
-    within_word = "\u00a0" if (column or "").lower() in CONLLU_COLUMNS else ""
+    within_word = (
+        "\u00a0" if (column or "").lower() in conllu.COLUMNS else ""
+    )  # of CoNLL-U, whose words have no other spaces
     yield from with_warning(
         lines,
         lambda line: line.replace(within_word, ""),
@@ -170,11 +167,11 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
     name = shown_name(path)
     lines, head = with_head(read_lines(path))
     rows = [line for line in head if not line.startswith("#")]
-    plus = _CONLLU_PLUS.match(head[0]) if head else None
+    plus = conllu.PLUS.match(head[0]) if head else None
     if plus or (rows and re.match(r"\d+(?:[-.]\d+)?\t", rows[0])):
         if raw_text:
             raise ValueError(f"{name} is CoNLL-U. {_ARE_TOKENS}")
-        return _of_conllu(lines, name, column, plus[1].lower().split() if plus else CONLLU_COLUMNS)
+        return _of_conllu(lines, name, column, plus[1].lower().split() if plus else conllu.COLUMNS)
     if head and head[0].lstrip().startswith("["):
         raise ValueError(f"{name} is a JSON array; expected JSON lines, which jq -c '.[]' FILE writes")
     if head and head[0].lstrip().startswith("{"):
@@ -219,47 +216,9 @@ def _of_conllu(lines: Iterable[str], name: str, column: str, columns: Sequence[s
         known = printable(", ".join(columns))
         raise ValueError(f"{name} is CoNLL-U; expected one of its columns, {known}, not {column}")
     position = columns.index(column.lower())
-    has_id = columns[0] == "id"  # otherwise a row may begin with the token #
-    comment = re.compile("#" if has_id else "#[^\t]*$" if len(columns) > 1 else "#.*[ =]")
-    rows = _without_comments(lines, comment, name=name)
-    if len(columns) == 1:  # a row is a token, perhaps with spaces
-        rows = (line.strip(" ").replace(" ", "\u00a0") for line in rows)
-    sentences = column_sentences(rows, name=name)
+    sentences = conllu.read_conllu(lines, name=name, columns=columns)
     head = list(islice(sentences, _FIRST_SENTENCES))
-    cells = [row[min(position, len(row) - 1)] for sentence in head for row in sentence.rows]
-    if cells and set(cells) == {"_"}:
+    if head and all(word[position] == "_" for sentence in head for word in sentence.words):
         raise ValueError(f"{name}: the column {column} is empty (_) in the first sentences; first add the words to it")
     for sentence in chain(head, sentences):
-        if sentence.num_columns != len(columns):
-            cut = f"; keep these with cut -f 1-{len(columns)}" if sentence.num_columns > len(columns) else ""
-            where = sentence.line(0)
-            raise ValueError(f"{where}: {sentence.num_columns} columns; this CoNLL-U has {len(columns)}{cut}")
-        words = _words(sentence) if has_id else sentence.rows
-        yield [row[position].replace(" ", "\u00a0") for row in words]
-
-
-def _without_comments(lines: Iterable[str], comment: re.Pattern[str], *, name: str) -> Iterator[str]:
-    inside = False
-    for number, line in enumerate(lines, start=1):
-        is_comment = comment.match(line) is not None
-        if is_comment and inside:
-            raise ValueError(f"{name}, line {number}: a comment inside a sentence; put it before the sentence")
-        inside = not (is_comment or not line.strip())
-        yield "" if is_comment else line
-
-
-def _words(sentence: ColumnSentence) -> list[list[str]]:
-    """The rows of words. Raises ValueError for other ids than N, N-M and N.M, and for words out of order."""
-    words: list[list[str]] = []
-    for index, row in enumerate(sentence.rows):
-        found = _CONLLU_ID.fullmatch(row[0])
-        if found is None:
-            raise ValueError(f"{sentence.line(index)}: the id is {first_token(row[0])}; expected N, N-M or N.M")
-        if found[1] is None:
-            if words and int(row[0][:9]) <= int(words[-1][0][:9]):
-                raise ValueError(
-                    f"{sentence.line(index)}: word {row[0][:9]} after word {words[-1][0][:9]}; is a blank line missing "
-                    "between two sentences?"
-                )
-            words.append(row)
-    return words
+        yield [word[position].replace(" ", "\u00a0") for word in sentence.words]

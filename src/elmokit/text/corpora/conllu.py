@@ -1,8 +1,9 @@
-"""The sentences of CoNLL-U, as the treebanks of Universal Dependencies have them."""
+"""The sentences of CoNLL-U, as the treebanks of Universal Dependencies have them, and of CoNLL-U Plus."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -10,21 +11,21 @@ from elmokit.system.messages import first_token
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 FORM, MISC = COLUMNS.index("form"), COLUMNS.index("misc")
+PLUS = re.compile(r"# ?global\.columns ?= ?(.+)")
+"""The first line of CoNLL-U Plus, with the names of its columns."""
+_ID = re.compile(r"[0-9]+(?:([-.])[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class ConlluSentence:
-    """The comments above a sentence, and its rows of ten cells: words, ranges of words (`1-2`), empty nodes (`2.1`)."""
+    """The comments above a sentence, and its rows of cells: words, ranges of words (`1-2`), empty nodes (`2.1`)."""
 
     name: str
     first_line: int
     comments: list[str]
     rows: list[list[str]]
-
-    @property
-    def words(self) -> list[list[str]]:
-        """The rows of words."""
-        return [row for row in self.rows if row[0].isdecimal()]
+    words: list[list[str]]
+    """The rows of words."""
 
     def comment(self, key: str) -> str | None:
         """The value of a comment `# key = value`; None without one."""
@@ -32,23 +33,48 @@ class ConlluSentence:
         return next((value.strip() for name, _, value in pairs if name.strip() == key), None)
 
 
-def read_conllu(lines: Iterable[str], *, name: str) -> Iterator[ConlluSentence]:
-    """The sentences of a file that have words. Raises ValueError, naming the line, for a row without ten cells."""
+def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COLUMNS) -> Iterator[ConlluSentence]:
+    """The sentences of a file that have words.
+
+    columns: the names of the columns. A file without ids may have the token `#`, and in one of one column a row is a
+        token, perhaps with spaces.
+    Raises ValueError, naming the line, for a row of other cells, an id that is not N, N-M or N.M, words out of order,
+    and a comment inside a sentence.
+    """
+    comment = re.compile("#" if columns[0] == "id" else "#[^\t]*$" if len(columns) > 1 else "#.*[ =]")
     comments: list[str] = []
     rows: list[list[str]] = []
+    words: list[list[str]] = []
     for number, line in enumerate(chain(lines, [""]), start=1):
-        if line.startswith("#"):
+        if comment.match(line):
+            if rows:
+                raise ValueError(f"{name}, line {number}: a comment inside a sentence; put it before the sentence")
             comments.append(line)
         elif line.strip():
-            cells = line.split("\t")
-            if len(cells) != len(COLUMNS) or not cells[0][:1].isdecimal():
-                raise ValueError(
-                    f"{name}, line {number}: {first_token(line)} begins no row of CoNLL-U; expected a number and nine "
-                    "more columns, separated by tabs"
-                )
-            rows.append(cells)
+            rows.append([cell.strip(" ") for cell in line.split("\t")])
+            _check_cells(rows[-1], columns, where=f"{name}, line {number}")
+            if columns[0] != "id" or _is_word(rows[-1][0], words, where=f"{name}, line {number}"):
+                words.append(rows[-1])
         else:
-            sentence = ConlluSentence(name, number - len(rows), comments, rows)
-            if sentence.words:
-                yield sentence
-            comments, rows = [], []
+            if words:
+                yield ConlluSentence(name, number - len(rows), comments, rows, words)
+            comments, rows, words = [], [], []
+
+
+def _check_cells(cells: Sequence[str], columns: Sequence[str], *, where: str) -> None:
+    if len(cells) != len(columns):
+        cut = f"; keep these with cut -f 1-{len(columns)}" if len(cells) > len(columns) else ""
+        raise ValueError(f"{where}: {len(cells)} columns; this CoNLL-U has {len(columns)}, separated by tabs{cut}")
+    if "" in cells:
+        raise ValueError(f"{where}: column {cells.index('') + 1} is empty; expected _ where there is no value")
+
+
+def _is_word(number: str, words: Sequence[Sequence[str]], *, where: str) -> bool:
+    """Whether an id is that of a word, and not of a range or an empty node."""
+    found = _ID.fullmatch(number)
+    if found is None:
+        raise ValueError(f"{where}: the id is {first_token(number)}; expected N, N-M or N.M")
+    if found[1] is None and words and int(number[:9]) <= int(words[-1][0][:9]):
+        before = f"word {number[:9]} after word {words[-1][0][:9]}"
+        raise ValueError(f"{where}: {before}; is a blank line missing between two sentences?")
+    return found[1] is None
