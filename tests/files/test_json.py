@@ -85,7 +85,7 @@ def test_files_that_are_missing_or_large_are_refused_and_none_is_written_that_co
     path.write_text("{     }")
     with pytest.raises(FormatError, match="has more than 4 bytes"):
         read_json(path, max_bytes=4)
-    for value in (float("nan"), float("inf"), object(), "x" * (5 << 20)):
+    for value in (float("nan"), float("inf"), object(), "\ud800", "x" * (5 << 20)):
         with pytest.raises(FormatError, match="x.json: (cannot be written as JSON|would have 5)"):
             json_text(path, {"a": value})
 

@@ -75,12 +75,13 @@ def json_text(path: Path, value: object) -> str:
     Raises FormatError, which names the file that the text is meant for, if it could not be read back.
     """
     try:  # not with msgspec, which writes NaN as null
-        text = json.dumps(msgspec.to_builtins(value, str_keys=True), indent=2, allow_nan=False)
+        text = json.dumps(msgspec.to_builtins(value, str_keys=True), indent=2, ensure_ascii=False, allow_nan=False)
+        text = _PAIR.sub(r"[\1, \2]", text) + "\n"
+        num_bytes = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise FormatError(path, f"cannot be written as JSON: {error}") from error
-    text = _PAIR.sub(r"[\1, \2]", text) + "\n"
-    if len(text) > MAX_BYTES:
-        raise FormatError(path, f"would have {readable_bytes(len(text))}; at most {readable_bytes(MAX_BYTES)} are read")
+    if num_bytes > MAX_BYTES:
+        raise FormatError(path, f"would have {readable_bytes(num_bytes)}; at most {readable_bytes(MAX_BYTES)} are read")
     return text
 
 
