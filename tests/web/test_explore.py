@@ -123,7 +123,7 @@ def test_the_bundled_sentences_are_only_for_a_model_of_their_language(model: Pat
     assert about["sentences"] == [["a", "river"], ["a", "tree", "by", "the", "bank"]]
     assert about["words"] == about["rated"] == about["senses"] == []
     page = (site / "index.html").read_text(encoding="utf-8")
-    assert '"hasSample": false' in page and "a river\\na tree by the bank" in page
+    assert '"sample": null' in page and "a river\\na tree by the bank" in page
     assert main(["explore", "-o", str(tmp_path / "s"), "--model", str(model)]) == 2
     assert "the bundled sentences are English and Korean, and" in capsys.readouterr().err
 

@@ -208,14 +208,17 @@ def _means(
         NO_ELMO if name == VECTORS else "" if name.startswith(_ELMO) else value
         for name, value in zip(columns, settings, strict=True)
     )
+    without: Mapping[int, TaskRun] = arms.get(baseline, {}) if baseline != settings else {}
     for name in sets:
-        scores, before = (
-            {seed: score for seed, run in arm.items() if (score := _value(run, metric, name)) is not None}
-            for arm in (arms[settings], arms.get(baseline, {}) if baseline != settings else {})
-        )
+        scores, before = _scores(arms[settings], metric, name), _scores(without, metric, name)
         gains = [scores[seed] - before[seed] for seed in scores if seed in before]
         yield str(Statistic(tuple(scores.values()))) if scores else ABSENT
         yield str(paired_t(gains) or f"{gains[0]:+.2f}") if gains else ABSENT
+
+
+def _scores(arm: Mapping[int, TaskRun], metric: str, test: str | None) -> dict[int, float]:
+    """The scores of the runs that have one, by seed."""
+    return {seed: score for seed, run in arm.items() if (score := _value(run, metric, test)) is not None}
 
 
 def _value(run: TaskRun, metric: str, test: str | None) -> float | None:

@@ -81,8 +81,9 @@ class TextCorpus:
 
         with progress_bar(unit="line", label="reading", keep=False, scale=True) as bar:
             for index, path in enumerate(self.files):
-                how = {"raw_text": self.raw_text, "column": self.column, "as_text": self.as_text}
-                lines = sentence_lines(path, **how, warn=warn)
+                lines = sentence_lines(
+                    path, raw_text=self.raw_text, column=self.column, as_text=self.as_text, warn=warn
+                )
                 for number, line in enumerate(lines, start=1):
                     yield index, number, line
                     bar.update()

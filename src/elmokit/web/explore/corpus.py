@@ -90,8 +90,7 @@ def read_corpus(
         sources.append((path.name if is_only else str(path), len(sentences)))
         is_labelled = column is None and LABELLED.search(path.name) is not None
         places: dict[tuple[str, ...], int] = {}
-        how = {"raw_text": raw_text, "column": column, "has_columns": is_labelled, "as_text": as_text}
-        lines = sentence_lines(path, **how)
+        lines = sentence_lines(path, raw_text=raw_text, column=column, has_columns=is_labelled, as_text=as_text)
         for number, line in enumerate(lines, start=1):
             text, *columns = line.split("\t") if is_labelled else [line]
             tokens = tokenize(text) if raw_text else split_tokens(unicodedata.normalize("NFC", text))

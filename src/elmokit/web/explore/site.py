@@ -20,7 +20,7 @@ from elmokit.formats.find import find
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, packaged_models
 from elmokit.formats.native import open_weights, write_native
 from elmokit.formats.native_softmax import softmax_shards
-from elmokit.web.explore.corpus import Corpus, read_corpus, write_corpus
+from elmokit.web.explore.corpus import read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 
 if TYPE_CHECKING:
@@ -95,14 +95,15 @@ def write_site(
         settings = {
             "model": model_name(model),
             "files": [name for name, _ in corpus.sources],
-            "hasSample": sample is not None,
+            "sample": sample,
             "hasUmap": umap,
             "given": str(model),
             "paths": [*map(str, corpora)],
             "isRawText": raw_text,
             "column": column,
         }
-        _write_page(target, elmo, corpus, settings)
+        text, index = ("\n".join(map(" ".join, corpus.sentences[:2])), 0) if sample is None else TEXTS[sample]
+        _write_page(target, elmo, {**settings, "text": text, "index": index})
     return folder / "index.html"
 
 
@@ -117,19 +118,13 @@ def _write_model(target: Path, stored: Weights) -> None:
     (target / "softmax.json").write_text(json.dumps(shards), encoding="utf-8")
 
 
-def _write_page(target: Path, elmo: Elmo, corpus: Corpus, given: Mapping[str, object]) -> None:
+def _write_page(target: Path, elmo: Elmo, given: Mapping[str, object]) -> None:
     language = language_of(elmo.vocabulary)
-    if corpus.occurrences:
-        text, index = TEXTS[language]
-    else:
-        text, index = "\n".join(" ".join(tokens) for tokens in corpus.sentences[:2]), 0
     settings: dict[str, object] = {
         **given,
         "language": language,
         "numLayers": elmo.num_layers,
         "softmaxBytes": sum(path.stat().st_size for path in softmax_shards(target / "model")),
-        "text": text,
-        "index": index,
         "presets": presets(elmo),
         "scripts": _scripts(elmo),
         "maxBytes": elmo.config.max_characters_per_token - 2,  # without the boundaries of the word

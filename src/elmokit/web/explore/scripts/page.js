@@ -13,7 +13,7 @@ const NARROW = "(max-width: 63.99rem)"; // one column
 const MODULES = { contexts: "views", similarity: "views", characters: "views", tour: "views", map: "map", expectations: "surprisal" };
 const NUM_SOURCES = 1 + settings.files.length; // the bundled sample, and the files
 const HAS_FILES = settings.files.length > 0;
-const HAS_SAMPLE = settings.hasSample;
+const HAS_SAMPLE = settings.sample !== null;
 const CAN_COMPARE = settings.files.length + Number(HAS_SAMPLE) > 1;
 const SHOWN_TABS = TABS.filter((name) => name !== "tour" || HAS_SAMPLE);
 
@@ -335,7 +335,7 @@ async function goTo(step) {
 async function showPython() {
   const here = chosen();
   const { asPython } = await import("./python.js");
-  const list = HAS_SAMPLE ? settings.language : null;
+  const list = settings.sample;
   const shown = here && asPython({ state: { ...state, ...sources(), picture: picture() }, sentences, ...here, weights: mixture(state.weights), settings: { ...settings, model: settings.given, list } });
   find("python").querySelector("code").textContent = (shown ?? []).join("\n");
 }
