@@ -72,7 +72,7 @@ def run(html_path: Path, *, model: str | None = None) -> None:
     )
     vectors = occurrence_vectors(encoded, uses)[-1]
     loader = PackageLoader("elmokit.web")
-    template = Environment(loader=loader, autoescape=True, undefined=StrictUndefined).get_template("demo.html")
+    template = Environment(loader=loader, autoescape=True, undefined=StrictUndefined).get_template("senses.html")
     page = template.render(
         model=name,
         num_parameters=elmo.config.num_parameters,
