@@ -1,230 +1,348 @@
-"""The eleven claims of the paper, each with a verdict computed from runs and results (`judged` has the rule)."""
+"""The eleven claims of the paper, each with a verdict computed from the results; the rule is in rule.md."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
-from elmokit.metrics.statistics import CONFIDENCE, Interval
-from paper import ablations, figure1, table2, table3, table4, table5, table7
-from paper.ablation import Ablation, Claim, Pairs
-from paper.bootstrap import item_records
-from paper.differences import Difference, over_items, over_models, over_seeds
-from paper.plan import DATASETS, SIX_TASKS
-from paper.printed import TABLE_7
-from paper.results import read_results
-from paper.runs import NOT_CONVERGED, Evidence, gains_by_seed
-from paper.systems import RANDOM_WEIGHTS, SystemResult, difference, gain_name, read_system_results, share_gain
-from paper.table1 import difference_on_test, headlines
-from paper.table6 import ENGLISH, KOREAN
+from paper import tables
+from paper.experiments import DATASETS, MODEL, SHIPPED, SIX_TASKS
+from paper.results import Results
+from paper.statistics import CONFIDENCE, Difference, over_clusters, over_seeds, perplexity_fall, pooled, share
+from paper.tables import BASELINE, HALF_MILLION, Pair, curve, headline, layer_gain, layer_gains, pairs
 
-Outcome = Literal["held", "contradicted", "undecided", "not measured"]
-Findings = tuple[Sequence["Finding"], Sequence["Finding"]]
-"""Differences that a claim says are positive, and others that are shown and do not count."""
-Judge = Callable[[Evidence], Findings]
-PUBLISHED_COVE = "wmtlstm-8f474287"
-"""The file that McCann et al. (2017) published, in the name of a system that reads it."""
+Outcome = Literal["held", "contradicted", "mixed", "undecided", "not measured"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A difference that a claim says is positive; None if it was not measured, or of a single seed."""
+    """A difference that a claim says is positive; None if it was not measured."""
 
     what: str
     difference: Difference | None
-    is_converged: bool = True
-    """Whether its runs had stopped improving; if not, it may show faster learning alone, and decides nothing."""
-
-    def __str__(self) -> str:
-        unconverged = "" if self.is_converged or not self.difference else f" ({NOT_CONVERGED})"
-        return f"{self.what} {self.difference or 'not measured'}{unconverged}"
+    was_improving: bool = False
+    """Whether a run was still improving: then it may show faster learning alone, and decides nothing."""
 
     @property
-    def interval(self) -> Interval:
-        """The 95 % interval of one that was measured."""
-        assert self.difference is not None, "a claim is decided by what was measured"
-        return self.difference.interval()
+    def has_error(self) -> bool:
+        return self.difference is not None and self.difference.error > 0
+
+    @property
+    def counts(self) -> bool:
+        return self.has_error and not self.was_improving
+
+    def bounds(self, level: float = CONFIDENCE) -> tuple[float, float]:
+        """Those of the interval of a difference that has an error."""
+        interval = self.difference.interval(level) if self.difference else None
+        assert interval is not None, "a claim is decided by what has an error"
+        return interval.low, interval.high
+
+    def __str__(self) -> str:
+        reason = (
+            " (still improving)"
+            if self.was_improving
+            else " (no error)"
+            if self.difference and not self.has_error
+            else ""
+        )
+        return f"{self.what} {self.difference or 'not measured'}{reason}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The same difference in several tasks, or of several models."""
+
+    what: str
+    findings: Sequence[Finding]
+    is_pooled: bool = True
+    """Whether a mean over the findings is meant; they must be independent of each other."""
+
+    @cached_property
+    def pooled(self) -> Finding | None:
+        """The random-effects mean; None if a finding does not count."""
+        differences = [one.difference for one in self.findings if one.counts and one.difference]
+        is_complete = self.is_pooled and len(differences) == len(self.findings)
+        mean = pooled(differences) if is_complete else None
+        return mean and Finding(f"{self.what}, mean of {len(differences)} tasks", mean)
+
+    @property
+    def weakest(self) -> Finding:
+        """What decides whether it holds: the mean, or the least certain finding if that is above it."""
+        lowest = min(self.findings, key=lambda one: one.bounds()[0] if one.counts else -math.inf)
+        return max(
+            (one for one in (lowest, self.pooled) if one), key=lambda one: one.bounds()[0] if one.counts else -math.inf
+        )
+
+    @property
+    def holds(self) -> bool:
+        return self.weakest.counts and self.weakest.bounds()[0] > 0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, what its findings say, and the one that decides."""
+    """A claim, what it is judged by, and the finding that decides."""
 
     claim: str
     outcome: Outcome
     deciding: Finding | None
-    """Held: the difference that is nearest to zero; else the one that speaks most against it. None without runs."""
-    findings: Sequence[Finding]
-    uncounted: Sequence[Finding]
+    comparisons: Sequence[Comparison]
+    uncounted: Sequence[str]
+
+    @property
+    def said(self) -> str:
+        """The outcome, and whether a mean of several tasks decides."""
+        is_mean = self.deciding is not None and any(self.deciding == each.pooled for each in self.comparisons)
+        return f"{self.outcome} (mean of the tasks)" if is_mean else self.outcome
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest effect that the deciding difference could have shown."""
+        return self.deciding.difference.detectable if self.deciding and self.deciding.difference else None
 
 
-def verdicts(evidence: Evidence) -> list[Verdict]:
+def verdicts(results: Results) -> list[Verdict]:
     """The verdicts on the eleven claims, in their order."""
-    return [judged(claim, *judge(evidence)) for claim, judge in CLAIMS.items()]
+    return [judged(claim, *judge(results)) for claim, judge in CLAIMS.items()]
 
 
-def judged(claim: str, findings: Sequence[Finding], uncounted: Sequence[Finding] = ()) -> Verdict:
-    """The verdict on differences that should all be positive, by a rule that treats both signs alike.
-
-    Held: the 95 % intervals of all lie above zero. Contradicted: one lies wholly below zero, its level divided by the
-    number of differences. Not measured: one is missing or of a single seed. Undecided: everything else.
-    """
-    level = 1 - (1 - CONFIDENCE) / max(1, len(findings))
-    below = [one for one in findings if one.is_converged and one.difference and one.difference.interval(level).high < 0]
-    missing = [one for one in findings if one.difference is None]
-    open_ones = [one for one in findings if one.difference and not (one.is_converged and one.interval.low > 0)]
+def judged(claim: str, comparisons: Sequence[Comparison], uncounted: Sequence[str] = ()) -> Verdict:
+    """The verdict on differences that should all be positive."""
+    findings = [one for each in comparisons for one in each.findings]
+    able = [one for one in findings if one.counts] + [each.pooled for each in comparisons if each.pooled]
+    level = 1 - (1 - CONFIDENCE) / max(1, len(able))
+    below = [one for one in able if one.bounds(level)[1] < 0]
+    missing = [one for one in findings if not one.has_error]
+    unsure = [each.weakest for each in comparisons if not each.holds]
+    outcome: Outcome = "held"
+    deciding = min((each.weakest for each in comparisons if each.holds), key=lambda one: one.bounds()[0], default=None)
     if below:
-        return Verdict(claim, "contradicted", min(below, key=lambda one: one.interval.low), findings, uncounted)
-    if missing or not findings:
-        return Verdict(claim, "not measured", missing[0] if missing else None, findings, uncounted)
-    if open_ones:
-        return Verdict(claim, "undecided", min(open_ones, key=lambda one: one.interval.high), findings, uncounted)
-    return Verdict(claim, "held", min(findings, key=lambda one: one.interval.low), findings, uncounted)
+        outcome = "mixed" if any(one.bounds(level)[0] > 0 for one in able) else "contradicted"
+        deciding = min(below, key=lambda one: one.bounds()[0])
+    elif missing or not findings:
+        outcome, deciding = "not measured", missing[0] if missing else None
+    elif unsure:
+        outcome, deciding = "undecided", min(unsure, key=lambda one: one.bounds()[1] if one.has_error else math.inf)
+    return Verdict(claim, outcome, deciding, comparisons, uncounted)
 
 
-def helps_all_tasks(evidence: Evidence) -> Findings:
+Found = tuple[list[Comparison], list[str]]
+"""What a claim is judged by, and what is shown next to it."""
+
+
+def helps_all_tasks(results: Results) -> Found:
     """Table 1: the gain on the test set of each of the six tasks."""
-    found, records = headlines(evidence), item_records(evidence.results)
-    findings: list[Finding] = []
-    for task in SIX_TASKS:
-        one = found.get(task)
-        gain = one and difference_on_test(one, records)
-        is_converged = one is None or (one.none.is_converged and one.elmo.is_converged)
-        findings.append(Finding(DATASETS[task].row, gain, is_converged))
-    return findings, []
+    found = {model: [headline(results, task, "+ ELMo", [model]) for task in SIX_TASKS] for model in (SHIPPED, MODEL)}
+    model = SHIPPED if all(found[SHIPPED]) else MODEL
+    findings = [_finding(DATASETS[task].row, pair) for task, pair in zip(SIX_TASKS, found[model], strict=True)]
+    return [Comparison(f"{model}, + ELMo over {BASELINE}", findings)], []
 
 
-def about_arms(evidence: Evidence, *, table: Ablation, claim: Claim) -> Findings:
+Contrast = Mapping[str, tuple[str, str]]
+"""By data set, two arms, of which the first should be better."""
+
+
+def about_arms(
+    results: Results, *, table: str, contrasts: Mapping[str, Contrast], shown: Contrast | None = None
+) -> Found:
     """A claim about arms of a table, on development sets."""
-    found = {DATASETS[task].row: arms for task, (_, arms) in table.measured(evidence).items()}
 
-    def findings(pairs: Mapping[str, Pairs]) -> list[Finding]:
-        findings: list[Finding] = []
-        for row, (better, worse) in ((row, pair) for row, of_row in pairs.items() if row in found for pair in of_row):
-            arms = [found[row].get(name) for name in (worse, better)]
-            gain = over_seeds(list(gains_by_seed(*arms).values()))
-            is_converged = all(arm.is_converged for arm in arms if arm)
-            findings.append(Finding(f"{row}, {better} over {worse}", gain, is_converged))
-        return findings
-
-    missing = [Finding(row, None) for row in claim.pairs if row not in found]
-    return [*findings(claim.pairs), *missing], findings(claim.shown)
-
-
-def about_layers(
-    evidence: Evidence, *, tables: Sequence[str], better: str, worse: str, shown: Sequence[str] = ()
-) -> Findings:
-    """A claim about two layers, over pretrained biLMs and test items together: one biLM could be an exception.
-
-    Each biLM and its random weights are shown and do not count by themselves, nor do the tables in `shown`.
-    """
-    gains: dict[str, dict[str, Difference]] = {}  # by corpus and fingerprint: a biLM of two names counts once
-    uncounted: list[Finding] = []
-    for name in (*tables, *shown):
-        for result in read_system_results(evidence.results, name):
-            is_random = result.system.endswith(RANDOM_WEIGHTS)
-            interval = difference(result, worse, better) if result.is_bilm or is_random else None
-            if interval is None:
-                continue
-            gain = over_items(interval)
-            uncounted.append(Finding(f"{result.label}, {result.corpus}, {gain_name(worse, better)}", gain))
-            if result.is_bilm and name in tables:
-                gains.setdefault(result.corpus, {})[result.fingerprint] = gain
-    counted = [
-        Finding(f"{corpus}, {gain_name(worse, better)}, {len(of_bilms)} biLMs", over_models(list(of_bilms.values())))
-        for corpus, of_bilms in gains.items()
-    ]
-    return counted, uncounted
-
-
-def better_than_cove(evidence: Evidence) -> Findings:
-    """Tables 5 and 6: the biLM's best layer above that of the published CoVe; ours has read too little to count."""
-    counted: list[Finding] = []
-    uncounted: list[Finding] = []
-    for name, what in ((table5.NAME, "senses"), (ENGLISH, "parts of speech")):
-        results = [result for result in read_system_results(evidence.results, name) if _layers(result)]
-        pairs = [
-            (cove, bilm)
-            for cove in results
-            for bilm in results
-            if "cove" in cove.system.lower() and bilm.is_bilm and bilm.data == cove.data
+    def findings(contrast: Contrast, model: str) -> list[Finding]:
+        recipe = "cpu-converged" if model == SHIPPED else "cpu"
+        return [
+            _finding(
+                f"{DATASETS[task].row}, {better} over {worse}",
+                _pair(results, table, task, recipe, model, better, worse),
+            )
+            for task, (better, worse) in contrast.items()
         ]
-        for cove, bilm in pairs:
-            first, second = map(_best_layer, (cove, bilm))
-            words = f"{bilm.label}, {_in_words(bilm, second)}, over {cove.label}, {_in_words(cove, first)}"
-            hits = (map(float, each) for each in (cove.measured.hits[first], bilm.measured.hits[second]))
-            findings = counted if PUBLISHED_COVE in cove.system else uncounted
-            findings.append(Finding(f"{what}, {cove.corpus}, {words}", over_items(share_gain(*hits))))
-        if not any(PUBLISHED_COVE in cove.system for cove, _ in pairs):
-            counted.append(Finding(f"{what}, the published CoVe", None))
-    return counted, uncounted
+
+    of_shipped = [findings(contrast, SHIPPED) for contrast in contrasts.values()]
+    is_complete = all(one.difference for of_contrast in of_shipped for one in of_contrast)
+    model = SHIPPED if is_complete else MODEL
+    found = of_shipped if is_complete else [findings(contrast, MODEL) for contrast in contrasts.values()]
+    counted = [Comparison(f"{model}, {what}", of_one) for what, of_one in zip(contrasts, found, strict=True)]
+    return counted, [str(one) for one in findings(shown or {}, MODEL)]
 
 
-def gain_shrinks_with_data(evidence: Evidence) -> Findings:
-    """Figure 1: the gain is larger with the smallest training set than with the largest."""
-    findings: dict[str, Finding] = {}
-    for curve in figure1.headlines(evidence):
-        few, most = curve.points[0], curve.points[-1]
-        gains = [gains_by_seed(point.none, point.elmo) for point in (few, most)]
-        shrinks = over_seeds([gains[0][seed] - gains[1][seed] for seed in gains[0] if seed in gains[1]])
-        what = f"{curve.row}, gain with {few.num_examples:,} over that with {most.num_examples:,} examples"
-        arms = (arm for point in (few, most) for arm in (point.none, point.elmo))
-        findings[curve.row] = Finding(what, shrinks, all(arm.is_converged for arm in arms))
-    counted = [findings.pop(row, Finding(row, None)) for row in ("SRL", "SNLI")]  # the curves of the paper's figure
-    return counted, list(findings.values())
+def about_layers(results: Results, *, table: str, better: str, worse: str, shown: Sequence[str] = ()) -> Found:
+    """A claim about two layers: each of the package's biLMs by itself, on each corpus."""
+    split = {"table4": "", "table5": "ALL"}.get(table, "test")
+    counted: list[Finding] = []
+    uncounted: list[str] = []
+    for name in (table, *shown):
+        for data in dict.fromkeys(row.data for row in results.select(name)):
+            for model in (SHIPPED, MODEL) if name == table else ():
+                rows = results.select(name, data=data, model=model, layer=better)
+                gain = layer_gain(results, rows[0], better, worse) if rows else None
+                counted.append(Finding(f"{model}, {data}, {better} over {worse}", gain))
+            for system, _, layers, gain_text in layer_gains(results, name, data, [(better, worse)], split=split):
+                if system == HALF_MILLION or system.endswith("random weights") or name in shown:
+                    uncounted.append(f"{system}, {data}, {layers} {gain_text}")
+    return [Comparison(f"{better} over {worse}", counted, is_pooled=False)], uncounted
 
 
-def fine_tuning(evidence: Evidence) -> Findings:
+def better_than_cove(results: Results) -> Found:
+    """Tables 5 and 6: the biLM's best layer above that of the published CoVe; ours has read too little to count.
+
+    The best layer is that of the development data, of senses SemEval-2007.
+    """
+    counted: list[Finding] = []
+    uncounted: list[str] = []
+    for table, what, dev in (("table5", "senses", "semeval2007"), ("table6", "parts of speech", "dev")):
+        rows = results.select(table, split=dev)
+        published = False
+        for data in dict.fromkeys(row.data for row in rows):
+            best = {
+                system: max(
+                    (row for row in rows if (row.model, row.data) == (system, data) and row.layer.startswith("layer")),
+                    key=lambda row: row.value,
+                    default=None,
+                )
+                for system in dict.fromkeys(row.model for row in rows)
+                if system.startswith("cove, ") or system in (SHIPPED, MODEL)
+            }
+            for cove in (row for name, row in best.items() if row and name.startswith("cove, ")):
+                for bilm in (row for name, row in best.items() if row and not name.startswith("cove, ")):
+                    items = [results.probe_items(row) for row in (cove, bilm)]
+                    if items[0] and items[1]:
+                        gain = over_clusters(items[:1], items[1:], score=share)  # type: ignore[arg-type]
+                        finding = Finding(
+                            f"{what}, {data}, {bilm.model}, {bilm.layer} over {cove.model}, {cove.layer}", gain
+                        )
+                        if PUBLISHED_COVE in cove.model:
+                            published = True
+                            counted.append(finding)
+                        else:
+                            uncounted.append(str(finding))
+        counted += [] if published else [Finding(f"{what}, the published CoVe", None)]
+    return [Comparison("biLM over CoVe", counted, is_pooled=False)], uncounted
+
+
+PUBLISHED_COVE = "wmtlstm-8f474287"
+"""The file that McCann et al. (2017) published, in the name of a system that reads it."""
+
+
+def gain_shrinks_with_data(results: Results) -> Found:
+    """Figure 1: the slope of the gain over the logarithm of the number of training examples is negative."""
+    found = {model: {task: _slope(results, task, model) for task in tables.CURVE_TASKS} for model in (SHIPPED, MODEL)}
+    counted = ("semantic-roles", "entailment")  # the curves of the paper's figure
+    model = SHIPPED if all(found[SHIPPED][task].difference for task in counted) else MODEL
+    shown = [str(one) for task, one in found[model].items() if task not in counted]
+    return [Comparison(f"{model}, gain lost per tenfold data", [found[model][task] for task in counted])], shown
+
+
+def fine_tuning(results: Results) -> Found:
     """Table 7: perplexity falls on every text, and SNLI gains."""
-    records = {table7.row_of(record): record for record in read_results(evidence.results, table7.SCORES.name)}
-    falls = [Finding(f"{row}, perplexity", None) for row in TABLE_7.rows if row not in records]
-    for row, record in records.items():
-        before, after = (record.fields(when).number("mean") for when in ("before", "after"))
-        what = f"{row} ({record.text('data')}), perplexity {before:.1f} to {after:.1f}, fall"
-        falls.append(Finding(what, Difference(before - after)))
-    counted, shown = about_arms(evidence, table=table7.SCORES, claim=table7.FINE_TUNING)
-    return [*falls, *counted], shown
+    falls: list[Finding] = []
+    for text in tables.printed()["table7"]["rows"]:
+        before, after = (results.select("table7", data=text, arm=arm, layer="mean") for arm in ("before", "after"))
+        if not (before and after):
+            falls.append(Finding(f"{text}, fall of perplexity", None))
+            continue
+        items = [results.run_items(one[0]) for one in (before, after)]
+        fall = Difference(before[0].value - after[0].value)
+        if items[0] and items[1]:
+            fall = over_clusters(items[:1], items[1:], score=perplexity_fall)  # type: ignore[arg-type]
+        falls.append(Finding(f"{text}, perplexity {before[0].value:.1f} to {after[0].value:.1f}, fall", fall))
+    tuned = ("fine-tuned", "not fine-tuned")
+    others = dict.fromkeys(("named-entities", "semantic-roles", "question-answering", "sentiment"), tuned)
+    of_snli, shown = about_arms(results, table="table7", contrasts={"SNLI": {"entailment": tuned}}, shown=others)
+    return [Comparison("fall of perplexity", falls, is_pooled=False), *of_snli], shown
 
 
-def _of_table(table: Ablation, claim: Claim) -> dict[str, Judge]:
-    return {claim.text: partial(about_arms, table=table, claim=claim)}
+def _pair(results: Results, table: str, task: str, recipe: str, model: str, better: str, worse: str) -> Pair | None:
+    of_model = [row.model for row in results.select(table, task=task, arm=better, recipe=recipe)]
+    names = [name for name in of_model if tables.start_of(name) == model]
+    where = {"table": table, "task": task, "recipe": recipe, "split": "dev"}
+    found = pairs(results, better, worse, models=names, **where)
+    return max(found, key=lambda one: (one.has_same_source, len(one.gains)), default=None)
 
 
-CLAIMS: dict[str, Judge] = {
+def _finding(what: str, pair: Pair | None) -> Finding:
+    return Finding(what, pair.gain, pair.was_improving) if pair else Finding(what, None)
+
+
+def _slope(results: Results, task: str, model: str) -> Finding:
+    """The gain that ten times the data take away, by seed, with the sizes at which the baseline is above chance."""
+    points = curve(results, task, model, "cpu-converged")
+    able = {size: one for size, one in points.items() if _is_above_chance(one)}
+    what = f"{DATASETS[task].row}, {min(able):,} to {max(able):,} examples" if able else DATASETS[task].row
+    seeds = set[int | None].intersection(*(set(one.gains) for one in able.values())) if len(able) > 1 else set()
+    logs = [math.log10(size) for size in able]
+    slopes = [statistics.linear_regression(logs, [one.gains[seed] for one in able.values()]).slope for seed in seeds]
+    return Finding(what, over_seeds([-slope for slope in slopes]), any(one.was_improving for one in able.values()))
+
+
+def _is_above_chance(one: Pair) -> bool:
+    scores = over_seeds(list(one.baseline.scores.values()))
+    interval = scores.interval() if scores else None
+    return interval is not None and interval.low > DATASETS[one.where.task].chance
+
+
+def _all(tasks: Iterable[str], better: str, worse: str) -> Contrast:
+    return dict.fromkeys(tasks, (better, worse))
+
+
+_PAPERS_TASKS = ("semantic-roles", "entailment", "question-answering")
+_LAST, _MIX = ("last layer", BASELINE), ("lambda=0.001", "last layer")
+_BOTH_TASKS, _INPUT_TASKS = ("entailment", "question-answering"), ("semantic-roles", "coreference")
+CLAIMS: dict[str, Callable[[Results], Found]] = {
     "ELMo helps in all six tasks": helps_all_tasks,
-    **_of_table(table2.TABLE, table2.LAYERS_IN_ORDER),
-    **_of_table(table2.TABLE, table2.SMALL_LAMBDA),
-    **_of_table(table3.TABLE, table3.PLACEMENT),
+    "All layers are better than the last alone, and the last is better than none": partial(
+        about_arms,
+        table="table2",
+        contrasts={
+            "last layer over none": _all(_PAPERS_TASKS, *_LAST),
+            "all layers over the last": _all(_PAPERS_TASKS, *_MIX),
+        },
+        shown=_all(["named-entities"], *_LAST),
+    ),
+    "A small lambda is better than a large one, except for named entities": partial(
+        about_arms,
+        table="table2",
+        contrasts={"lambda=0.001 over 1": _all(_PAPERS_TASKS, "lambda=0.001", "lambda=1.0")},
+        shown=_all(["named-entities"], "lambda=0.001", "lambda=1.0"),
+    ),
+    "ELMo at input and output is best for SNLI and SQuAD, at the input alone for SRL and coreference": partial(
+        about_arms,
+        table="table3",
+        contrasts={
+            "the paper's position over the other of input and both": {
+                **_all(_INPUT_TASKS, "input", "both"),
+                **_all(_BOTH_TASKS, "both", "input"),
+            },
+            "the paper's position over the output": {
+                **_all(_INPUT_TASKS, "input", "output"),
+                **_all(_BOTH_TASKS, "both", "output"),
+            },
+        },
+        shown=_all(["sentiment"], "both", "input"),
+    ),
     "The first LSTM layer is better for syntax (part-of-speech tagging)": partial(
-        about_layers, tables=(ENGLISH,), shown=(KOREAN,), better="layer 1", worse="layer 2"
+        about_layers, table="table6", shown=("table6-ko",), better="layer 1", worse="layer 2"
     ),
     "The second LSTM layer is better for senses (word sense disambiguation)": partial(
-        about_layers, tables=(table5.NAME,), better="layer 2", worse="layer 1"
+        about_layers, table="table5", better="layer 2", worse="layer 1"
     ),
     "The biLM is better than CoVe in both": better_than_cove,
     "The gain is largest with little training data": gain_shrinks_with_data,
-    table7.FINE_TUNING.text: fine_tuning,
-    **_of_table(ablations.GAMMA_TABLE, ablations.GAMMA_IS_NEEDED),
+    "One epoch of fine-tuning lowers the biLM's perplexity, and SNLI gains": fine_tuning,
+    "The scale gamma is needed": partial(
+        about_arms,
+        table="gamma",
+        contrasts={
+            "top layer, gamma learnt over 1": _all(
+                ("semantic-roles", "entailment"), "top layers, gamma learnt", "top layers, gamma 1"
+            )
+        },
+        shown=_all(["named-entities"], "top layers, gamma learnt", "top layers, gamma 1"),
+    ),
     "Vectors of a word in different senses differ, unlike static ones": partial(
-        about_layers, tables=(table4.NAME,), better="layer 2", worse="layer 0"
+        about_layers, table="table4", better="layer 2", worse="layer 0"
     ),
 }
-"""The claims in the order of the paper's sections, each with the function that judges it."""
-
-
-def _layers(result: SystemResult) -> list[str]:
-    """The rows of a result that are single layers and have hits."""
-    return [name for name in result.measured.hits if name.startswith("layer ")]
-
-
-def _best_layer(result: SystemResult) -> str:
-    """The layer that has most test items right."""
-    return max(_layers(result), key=lambda name: result.measured.hits[name].count("1"))
-
-
-def _in_words(result: SystemResult, row: str) -> str:
-    """A layer by its place among the LSTM layers, since CoVe has no token layer before them: `first LSTM layer`."""
-    paper = table5.papers_row(result, row)
-    return row if paper is None else paper.rpartition(", ")[2].replace("layer", "LSTM layer")
+"""The claims in the order of the paper's sections, each with the function that finds what it is judged by."""

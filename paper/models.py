@@ -1,5 +1,5 @@
-"""BiLMs that tables make: random weights as a control, one epoch of fine-tuning on a task's text (table 7), and earlier
-weights of a bundled model, out of this repository's history.
+"""BiLMs that experiments need: random weights as a control, one epoch of fine-tuning on a task's text (table 7), and
+earlier weights of a bundled model, out of this repository's history; and their perplexities.
 """
 
 from __future__ import annotations
@@ -8,44 +8,84 @@ import io
 import math
 import subprocess
 import tarfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import new_folder, write_text
-from elmokit.formats.names import resolve_model
+from elmokit.files.lines import read_lines, split_tokens
+from elmokit.formats.names import FINGERPRINT_DIGITS, resolve_model
 from elmokit.formats.native import write_native
+<<<<<<< HEAD
 from elmokit.formats.read import to_weights
 from elmokit.layers.devices import seeded
+=======
+from elmokit.formats.read import to_stored
+from elmokit.layers.devices import describe_machine, find_device, seeded
+>>>>>>> 86328a18 (Keep all results in one table, and make every page a view of it)
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import resume_pretraining
 from elmokit.runs.folder import CONFIG_NAME
-from elmokit.scoring.perplexity import Perplexity, perplexity
+from elmokit.runs.metrics_log import provenance
+from elmokit.runs.results_table import Result
 from elmokit.tasks.all_tasks import find_task, task_recipe
 from elmokit.tasks.reading import read_files
-from paper.plan import EARLIER, RANDOM, PlannedModel
-from paper.results import append_result, read_results
+from paper.experiments import EARLIER, FINETUNED, RANDOM
+from paper.results import Results, cluster_steps
 
-RESULTS = "table7"
-CURVE_RESULTS, HELD_OUT = "perplexity", "en/heldout.txt.xz"
+HELD_OUT = "en/heldout.txt.xz"
 MODELS_FOLDER = "models"
 """Of biLMs that are made, in the folder of the runs."""
 RANDOM_SEED = 0
+TEXTS = {
+    ("entailment", ""): "SNLI",
+    ("semantic-roles", ""): "CoNLL 2012 (coref/SRL)",
+    ("named-entities", ""): "CoNLL 2003 (NER)",
+    ("question-answering", "contexts"): "SQuAD, contexts",
+    ("question-answering", "questions"): "SQuAD, questions",
+    ("sentiment", ""): "SST",
+}
+"""The paper's rows of table 7 by task and part of its text; our semantic roles are the English Web Treebank's."""
 _PARTS = {"question-answering": ("contexts", "questions")}
 """The names of an example's sentences, in their order, where the paper measures them apart."""
 
 
-def make_model(planned: PlannedModel, folder: Path) -> Path:
-    """The folder of a planned model; it is made there unless it is there already.
+@dataclass(frozen=True)
+class MadeModel:
+    """A biLM that is made before the runs that use it, or vectors that take its place."""
 
-    The perplexities of a fine-tuned model, and of the model that it started from, are added to the results of the
-    folder's parent, where the runs are; so are those of earlier weights and of today's, on held-out text.
-    """
-    found, start = folder / planned.name, weights_of(planned.start, folder)
+    kind: str
+    """`Arm.vectors`."""
+    start: str
+    """The model whose sizes it has, or whose weights it starts from."""
+    start_fingerprint: str
+    task: str
+    data: Path
+    """The folder of the data set whose text it is fine-tuned on; of EARLIER, of all data."""
+
+    @property
+    def is_made_here(self) -> bool:
+        """Whether it can be made from the model, the data and this repository."""
+        return self.kind in (RANDOM, FINETUNED, *EARLIER)
+
+    @property
+    def name(self) -> str:
+        """Name of its folder."""
+        parts = {RANDOM: (self.kind, self.start_fingerprint), FINETUNED: (self.kind, self.start_fingerprint, self.task)}
+        return "-".join(parts.get(self.kind, (self.kind,)))
+
+
+def make_model(planned: MadeModel, folder: Path) -> Path:
+    """The folder of a planned model; it is made there unless it is there already."""
+    found = folder / planned.name
     if planned.kind in EARLIER:
+<<<<<<< HEAD
         found = weights_of(planned.kind, folder)
         _measure_held_out(planned, {planned.name: found, Path(planned.start).name: start}, results=folder.parent)
         return found
@@ -56,6 +96,14 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
         return found
     _finetune(planned, start, found)
     _measure(planned, start, found, results=folder.parent)
+=======
+        return weights_of(planned.kind, folder)
+    start = weights_of(planned.start, folder)
+    if planned.kind == FINETUNED:
+        _finetune(planned, start, found)
+    elif not (found / CONFIG_NAME).is_file():
+        write_native(found, to_stored(random_elmo(Elmo.from_pretrained(start).config).bilm))
+>>>>>>> 86328a18 (Keep all results in one table, and make every page a view of it)
     return found
 
 
@@ -82,15 +130,51 @@ def weights_of(name: str, folder: Path) -> Path:
     return found
 
 
-def _measure_held_out(planned: PlannedModel, models: Mapping[str, Path], *, results: Path) -> None:
-    known = {fields.text("fingerprint") for fields in read_results([results], CURVE_RESULTS)}
-    for name, model in models.items():
-        if (fingerprint := Elmo.from_pretrained(model).fingerprint()) not in known:
-            measured = _numbers(perplexity(model, [planned.data / HELD_OUT]))
-            append_result(results, CURVE_RESULTS, {"model": name, "fingerprint": fingerprint, **measured})
+def random_elmo(config: BiLMConfig) -> Elmo:
+    """A biLM with the weights that pretraining starts from, the same ones in every process."""
+    with seeded(RANDOM_SEED):
+        return Elmo(BiLM(config).requires_grad_(False))
 
 
-def _finetune(planned: PlannedModel, start: Path, run_dir: Path) -> None:
+def measure_held_out(data_dir: Path, models: Sequence[str], results: Results, *, folder: Path) -> None:
+    """Add the perplexities of biLMs on held-out text."""
+    sentences = [split_tokens(line) for line in read_lines(data_dir / HELD_OUT)]
+    for name in models:
+        _add_perplexity(results, weights_of(name, folder), sentences, Result(0.0, "", "perplexity", model=name))
+
+
+def measure_finetuned(planned: MadeModel, results: Results, *, folder: Path) -> None:
+    """Add the perplexities of the development text of a task, before and after fine-tuning, with those of sentences."""
+    for number, part in enumerate(_PARTS.get(planned.task, ("",))):
+        sentences = _sentences(planned, "dev", slice(number, number + 1) if part else slice(None))
+        row = Result(0.0, "", "table7", data=TEXTS[planned.task, part], model=planned.start, split="dev")
+        for arm, model in (("before", weights_of(planned.start, folder)), ("after", make_model(planned, folder))):
+            run = f"{planned.name}, {part or 'text'}, {arm}"
+            _add_perplexity(results, model, sentences, replace(row, arm=arm, run=run))
+
+
+def _add_perplexity(results: Results, model: Path, sentences: Sequence[Sequence[str]], row: Result) -> None:
+    elmo, where = Elmo.from_pretrained(model), provenance()
+    read = elmo.surprisal_model().read(sentences)
+    bits = np.array([[one.log2_probability(way) for way in ("forward", "backward")] for one in read])
+    counts = np.column_stack([-bits, [len(sentence) + 1 for sentence in sentences]])
+    forward, backward = np.exp2(counts[:, :2].sum(axis=0) / counts[:, 2].sum()).tolist()
+    common = replace(
+        row,
+        metric="perplexity",
+        fingerprint=elmo.fingerprint()[:FINGERPRINT_DIGITS],
+        corpus_size=int(counts[:, 2].sum()),
+        commit=where["commit"],
+        machine=describe_machine(find_device(None)),
+    )
+    values = {"mean": (forward + backward) / 2, "forward": forward, "backward": backward}
+    rows = [replace(common, layer=way, value=value) for way, value in values.items()]
+    arrays = {f"counts/{row.run}@{common.commit}/{row.split}": counts.astype(np.float32)} if row.run else {}
+    steps = {f"clusters/{row.data}/{row.split}": cluster_steps(range(len(counts)))} if row.run else {}
+    results.add(rows, arrays | steps)
+
+
+def _finetune(planned: MadeModel, start: Path, run_dir: Path) -> None:
     """One epoch with the settings of `elmokit finetune`; an interrupted one is continued, a finished one stays."""
     if (run_dir / CONFIG_NAME).is_file():
         resume_pretraining(run_dir)
@@ -105,42 +189,7 @@ def _finetune(planned: PlannedModel, start: Path, run_dir: Path) -> None:
     finetune(start, [text], run_dir=run_dir, settings=settings)
 
 
-def _measure(planned: PlannedModel, start: Path, tuned: Path, *, results: Path) -> None:
-    """Perplexity of each part of the development text before and after, unless it is among the results."""
-    known = {(fields.text("tuned"), fields.text("part")) for fields in read_results([results], RESULTS)}
-    for number, part in enumerate(_PARTS.get(planned.task, ("",))):
-        if (planned.name, part) in known:
-            continue
-        text = tuned.parent / f"text-{planned.task}-{planned.data.name}" / f"dev-{part or 'text'}.txt"
-        _write(text, _sentences(planned, "dev", slice(number, number + 1) if part else slice(None)))
-        before, after = (perplexity(model, [text]) for model in (start, tuned))
-        values = {
-            "task": planned.task,
-            "data": planned.data.resolve().name,
-            "part": part,
-            "model": Path(planned.start).name,
-            "fingerprint": planned.start_fingerprint,
-            "tuned": planned.name,
-            "num_predictions": before.num_predictions,
-            "before": _numbers(before),
-            "after": _numbers(after),
-        }
-        append_result(results, RESULTS, values)
-
-
-def _numbers(measured: Perplexity) -> dict[str, float]:
-    assert measured.backward is not None, "a biLM has two directions"
-    forward, backward = measured.forward.perplexity, measured.backward.perplexity
-    return {"forward": forward, "backward": backward, "mean": measured.mean}
-
-
-def random_elmo(config: BiLMConfig) -> Elmo:
-    """A biLM with the weights that pretraining starts from, the same ones in every process."""
-    with seeded(RANDOM_SEED):
-        return Elmo(BiLM(config).requires_grad_(False))
-
-
-def _sentences(planned: PlannedModel, split: str, chosen: slice = slice(None)) -> list[tuple[str, ...]]:
+def _sentences(planned: MadeModel, split: str, chosen: slice = slice(None)) -> list[tuple[str, ...]]:
     """The distinct sentences of a split of the model's data set; `chosen` are those of each example."""
     task = find_task(planned.task)
     files, config = getattr(task.find(planned.data), split), task_recipe(planned.task).model

@@ -1,65 +1,112 @@
-"""What reproductions measure, kept as lines of JSON: `results.jsonl`, one record for each system or text measured.
-
-A record has the name of its reproduction, what was measured, and where it comes from: version, commit, machine, date.
-"""
+"""All results: `results.tsv` with one number per row, and `items.npz` with what single test items contributed."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from elmokit.files.json_fields import Fields
-from elmokit.layers.devices import describe_machine, find_device
-from elmokit.metrics.statistics import Interval
-from elmokit.runs.metrics_log import append_json_line, keep_records, provenance, read_log
+import numpy as np
 
-RESULTS_NAME = "results.jsonl"
-FIELD = "reproduction"
+from elmokit.runs.results_table import Result, read_results, write_results
 
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
 
-def append_result(folder: Path, reproduction: str, values: Mapping[str, Any]) -> None:
-    """Add a record to the `results.jsonl` of a folder, which is made if it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    machine = describe_machine(find_device(None))
-    path = folder / RESULTS_NAME
-    if path.exists() and not path.read_bytes().endswith(b"\n"):  # killed while it was written
-        keep_records(path, lambda _: True)
-    append_json_line(path, {FIELD: reproduction, **values, **provenance(), "machine": machine})
+FOLDER = Path(__file__).parent
+RESULTS, ITEMS = "results.tsv", "items.npz"
 
 
-def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:
-    """The records of a reproduction, as fields that name their file and line in errors.
+@dataclass(frozen=True)
+class ItemCounts:
+    """What each test item adds to the sums that a score is computed from, and the cluster that it belongs to."""
 
-    paths: files of records, or folders that have a `results.jsonl`, themselves or in the folders in them; other paths
-        have no records. Raises ValueError for a file that is not lines of JSON objects.
-    """
-    found: list[Fields] = []
-    for file in {file.resolve(): file for path in paths for file in _result_files(path)}.values():
-        records = read_log(file).fields()
-        found += [record for record in records if FIELD in record and record.value(FIELD) == reproduction]
-    return found
+    counts: Float[np.ndarray, "N C"]
+    clusters: Int[np.ndarray, " N"]
+    """Items of one sentence, article or document have the same number."""
 
-
-def newest(records: Sequence[Fields], *names: str) -> list[Fields]:
-    """The records in their order, one for those that agree in these fields: that of the latest date."""
-    found: dict[tuple[str, ...], Fields] = {}
-    for record in records:
-        key = tuple(str(record.value(name)) for name in names)
-        if key not in found or found[key].text("date") <= record.text("date"):
-            found[key] = record
-    return list(found.values())
+    def by_cluster(self) -> Float[np.ndarray, "K C"]:
+        """The sums of each cluster."""
+        sums = np.zeros((int(self.clusters.max()) + 1, self.counts.shape[1]))
+        np.add.at(sums, self.clusters, self.counts)
+        return sums
 
 
-def read_interval(fields: Fields, name: str = "interval") -> Interval:
-    """An interval in a field, as `dataclasses.asdict` has kept it."""
-    within = fields.fields(name)
-    return Interval(*(within.number(each, least=-math.inf) for each in ("estimate", "low", "high")))
+class Results:
+    """The numbers of a folder with `results.tsv` and `items.npz`."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self.folder = folder
+        self.rows = read_results(folder / RESULTS) if (folder / RESULTS).exists() else []
+        self._tables: dict[str, list[Result]] = {}
+
+    def select(self, table: str, **wanted: Any) -> list[Result]:
+        """The rows of a table with these values; `recipe` stands for the column of that name."""
+        if not self._tables:
+            for row in self.rows:
+                self._tables.setdefault(row.table, []).append(row)
+        recipe = wanted.pop("recipe", None)
+        return [
+            row
+            for row in self._tables.get(table, ())
+            if all(getattr(row, name) == value for name, value in wanted.items())
+            and recipe in (None, row.settings["recipe"])
+        ]
+
+    def run_items(self, row: Result) -> ItemCounts | None:
+        """The items of the run of a row, on the row's test set; None if they are not known."""
+        counts = self._array(f"counts/{row.run}@{row.commit}/{row.split}")
+        return None if counts is None else ItemCounts(counts, self._clusters(row.task or row.data, row.split))
+
+    def probe_items(self, row: Result) -> ItemCounts | None:
+        """Whether each test item of a probe is right (1 or 0), with a 1 next to it; None if that is not known."""
+        bits = self._array(f"hits/{row.table}/{row.data}/{row.fingerprint or row.model}/{row.layer}")
+        if bits is None:
+            return None
+        clusters = self._clusters(row.table, row.data)
+        hits = np.unpackbits(bits, count=len(clusters)).astype(float)
+        return ItemCounts(np.stack([hits, np.ones_like(hits)], axis=1), clusters)
+
+    def curve(self, row: Result) -> list[tuple[float, float]]:
+        """Updates and development score after each epoch of a run; empty if they are not known."""
+        found = self._array(f"curve/{row.run}@{row.commit}")
+        return [] if found is None else [(float(step), float(score)) for step, score in found]
+
+    def add(self, rows: Iterable[Result], arrays: dict[str, np.ndarray] | None = None) -> None:
+        """Add rows, in place of those of the same runs, or of the same probe of the same vectors, and arrays."""
+        new = list(rows)
+        replaced = {_source(row) for row in new}
+        self.rows, self._tables = [row for row in self.rows if _source(row) not in replaced] + new, {}
+        write_results(self.folder / RESULTS, self.rows)
+        if arrays:
+            path = self.folder / ITEMS
+            kept = dict(np.load(path)) if path.exists() else {}
+            unfinished = path.with_suffix(".unfinished.npz")
+            np.savez_compressed(unfinished, **dict(sorted({**kept, **arrays}.items())))
+            os.replace(unfinished, path)
+            _open.cache_clear()
+
+    def _array(self, name: str) -> Any:
+        arrays = _open(self.folder / ITEMS)
+        return arrays.get(name)
+
+    def _clusters(self, task: str, split: str) -> Int[np.ndarray, " N"]:
+        return np.cumsum(self._array(f"clusters/{task}/{split}"), dtype=np.int64)
 
 
-def _result_files(path: Path) -> list[Path]:
-    """The files of records at a path: itself, or a folder's own `results.jsonl` and those of the folders in it."""
-    if path.is_dir():
-        return [file for file in (path / RESULTS_NAME, *sorted(path.glob(f"*/{RESULTS_NAME}"))) if file.is_file()]
-    return [path] if path.name.endswith(RESULTS_NAME) and path.is_file() else []
+def cluster_steps(clusters: Sequence[int]) -> Int[np.ndarray, " N"]:
+    """Numbers of clusters as they are stored: the difference to the number before, which compresses well."""
+    return np.diff(np.asarray(clusters, np.int64), prepend=0).astype(np.int32)
+
+
+@cache
+def _open(path: Path) -> Any:
+    return np.load(path) if path.exists() else {}
+
+
+def _source(row: Result) -> tuple[object, ...]:
+    """What is measured at once: a run, or a probe of some vectors on some data."""
+    return (row.run, row.commit) if row.run else (row.table, row.data, row.model, row.fingerprint)

@@ -1,82 +1,164 @@
-"""The plan carried out: what is finished stays, what was interrupted is resumed, and what is missing is trained."""
+"""Missing rows -> training runs -> rows: makes runs of the experiments, trains them, and adds them to the results.
+
+The name of a run says its data set, its scale, and what its arm changes in the recipe, so tables that need the same run
+share it.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
-from elmokit.files.locks import InUseError
+import numpy as np
+
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.json import read_json
+from elmokit.formats.names import FINGERPRINT_DIGITS
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
-from elmokit.runs.logged_runs import LoggedRun, read_runs
 from elmokit.runs.metrics_log import append_json_line, read_log
+from elmokit.runs.results_table import Result
 from elmokit.runs.tensor_files import DivergenceError
-from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.all_tasks import find_task, task_recipe
 from elmokit.tasks.config import TaskConfig, with_settings
-from elmokit.tasks.reading import read_data
-from elmokit.tasks.run_folder import check_is_unchanged, moved
-from elmokit.tasks.task_runs import TaskRun, read_task_run
 from elmokit.tasks.train import resume_task, train
-from paper.bootstrap import measure_test_items
-from paper.data_folders import WHERE_DATA_ARE
-from paper.models import HELD_OUT, MODELS_FOLDER, make_model, weights_of
-from paper.plan import EARLIER, PlannedRun, Setup, distinct_runs
-from paper.reproduction import Reproduction
-from paper.runs import check_settings, read_evidence
-from paper.table1 import tested
+from paper.data import WHERE_DATA_ARE, unpacked
+from paper.experiments import DATASETS, EARLIER, EXPERIMENTS, SCALES, Arm, Experiment, Scale
+from paper.items import ITEMS_NAME, measure_items
+from paper.models import HELD_OUT, MODELS_FOLDER, MadeModel, make_model, weights_of
+from paper.results import Results, cluster_steps
+
+_RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
+"""Settings that a run records in another form than it was given."""
 
 
 @dataclass(frozen=True)
-class Training:
-    """How the runs that tables need are trained."""
+class Place:
+    """Where a run is in the tables."""
 
-    plans: Sequence[tuple[Reproduction, Setup]]
-    """The tables, each with what its runs share."""
-    runs_dir: Path
-    """The folder of the runs: finished ones are not run again, interrupted ones are resumed."""
-    jobs: int = 1
-    """Processes that train at the same time."""
-    cache: Path | None = None
-    """Folder of the activations of frozen biLMs, as for `train`."""
-    tasks: tuple[str, ...] = ()
-    """The tasks that are trained, by any of their names; empty for all that the tables need."""
-    finished: tuple[Path, ...] = ()
-    """Logs of runs that were trained elsewhere, such as a runs.jsonl: these runs are skipped."""
-
-    def __post_init__(self) -> None:
-        if self.jobs < 1:
-            raise ValueError(f"{self.jobs} jobs; expected at least 1")
+    table: str
+    recipe: str
+    arm: str
+    tests: bool
+    """Whether the table shows scores on test sets, too."""
 
 
-def plan_runs(training: Training) -> list[PlannedRun]:
-    """The runs that the tables and figures need, each once.
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run of `elmokit train`."""
 
-    Runs with another system's vectors are not trained here. Raises ValueError for tables without runs, and for a task
-    of which they need none.
-    """
-    planned = [run for table, setup in training.plans if table.plan is not None for run in table.plan(setup)]
-    runs = distinct_runs(run for run in planned if run.model is None or run.model.is_made_here)
-    needed = dict.fromkeys(run.task for run in runs)
-    names = ", ".join(table.name for table, _ in training.plans)
-    if not needed:
-        raise ValueError(f"{names}: no runs are trained for it; `python -m paper NAME` measures it")
-    wanted = [find_task(task).name for task in training.tasks]
-    if unneeded := [task for task in wanted if task not in needed]:
-        raise ValueError(f"no run of {', '.join(unneeded)} is needed for {names}; the runs are of {', '.join(needed)}")
-    return [run for run in runs if run.task in wanted] if wanted else runs
+    name: str
+    """Name of its folder."""
+    dataset: str
+    """Name of its data set."""
+    data: Path
+    """Folder of the data set."""
+    config: TaskConfig
+    model: MadeModel | None
+    """The biLM, if it has to be made; it takes the place of the config's."""
+    fingerprint: str
+    """First digits of the fingerprint of the config's biLM; empty if it has none, or another one takes its place."""
+    scores_tests: bool
+    """Whether the test files are scored."""
+    places: tuple[Place, ...]
+
+    @property
+    def task(self) -> str:
+        return DATASETS[self.dataset].task
 
 
-def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[PlannedRun]:
-    """Those that are finished neither here nor elsewhere. Raises ValueError for runs of other settings or data."""
-    folders = [(run, training.runs_dir / run.name) for run in runs]
-    here = [(run, read_runs([folder])[0]) for run, folder in folders if (folder / CONFIG_NAME).is_file()]
-    _check_recorded_data(here)
-    logged = [*read_runs(training.finished), *(one for _, one in here)]
-    return [run for run in runs if not any(_is_result_of(one, run) for one in logged if one.name == run.name)]
+@dataclass(frozen=True)
+class Setup:
+    """What all runs share."""
+
+    data_dir: Path = Path(".data")
+    """Folder of all data."""
+    scale: Scale = SCALES["cpu"]
+    seeds: int | None = None
+    """Number of seeds, from 0; None for that of the scale."""
+    model: str | None = None
+    """The biLM of all runs; None for those of the experiments."""
+
+    def runs(self, tables: Iterable[str], tasks: Collection[str] = ()) -> list[PlannedRun]:
+        """The runs of tables, each once, the first seeds of all before the second. tasks: their data sets, or all."""
+        found: dict[str, PlannedRun] = {}
+        for table in tables:
+            for experiment in EXPERIMENTS.get(table, ()):
+                for run in self._runs(table, experiment):
+                    known = found.get(run.name, replace(run, places=()))
+                    tests = known.scores_tests or run.scores_tests
+                    found[run.name] = replace(
+                        run, scores_tests=tests, places=tuple(dict.fromkeys([*known.places, *run.places]))
+                    )
+        runs = [run for run in found.values() if not tasks or run.dataset in tasks]
+        return sorted(runs, key=lambda run: run.config.training.seed)
+
+    def _runs(self, table: str, experiment: Experiment) -> list[PlannedRun]:
+        models = experiment.models if self.model is None else (self.model,)
+        runs = [
+            self._run(table, experiment, model, dataset, arm, seed)
+            for model in models
+            for dataset in experiment.tasks
+            for arm in experiment.arms
+            for seed in range(self.scale.seeds if self.seeds is None else self.seeds)
+        ]
+        return [run for run in runs if run is not None]
+
+    def _run(
+        self, table: str, experiment: Experiment, model: str, dataset: str, arm: Arm, seed: int
+    ) -> PlannedRun | None:
+        """A run; None if the scale has no such recipe."""
+        found, training = DATASETS[dataset], experiment.training
+        recipe = arm.recipe or training.recipe or found.recipe
+        if recipe and (self.scale.name != "cpu" or recipe not in find_task(found.task).recipes):
+            return None
+        base = self._config(dataset, model, recipe, ())
+        config = self._config(dataset, model, recipe, (*training.settings, *arm.settings))
+        made = None
+        if arm.vectors:
+            data = self.data_dir if arm.vectors in EARLIER else self.data(dataset)
+            made = MadeModel(arm.vectors, model, fingerprint_of(model), found.task, data)
+        own = config.inputs.elmo is not None and made is None
+        fingerprint = fingerprint_of(model)
+        what = "none" if config.inputs.elmo is None else f"elmo-{made.name if made else fingerprint}"
+        recipes = (arm.recipe or training.recipe,) if arm.recipe or training.recipe else ()
+        return PlannedRun(
+            name="-".join([dataset, self.scale.name, *recipes, what, *_changed(base, config), str(seed)]),
+            dataset=dataset,
+            data=self.data(dataset),
+            config=replace(config, training=replace(config.training, seed=seed)),
+            model=made,
+            fingerprint=fingerprint if own else "",
+            scores_tests=experiment.tests,
+            places=(Place(table, training.name, arm.name, experiment.tests),),
+        )
+
+    def data(self, dataset: str) -> Path:
+        """The folder of a data set."""
+        return unpacked(self.data_dir / DATASETS[dataset].folder)
+
+    def _config(self, dataset: str, model: str, recipe: str, settings: Sequence[str]) -> TaskConfig:
+        found = DATASETS[dataset]
+        of_all = [f"elmo.model={model}", *found.settings]
+        if dataset in self.scale.word_vectors:
+            vectors = self.data_dir / self.scale.word_vectors[dataset]
+            of_all.append(f"word_vectors={unpacked(vectors.parent) / vectors.name}")
+        return task_recipe(found.task, recipe or self.scale.name, [*of_all, *settings])
+
+
+def missing_runs(runs: Sequence[PlannedRun], rows: Sequence[Result], folder: Path) -> list[PlannedRun]:
+    """Those that have no rows in the results, and are not finished in a folder."""
+    known = {row.run for row in rows}
+    tested = {row.run for row in rows if row.split not in ("", "dev")}
+    wanted = [run for run in runs if run.name not in (tested if run.scores_tests else known)]
+    return [run for run in wanted if not _has_ended(folder / run.name, tests=run.scores_tests)]
 
 
 def check_data(runs: Sequence[PlannedRun]) -> None:
@@ -87,69 +169,168 @@ def check_data(runs: Sequence[PlannedRun]) -> None:
             find_task(task).find(data)
         except (OSError, ValueError) as error:
             missing.append(str(error) if data.is_dir() else f"{data}: there is no such folder")
-    models = [run.model for run in runs if run.model is not None and run.model.kind in EARLIER]
     files = {Path(run.config.inputs.word_vectors): "word vectors" for run in runs if run.config.inputs.word_vectors}
-    files |= {model.data / HELD_OUT: "held-out text" for model in models}
+    files |= {run.model.data / HELD_OUT: "held-out text" for run in runs if run.model and run.model.kind in EARLIER}
     missing += [f"{path}: there is no such file; expected {what}" for path, what in files.items() if not path.is_file()]
     if missing:
         raise FileNotFoundError(". ".join([*missing, WHERE_DATA_ARE]))
 
 
-def train_for(training: Training) -> None:
-    """Train what the tables and figures need, once all of their data are there.
+def train_runs(runs: Sequence[PlannedRun], folder: Path, *, jobs: int = 1, cache: Path | None = None) -> None:
+    """Train runs in their order, or continue those that were interrupted; with several jobs, their ends vary.
 
-    Intervals over test items and ensembles need weights, so they are measured of what was trained here. A run that
-    diverges is reported on stderr and left out, now and later: its log says so. Raises ValueError for a run of other
-    settings, and what `check_data`, making a model and training raise.
+    A run that diverges is reported on stderr and left out, now and later: its log says so. Runs with the vectors of
+    another system are not trained here. Raises what `check_data`, making a model and training raise.
     """
-    missing = missing_runs(plan_runs(training), training)
-    check_data(missing)
-    everywhere = [training.runs_dir, *training.finished]
-    finished = read_evidence(training.plans[0][1], everywhere).runs  # what it refuses, it refuses before the training
-    for run in missing:
-        if run.name in finished and (where := finished[run.name].where) != str(training.runs_dir / run.name):
-            raise ValueError(f"{where} has no test scores, and a second run of its name could not be told from it")
-    train_planned(missing, training)
-    for table, setup in training.plans:
-        if table.name == "table1":
-            measure_test_items(tested(read_evidence(setup, everywhere)), training.runs_dir)
-
-
-def train_planned(runs: Sequence[PlannedRun], training: Training) -> None:
-    """Train runs in their order, or go on with those that were interrupted; with several jobs, their ends vary."""
-    one = partial(_train_one, folder=training.runs_dir, cache=training.cache)
-    if training.jobs == 1:
-        for run in runs:
+    if jobs < 1:
+        raise ValueError(f"{jobs} jobs; expected at least 1")
+    own = [run for run in runs if run.model is None or run.model.is_made_here]
+    check_data(own)
+    one = partial(_train_one, folder=folder, cache=cache)
+    if jobs == 1:
+        for run in own:
             one(run)
         return
-    for run in {(run.model, run.config.inputs.elmo and run.config.inputs.elmo.model): run for run in runs}.values():
-        _config(run, training.runs_dir)  # so that biLMs are made once
-    with ProcessPoolExecutor(training.jobs, mp_context=get_context("spawn")) as processes:
-        list(processes.map(one, runs))
+    for run in {(run.model, run.config.inputs.elmo and run.config.inputs.elmo.model): run for run in own}.values():
+        _config(run, folder)  # so that biLMs are made once
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
+        list(processes.map(one, own))
 
 
-def _check_recorded_data(here: Sequence[tuple[PlannedRun, LoggedRun]]) -> None:
-    """Raise ValueError for runs on other data than those of the plan; the same data may have moved."""
-    elsewhere: dict[object, tuple[PlannedRun, TaskRun]] = {}
-    for run, logged in here:
-        found, folder = read_task_run(logged), run.data.resolve()
-        if folder.is_dir() and any(folder not in path.parents for path in found.files):
-            elsewhere[found.files, folder] = run, found  # one run of each data set, which takes long to read
-    for run, found in elsewhere.values():
-        task = find_task(run.task)
-        try:
-            record = moved(found.record, task, run.data, None)
-            check_is_unchanged(task, record, read_data(task, record.splits, record.config))
-        except ValueError as error:
-            other = f"{found.where} holds a run on {found.files[0].parent}, not on {run.data}; give another --results"
-            raise ValueError(f"{other} ({error})") from error
+def add_runs(folders: Sequence[Path], results: Results, planned: Sequence[PlannedRun]) -> list[str]:
+    """Add finished runs, and the outcomes of their test items, to the results; returns their names.
+
+    Raises ValueError for a run that has not ended, is not planned, or has other settings than planned.
+    """
+    runs = {run.name: run for run in planned}
+    rows: list[Result] = []
+    arrays: dict[str, np.ndarray] = {}
+    for folder in folders:
+        name = folder.resolve().name
+        if name not in runs:
+            raise ValueError(f"{folder} is a run that no table has; its name says which one it is: leave it as it was")
+        config, log = read_json(folder / CONFIG_NAME, is_named=True), read_log(folder / METRICS_NAME).records
+        check_settings(config, runs[name], where=folder)
+        of_run = run_results(runs[name], config, log)
+        if not of_run:
+            raise ValueError(f"{folder} has not ended; continue it with `elmokit train --resume {folder} --test`")
+        rows += of_run
+        key = f"{name}@{of_run[0].commit}"
+        arrays[f"curve/{key}"] = curve(log, DATASETS[runs[name].dataset].metric)
+        if (folder / ITEMS_NAME).exists():
+            items = json.loads(gzip.decompress((folder / ITEMS_NAME).read_bytes()))
+            arrays[f"counts/{key}/{items['test_set']}"] = np.array(items["counts"], np.float32)
+            arrays[f"clusters/{runs[name].dataset}/{items['test_set']}"] = cluster_steps(items["clusters"])
+    results.add(rows, arrays)
+    return [folder.resolve().name for folder in folders]
 
 
-def _is_result_of(logged: LoggedRun, run: PlannedRun) -> bool:
-    """Whether a logged run has the result of a planned one, or has diverged. Raises ValueError for other settings."""
-    found = read_task_run(logged)
-    check_settings(found, run)
-    return found.diverged or (found.result is not None and (bool(found.result.test) or not run.scores_tests))
+def run_results(run: PlannedRun, config: Mapping[str, Any], log: Sequence[Mapping[str, Any]]) -> list[Result]:
+    """The rows of a run, out of its config.json and its log; none if it has not ended."""
+    last, epochs = (log[-1] if log else {}), [line for line in log if "step" in line]
+    diverged = "diverged" in last
+    if not (last.get("result") or diverged):
+        return []
+    metric, counts = DATASETS[run.dataset].metric, config["examples"]
+    elmo, training = config["inputs"]["elmo"], config["training"]
+    best = last.get("best_epoch")
+    waited = best is not None and len(epochs) - best >= training["patience"]
+    enough = bool(epochs) and epochs[-1]["step"] >= training.get("min_steps", 0)
+    common = Result(
+        value=1.0,
+        metric="diverged",
+        task=run.dataset,
+        data=Path(config["files"]["train"][0]).parent.name,
+        corpus_size=counts["dev"]["examples"],
+        model=_model_name(elmo["model"], config["elmo_fingerprint"]) if elmo else "",
+        fingerprint=(config["elmo_fingerprint"] or "")[:FINGERPRINT_DIGITS],
+        seed=training["seed"],
+        split="dev",
+        train_size=counts["train"].get("used", counts["train"]["examples"]),
+        epochs=len(epochs),
+        stopped_by="diverged" if diverged else "patience" if waited and enough else "max_epochs",
+        best_epoch=best,
+        cpu_minutes=round(last.get("processor_seconds", last.get("seconds", 0.0)) / 60, 2),
+        commit=last.get("commit", ""),
+        machine=last.get("machine", ""),
+        run=run.name,
+    )
+    found = [common]
+    if not diverged:
+        found = [replace(common, metric=metric, value=last["dev"][metric])]
+        for file, scores in last["test"].items():
+            size = counts.get(f"test {file}", {}).get("examples")
+            found.append(replace(common, metric=metric, value=scores[metric], split=file, corpus_size=size))
+    return [
+        replace(one, table=place.table, arm=place.arm, settings={"recipe": place.recipe})
+        for place in run.places
+        for one in (_mix_results(common, last) if place.table == "figure2" else found[: None if place.tests else 1])
+    ]
+
+
+def curve(log: Sequence[Mapping[str, Any]], metric: str) -> np.ndarray:
+    """Updates and development score after each epoch."""
+    return np.array([[line["step"], line["dev"][metric]] for line in log if "step" in line], np.float32).reshape(-1, 2)
+
+
+def check_settings(config: Mapping[str, Any], planned: PlannedRun, *, where: Path) -> None:
+    """Raise ValueError if a run that was found under a planned name has other settings, or another biLM."""
+    before, now = flat_settings(config), flat_settings(json.loads(json.dumps(asdict(planned.config))))
+    names = [name for name in now if name not in _RESOLVED and name in before and before[name] != now[name]]
+    names += ["the biLM"] if not (config["elmo_fingerprint"] or "").startswith(planned.fingerprint) else []
+    if config["task"] != planned.task or names:
+        raise ValueError(
+            f"{where} holds a run with other settings ({', '.join(names) or 'task'}); move it away, or give another "
+            "folder"
+        )
+
+
+def flat_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings by name, `inputs.elmo.penalty` for instance; ELMo's are left out if there is no ELMo."""
+    inputs = dict(config["inputs"])
+    parts = {"model": config["model"], "training": config["training"], "inputs.elmo": inputs.pop("elmo") or {}}
+    parts["inputs"] = inputs
+    return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
+
+
+@cache
+def fingerprint_of(model: str) -> str:
+    """The first digits of a biLM's fingerprint; one of EARLIER need not be there. Raises FileNotFoundError."""
+    known = EARLIER.get(model)
+    return known[1] if known else Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
+
+
+def _changed(base: TaskConfig, config: TaskConfig) -> list[str]:
+    """Each setting that differs from the recipe: `penalty.1.0`."""
+    if config.inputs.elmo is None:
+        base = replace(base, inputs=replace(base.inputs, elmo=None))
+    before, after = flat_settings(asdict(base)), flat_settings(asdict(config))
+    short = {name: name.removeprefix("inputs.elmo.").removeprefix("training.") for name in after}
+    return [f"{short[name]}.{value}".lower() for name, value in after.items() if before[name] != value]
+
+
+def _model_name(model: str, fingerprint: str | None) -> str:
+    """The name of a biLM, or of the file of vectors in its place."""
+    of_weights = {digits: name for name, (_, digits) in EARLIER.items()}
+    path = Path(model)
+    name = path.name.removesuffix(".npy")
+    return of_weights.get((fingerprint or "")[:FINGERPRINT_DIGITS], name)
+
+
+def _mix_results(common: Result, last: Mapping[str, Any]) -> list[Result]:
+    """The weights that a run has learnt for the layers, lowest first, at each position, and the scale of its mix."""
+    found: list[Result] = []
+    for position, mix in last.get("mixes", {}).items():
+        found.append(replace(common, metric="gamma", layer=position, value=mix["gamma"]))
+        weights = enumerate(mix.get("weights", ()))
+        found += [replace(common, metric="weight", layer=f"{position} {at}", value=weight) for at, weight in weights]
+    return found
+
+
+def _has_ended(folder: Path, *, tests: bool) -> bool:
+    log = folder / METRICS_NAME
+    last = (read_log(log).records or [{}])[-1] if log.exists() else {}
+    return "diverged" in last or (last.get("result") is True and (bool(last["test"]) or not tests))
 
 
 def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
@@ -158,18 +339,19 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
     try:
         config = _config(run, folder)
         if (run_dir / CONFIG_NAME).is_file():
+            check_settings(read_json(run_dir / CONFIG_NAME), run, where=run_dir)
             model = config.inputs.elmo and config.inputs.elmo.model  # it and the data may have moved
             resume_task(run_dir, data=run.data, elmo_model=model, test=test, cache=cache)
         else:
             train(run.task, run.data, run_dir=run_dir, config=config, test=test, cache=cache)
-    except InUseError:
-        advice = f"wait until it has ended, or give another --results than {folder}"
-        raise InUseError(f"{run_dir}: another process trains this run; {advice}") from None
     except DivergenceError as error:
         print(f"{run.name} has diverged: {error}", file=sys.stderr, flush=True)
         log = run_dir / METRICS_NAME
         num_epochs = len(read_log(log).records) if log.exists() else 0
         append_json_line(log, {"epoch": num_epochs + 1, "diverged": str(error)})
+    else:
+        if test:
+            measure_items(run_dir, elmo_model=config.inputs.elmo and config.inputs.elmo.model)
 
 
 def _config(run: PlannedRun, folder: Path) -> TaskConfig:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.messages import FormatError
 from elmokit.text.corpora.cells import plain_token
-from paper.data_folders import not_empty
+from paper.data import not_empty
 from paper.probes.targets import Target
 
 POS = ("NOUN", "VERB", "ADJ", "ADV")

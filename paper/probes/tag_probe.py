@@ -19,7 +19,7 @@ from elmokit.model.vector_source import VectorSource
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.columns import column_sentences
-from paper.data_folders import not_empty
+from paper.data import not_empty
 from paper.probes.targets import Target, mixes, target_vectors
 
 if TYPE_CHECKING:

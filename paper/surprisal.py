@@ -1,4 +1,4 @@
-"""Do a model's surprisals help to predict how long people read a word? Natural Stories (Futrell et al., 2021).
+"""Surprisal of minimal pairs (BLiMP, Warstadt et al., 2020), and of read words (Natural Stories, Futrell et al., 2021).
 
 The reading times of words, means over readers, are predicted by linear regression: once from position, length and
 frequency of the word and of the one before it, and once also from the surprisals of both (Smith and Levy, 2013). Each
@@ -19,22 +19,67 @@ import numpy as np
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.surprisal import SurprisalModel
 from elmokit.files.lines import read_lines
-from elmokit.formats.names import DEFAULT_MODEL, model_name, with_fingerprint
+from elmokit.formats.names import FINGERPRINT_DIGITS, model_name
+from elmokit.runs.results_table import Result
+from elmokit.scoring.minimal_pairs import Sentences, accuracies, score_pairs
 from elmokit.system.messages import FormatError
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import split_sentences, tokenize
-from paper.data_folders import data_folder, not_empty
-from paper.printed import READING_TIMES
-from paper.reproduction import OurRow, Reproduction, Request
-from paper.results import append_result, newest, read_results
-from paper.runs import Evidence
+from paper.data import data_folder, not_empty
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 T = TypeVar("T")
-NAME = "reading-times"
 RATES = {"forward": ("forward",), "backward": ("backward",), "both": ("forward", "backward")}
+
+
+def blimp_results(data_dir: Path, model: str) -> list[Result]:
+    """The accuracy of a model on each paradigm, in each direction and in both together."""
+    folder = data_folder(data_dir, "external/blimp", "data")
+    elmo = Elmo.from_pretrained(model)
+    reader, rows = elmo.surprisal_model(), list[Result]()
+    with progress_bar(unit="paradigm") as bar:
+        for file in sorted(folder.glob("*.jsonl")):
+            term, pairs = read_paradigm(file)
+            common = {"table": "blimp", "task": term, "data": file.stem, "corpus_size": len(pairs), **_named(elmo)}
+            right = accuracies(list(score_pairs(reader, pairs)))
+            rows += [Result(one.percent, "accuracy", layer=direction, **common) for direction, one in right.items()]
+            bar.update()
+    return rows
+
+
+def reading_times_results(data_dir: Path, model: str) -> list[Result]:
+    """What the surprisals of a model add to the log likelihood of reading times, with the standard error over words."""
+    words = read_words(data_folder(data_dir, "external/natural_stories", "ns"))
+    elmo = Elmo.from_pretrained(model)
+    scored = score_words(elmo.surprisal_model(), words)
+    rows: list[Result] = []
+    for direction, directions in RATES.items():
+        added = added_likelihood(scored, directions)
+        common = {"table": "reading-times", "data": "Natural Stories", "corpus_size": len(added), **_named(elmo)}
+        error = float(added.std(ddof=1)) / math.sqrt(len(added))
+        rows.append(Result(float(added.mean()), "added log likelihood", layer=direction, **common))
+        rows.append(Result(error, "standard error", layer=direction, **common))
+    return rows
+
+
+def _named(elmo: Elmo) -> dict[str, str]:
+    return {"model": model_name(str(elmo.name)), "fingerprint": elmo.fingerprint()[:FINGERPRINT_DIGITS]}
+
+
+def read_paradigm(path: Path) -> tuple[str, list[Sentences]]:
+    """The phenomenon that a file of JSON lines is about, such as `island_effects`, and its minimal pairs.
+
+    Raises FormatError, naming file and line, for what is not a file of BLiMP.
+    """
+    term, pairs = "", list[Sentences]()
+    for fields in json_lines(read_lines(path), name=str(path)):
+        term = fields.text("linguistics_term")
+        pairs.append((tokenize(fields.text("sentence_good")), tokenize(fields.text("sentence_bad"))))
+    return term, not_empty(path, pairs)
 
 
 @dataclass(frozen=True)
@@ -160,41 +205,3 @@ def _owners(words: Sequence[ReadWord], tokens: list[str]) -> Int[np.ndarray, " T
     text = " ".join(word.text for word in words)
     ends = np.cumsum([len(word.text) + 1 for word in words])
     return np.searchsorted(ends, [start for start, _ in token_offsets(text, tokens)], side="right")
-
-
-def compute(request: Request) -> None:
-    """Measure each model that the results do not have. Raises FileNotFoundError if the data are not there."""
-    words = read_words(data_folder(request.data_dir, "external/natural_stories", "ns"))
-    known = read_results([request.results_dir], NAME)
-    done = {
-        (one.text("fingerprint"), one.integer("words_read") if "words_read" in one else len(words)) for one in known
-    }  # earlier records do not say it
-    for elmo in map(Elmo.from_pretrained, request.models or (DEFAULT_MODEL,)):
-        if (elmo.fingerprint(), len(words)) in done:
-            continue
-        scored = score_words(elmo.surprisal_model(), words)
-        added = {name: added_likelihood(scored, directions) for name, directions in RATES.items()}
-        errors = {name: each.std(ddof=1) / math.sqrt(len(each)) for name, each in added.items()}
-        record = {
-            "model": model_name(str(elmo.name)),
-            "fingerprint": elmo.fingerprint(),
-            "words_read": len(words),
-            "num_words": len(added["both"]),
-            "added": {name: [float(each.mean()), float(errors[name])] for name, each in added.items()},
-        }
-        append_result(request.results_dir, NAME, record)
-
-
-def our_rows(evidence: Evidence) -> list[OurRow]:
-    """A row for each model and direction."""
-    rows: list[OurRow] = []
-    for fields in newest(read_results(evidence.results, NAME), "fingerprint", "num_words"):
-        model = with_fingerprint(fields.text("model"), fields.text("fingerprint"))
-        num_words, added = fields.integer("num_words"), fields.fields("added")
-        for direction in added.names:
-            mean, error = added.read(direction, tuple[float, ...], least=-math.inf)
-            rows.append(OurRow(f"{model}, {direction}", f"{num_words:,} words", (f"{mean:.4f} ± {error:.4f}",)))
-    return rows
-
-
-REPRODUCTION = Reproduction(NAME, READING_TIMES, our_rows, compute=compute)

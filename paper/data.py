@@ -1,4 +1,4 @@
-"""Where the tables look for data, in the folder of all data; CONTRIBUTING.md says where each set comes from."""
+"""Where data are in the folder of all data; CONTRIBUTING.md says where each set comes from."""
 
 from __future__ import annotations
 
