@@ -14,6 +14,7 @@ import json
 import platform
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -23,13 +24,14 @@ import torch
 
 import elmokit
 from elmokit import Elmo
-from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes
+from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import measure_senses
+from elmokit.files.lines import read_lines
 from elmokit.formats.convert import convert
 from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.scoring.perplexity import Perplexity, join_texts, text_losses
 from elmokit.system.markdown import markdown_table
-from paper.polysemy_ko import of_one_form, read_homonyms
+from elmokit.text.corpora.cells import json_lines
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
 MAX_FILE_BYTES = 21_000_000
@@ -248,6 +250,35 @@ def _sense_table(results: dict[str, Any]) -> str:
     names = list(dict.fromkeys(name for column in columns.values() for name in column))
     rows = [[name, *(column.get(name, "") for column in columns.values())] for name in names]
     return markdown_table(("", *columns), rows, num_names=1 + len(columns))
+
+
+def read_homonyms(path: Path) -> list[Occurrence]:
+    """The occurrences in a file of JSON lines: word (the noun without its particle), sense, index, tokens.
+
+    The token at `index` is the noun with its particle, so the forms of a word differ, and a static vector can tell
+    some senses apart. Raises ValueError, naming the line, for a field that is missing.
+    """
+    lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
+    return [
+        Occurrence(
+            fields.text("word"),
+            "noun/noun",
+            fields.text("sense"),
+            fields.integer("index"),
+            tuple(fields.tokens("tokens")),
+        )
+        for fields in json_lines(lines, name=str(path))
+    ]
+
+
+def of_one_form(train: Sequence[Occurrence], test: Sequence[Occurrence]) -> tuple[list[Occurrence], list[Occurrence]]:
+    """Both halves with `word` set to the form with its particle, so that particles give nothing away.
+
+    Test occurrences are left out if the train half does not have their form in the same sense and in another one.
+    """
+    known, asked = ([replace(each, word=each.tokens[each.index]) for each in half] for half in (train, test))
+    senses = {form: set(senses_of(form, known)) for form in words_of(asked)}
+    return known, [each for each in asked if each.sense in senses[each.word] and len(senses[each.word]) > 1]
 
 
 if __name__ == "__main__":

@@ -1,52 +1,51 @@
-"""Write the mixes that tasks have learnt with the bundled models into the explorer, from the runs that are kept here.
+"""Write the mixes that the tasks have learnt into the explorer, from paper/results.tsv.
 
-python experiments/explorer_presets.py
+PYTHONPATH=. python experiments/explorer_presets.py
 """
 
 from __future__ import annotations
 
 import json
-import statistics
-from collections import defaultdict
-from collections.abc import Sequence
 from importlib.resources import as_file, files
-from pathlib import Path
 
 from elmokit.files.atomic import write_text
-from elmokit.runs.logged_runs import read_runs
-from elmokit.tasks.task_runs import LearntMix, is_task_run, read_task_run
 from elmokit.web.explore.site import LEARNT_MIXES
+from paper.experiments import DATASETS, KOREAN_MODEL, SHIPPED
+from paper.results import Results
+from paper.tables import learnt_mix, mixes_of
 
-HERE = Path(__file__).parent
-RUNS = [HERE / folder / "runs.jsonl" for folder in ("2026-11-26-small-en-2", "2026-11-26-mini-ko")]
+
+def presets() -> list[dict[str, object]]:
+    """The mixes that figure 2 has of the models that are shipped: means over the seeds."""
+    results, mixes = Results(), list[dict[str, object]]()
+    shipped = [mix for mix in sorted(mixes_of(results)) if mix[0] in (SHIPPED, KOREAN_MODEL)]
+    for model, arm, place in shipped:
+        for task in DATASETS:
+            rows = results.select("figure2", task=task, model=model, arm=arm, layer=place)
+            if not rows:
+                continue
+            weights, gamma = learnt_mix(results, task, model, arm, place)
+            mix = {
+                "model": model,
+                "fingerprint": rows[0].fingerprint,
+                "task": DATASETS[task].task,
+                "data": rows[0].data,
+                "place": place,
+                "num_runs": len(rows),
+                "weights": [round(weight, 4) for weight in weights],
+                "gamma": round(gamma, 4),
+            }
+            mixes.append(mix)
+    return mixes
 
 
-def presets(paths: Sequence[Path]) -> list[dict[str, object]]:
-    """The mixes of the runs of each task that use the most training examples: means over the seeds."""
-    runs = [read_task_run(run) for run in read_runs(paths) if is_task_run(run)]
-    most = {run.data: max(other.num_used for other in runs if other.data == run.data) for run in runs}
-    found: defaultdict[tuple[str, ...], list[LearntMix]] = defaultdict(list)
-    for run in runs:
-        elmo = run.record.config.inputs.elmo
-        if elmo is None or run.result is None or run.num_used < most[run.data]:
-            continue
-        for place, mix in run.result.mixes.items():
-            key = (Path(elmo.model).name, run.record.fingerprint or "", run.record.task, run.data, place)
-            found[key].append(mix)
-    return [
-        dict(zip(("model", "fingerprint", "task", "data", "place"), key, strict=True))
-        | {
-            "num_runs": len(mixes),
-            "weights": [
-                round(statistics.fmean(shares), 4) for shares in zip(*(mix.shares for mix in mixes), strict=True)
-            ],
-            "gamma": round(statistics.fmean(mix.gamma for mix in mixes), 4),
-        }
-        for key, mixes in found.items()
-    ]
+def main() -> None:
+    mixes = presets()
+    lines = ",\n".join(json.dumps(mix) for mix in mixes)
+    with as_file(files("elmokit.web.explore") / LEARNT_MIXES) as path:
+        write_text(path, f"[\n{lines}\n]\n")
+        print(f"{len(mixes)} mixes: {path}")
 
 
 if __name__ == "__main__":
-    lines = ",\n".join(map(json.dumps, presets(RUNS)))
-    with as_file(files("elmokit.web.explore") / LEARNT_MIXES) as path:
-        write_text(path, f"[\n{lines}\n]\n")
+    main()

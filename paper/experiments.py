@@ -219,6 +219,7 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
     "figure2": (
         Experiment(SIX_TASKS, (ELMO,), CONVERGED, (SHIPPED, MODEL)),
         Experiment(SIX_TASKS, (_PLACES[2],)),
+        Experiment(("named-entities-ko", "sentiment-ko"), (ELMO,), models=(KOREAN_MODEL,)),
     ),
     "perplexity": (
         Experiment(CURVE_TASKS, (NO_ELMO, ELMO), _TENTH, (SHIPPED, "small-en-86", MODEL)),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from elmokit.report.pictures import new_figure, pictures
+from elmokit.report.output import new_figure, pictures
 from paper.experiments import CURVE_TASKS, DATASETS, MODEL, SHIPPED
 from paper.results import Results
 from paper.tables import curve, learnt_mix, mixes_of, pairs

@@ -19,13 +19,8 @@ from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.formats.names import FINGERPRINT_DIGITS, resolve_model
 from elmokit.formats.native import write_native
-<<<<<<< HEAD
 from elmokit.formats.read import to_weights
-from elmokit.layers.devices import seeded
-=======
-from elmokit.formats.read import to_stored
 from elmokit.layers.devices import describe_machine, find_device, seeded
->>>>>>> 86328a18 (Keep all results in one table, and make every page a view of it)
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.pretraining.finetune import finetune
@@ -85,25 +80,12 @@ def make_model(planned: MadeModel, folder: Path) -> Path:
     """The folder of a planned model; it is made there unless it is there already."""
     found = folder / planned.name
     if planned.kind in EARLIER:
-<<<<<<< HEAD
-        found = weights_of(planned.kind, folder)
-        _measure_held_out(planned, {planned.name: found, Path(planned.start).name: start}, results=folder.parent)
-        return found
-    if planned.kind == RANDOM:
-        if not (found / CONFIG_NAME).is_file():
-            elmo = random_elmo(Elmo.from_pretrained(start).config)
-            write_native(found, to_weights(elmo.bilm))
-        return found
-    _finetune(planned, start, found)
-    _measure(planned, start, found, results=folder.parent)
-=======
         return weights_of(planned.kind, folder)
     start = weights_of(planned.start, folder)
     if planned.kind == FINETUNED:
         _finetune(planned, start, found)
     elif not (found / CONFIG_NAME).is_file():
-        write_native(found, to_stored(random_elmo(Elmo.from_pretrained(start).config).bilm))
->>>>>>> 86328a18 (Keep all results in one table, and make every page a view of it)
+        write_native(found, to_weights(random_elmo(Elmo.from_pretrained(start).config).bilm))
     return found
 
 

@@ -53,7 +53,7 @@ class Results:
             row
             for row in self._tables.get(table, ())
             if all(getattr(row, name) == value for name, value in wanted.items())
-            and recipe in (None, row.settings["recipe"])
+            and recipe in (None, row.settings.get("recipe"))
         ]
 
     def run_items(self, row: Result) -> ItemCounts | None:

@@ -91,7 +91,7 @@ class Setup:
         found: dict[str, PlannedRun] = {}
         for table in tables:
             for experiment in EXPERIMENTS.get(table, ()):
-                for run in self._runs(table, experiment):
+                for run in self.runs_of(table, experiment):
                     known = found.get(run.name, replace(run, places=()))
                     tests = known.scores_tests or run.scores_tests
                     found[run.name] = replace(
@@ -100,7 +100,8 @@ class Setup:
         runs = [run for run in found.values() if not tasks or run.dataset in tasks]
         return sorted(runs, key=lambda run: run.config.training.seed)
 
-    def _runs(self, table: str, experiment: Experiment) -> list[PlannedRun]:
+    def runs_of(self, table: str, experiment: Experiment) -> list[PlannedRun]:
+        """The runs of one experiment of a table."""
         models = experiment.models if self.model is None else (self.model,)
         runs = [
             self._run(table, experiment, model, dataset, arm, seed)
@@ -322,7 +323,7 @@ def _mix_results(common: Result, last: Mapping[str, Any]) -> list[Result]:
     found: list[Result] = []
     for position, mix in last.get("mixes", {}).items():
         found.append(replace(common, metric="gamma", layer=position, value=mix["gamma"]))
-        weights = enumerate(mix.get("weights", ()))
+        weights = enumerate(mix.get("shares", mix.get("weights", ())))
         found += [replace(common, metric="weight", layer=f"{position} {at}", value=weight) for at, weight in weights]
     return found
 

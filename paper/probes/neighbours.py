@@ -1,15 +1,11 @@
-"""Nearest neighbours of words in context, by cosine: the nearest contexts of a word in any corpus, and how often the
-nearest other occurrence has the same part of speech, or sense, in a whole annotated corpus.
-
-Peters et al. (2018, Table 4) show two neighbours of `play`; the share is over every word of SemCor that has several
-parts of speech, or several senses in one part of speech. Neighbours are exact: all occurrences of a lemma are compared.
+"""How often the nearest other occurrence of a word, by cosine, has the same part of speech, or sense (Peters et al.,
+2018, section 5.3), over every word of an annotated corpus that has several. Neighbours are exact: all occurrences of
+a lemma are compared. `elmokit neighbours` lists nearest contexts.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,58 +13,16 @@ import numpy as np
 from elmokit.analysis.polysemy import TIE
 from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.model.vector_source import VectorSource
-from elmokit.text.word_vectors import read_word_vectors
 from paper.probes.sense_corpora import Instance, SenseCorpus
-from paper.probes.targets import Target, mixes, target_batches, target_vectors
+from paper.probes.targets import mixes, target_vectors
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float32, Float64
 
     Shares = Float64[np.ndarray, " _"]
 
-DECIMALS = 6
-"""Of a cosine: float32 vectors are not more exact, and equally near ones would differ."""
 QUERIES_PER_BLOCK = 1024
 CHANCE = "chance"
-
-
-def nearest_contexts(
-    layers: VectorSource, queries: Sequence[tuple[Sequence[str], int]], corpus: Sequence[Sequence[str]]
-) -> dict[str, list[tuple[int, int]]]:
-    """For each layer and mix (`targets.mixes`), the nearest token of the corpus to each query; both as sentence, index.
-
-    Of equally near ones, such as the occurrences of one word in layer 0, it is the first. The vectors of the corpus are
-    never in memory at once.
-    """
-    rows = mixes(layers.num_layers)
-    own = [Target(place, index, index + 1) for place, (_, index) in enumerate(queries)]
-    asked = target_vectors(layers, [tokens for tokens, _ in queries], own)
-    wanted = {row: unit_vectors(mix(asked)) for row, mix in rows.items()}
-    found = {row: [(math.inf, 0, 0)] * len(queries) for row in rows}  # distance, sentence, index
-    targets = [Target(place, at, at + 1) for place, tokens in enumerate(corpus) for at in range(len(tokens))]
-    for indices, vectors in target_batches(layers, corpus, targets):
-        for row, mix in rows.items():
-            nearness = np.round(wanted[row] @ unit_vectors(mix(vectors)).T, DECIMALS)
-            for query, cosines in enumerate(nearness):
-                at = int(np.lexsort((indices, -cosines))[0])
-                target = targets[indices[at]]
-                nearest = (float(-cosines[at]), target.sentence, target.start)
-                found[row][query] = min(found[row][query], nearest)
-    return {row: [(sentence, index) for _, sentence, index in of_row] for row, of_row in found.items()}
-
-
-def nearest_words(word_vectors: Path, word: str, *, number: int = 10, among: int = 100_000) -> list[str]:
-    """The words of a file of word vectors that are nearest to a word, of the first `among` in the file.
-
-    Raises ValueError if the file lacks the word.
-    """
-    found = read_word_vectors(word_vectors, {word}, first=among)
-    if word not in found.words:
-        raise ValueError(f"{word_vectors} has no vector of {word!r}")
-    unit = unit_vectors(found.matrix)
-    own = found.words.index(word)
-    order = np.argsort(-(unit @ unit[own]), kind="stable")
-    return [found.words[place] for place in map(int, order[: number + 1]) if place != own][:number]
 
 
 def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, tuple[Shares, Shares]]:

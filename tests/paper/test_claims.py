@@ -1,24 +1,29 @@
-"""Verdicts on the claims: from runs and results written by hand, with each outcome."""
+"""Verdicts on the claims: the rule, worlds without effects, and what the committed results say."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from elmokit.formats.names import DEFAULT_MODEL
-from paper import claims, figure1, table2, table3
-from paper.ablation import Ablation
-from paper.claims import CLAIMS, Finding, judged, verdicts
-from paper.differences import Difference, over_seeds
-from paper.plan import CONVERGED, Setup
-from paper.results import append_result
-from paper.runs import Evidence, with_model
-from toy_planned_runs import SETUP, evidence_in, write_arm
+from elmokit.runs.results_table import Result
+from paper.claims import CLAIMS, Comparison, Finding, Verdict, judged, verdicts
+from paper.experiments import DATASETS, SIX_TASKS
+from paper.results import Results
+from paper.statistics import Difference, over_seeds
 
 UP, WIDE, DOWN = (Difference(at, of_items=error) for at, error in ((1, 0.25), (1, 0.75), (-1, 0.25)))
 SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
 """Below zero at 95 %, but not at 97.5 %."""
+
+
+def verdict(*differences: Difference | None, is_pooled: bool = False, improving: bool = False) -> Verdict:
+    findings = [Finding(name, one, improving) for name, one in zip("abcdef", differences, strict=False)]
+    return judged("claim", [Comparison("tasks", findings, is_pooled)])
 
 
 @pytest.mark.parametrize(
@@ -26,149 +31,113 @@ SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
     [
         ([UP], "held", "a +1.00 [0.51, 1.49]"),
         ([UP, WIDE], "undecided", "b +1.00 [-0.47, 2.47]"),
-        ([UP, DOWN], "contradicted", "b -1.00 [-1.49, -0.51]"),
+        ([DOWN, WIDE], "contradicted", "a -1.00 [-1.49, -0.51]"),
+        ([UP, DOWN], "mixed", "b -1.00 [-1.49, -0.51]"),
         ([SLIGHTLY_DOWN], "contradicted", "a -1.00 [-1.98, -0.02]"),
         ([UP, SLIGHTLY_DOWN], "undecided", "b -1.00 [-1.98, -0.02]"),
-        ([WIDE, SLIGHTLY_DOWN], "undecided", "b -1.00 [-1.98, -0.02]"),
         ([UP, None], "not measured", "b not measured"),
+        ([UP, Difference(0.01)], "not measured", "b +0.01 (no error)"),
         ([DOWN, None], "contradicted", "a -1.00 [-1.49, -0.51]"),
-        ([UP, Difference(0)], "undecided", "b +0.00"),
     ],
 )
 def test_both_signs_are_judged_by_the_same_rule(differences: list[Difference | None], outcome: str, deciding: str):
-    findings = [Finding(name, difference) for name, difference in zip("ab", differences, strict=False)]
-    for uncounted in ([], [Finding("NER", DOWN)]):
-        found = judged("claim", findings, uncounted)
-        assert (found.outcome, str(found.deciding)) == (outcome, deciding)
-    for difference in (UP, DOWN):  # of runs that had not stopped improving
-        found = judged("claim", [Finding("a", difference, is_converged=False)])
-        assert found.outcome == "undecided" and str(found.deciding).endswith("(not converged)")
+    found = verdict(*differences)
+    assert (found.outcome, str(found.deciding)) == (outcome, deciding)
 
 
-@pytest.mark.parametrize("number", [1, 6])
-def test_of_a_thousand_worlds_without_effects_at_most_one_in_twenty_is_judged(number: int):
+@pytest.mark.parametrize("difference", [UP, DOWN])
+def test_runs_that_were_still_improving_decide_nothing(difference: Difference):
+    found = verdict(difference, improving=True)
+    assert found.outcome == "undecided" and str(found.deciding).endswith("(still improving)")
+
+
+def test_a_mean_of_several_tasks_can_decide_but_hides_no_contradiction():
+    alike = [Difference(1, of_items=0.6)] * 4
+    assert verdict(*alike).outcome == "undecided"
+    found = verdict(*alike, is_pooled=True)
+    assert (found.outcome, found.said) == ("held", "held (mean of the tasks)")
+    assert found.detectable is not None and found.detectable < Difference(1, of_items=0.6).detectable
+    assert verdict(*alike, *[Difference(-5, of_items=0.5)], is_pooled=True).outcome == "contradicted"
+    assert verdict(*alike, Difference(1), is_pooled=True).outcome == "not measured"
+
+
+@pytest.mark.parametrize(("number", "is_pooled"), [(1, False), (6, False), (2, True), (3, True), (6, True)])
+def test_of_a_thousand_worlds_without_effects_at_most_one_in_twenty_is_judged(number: int, is_pooled: bool):
     noise = np.random.default_rng(0).normal(size=(1000, number, 3))  # three seeds of each difference
-    found = [judged("claim", [Finding("", over_seeds(list(seeds))) for seeds in world]).outcome for world in noise]
-    assert sum(outcome in ("held", "contradicted") for outcome in found) <= 50 + 14  # two standard errors
-    assert "contradicted" in found  # the rule can judge
+    found = [verdict(*(over_seeds(list(seeds)) for seeds in world), is_pooled=is_pooled).outcome for world in noise]
+    assert sum(outcome in ("held", "contradicted", "mixed") for outcome in found) <= 50 + 14  # two standard errors
+    assert {"held", "contradicted"} & set(found)  # the rule can judge
 
 
-def judge(number: int, evidence: Evidence) -> tuple[str, str]:
-    """The outcome of a claim by its number, and its text."""
-    claim, findings_of = list(CLAIMS.items())[number - 1]
-    verdict = judged(claim, *findings_of(evidence))
-    findings = [*map(str, verdict.findings), *(f"not counted: {finding}" for finding in verdict.uncounted)]
-    return verdict.outcome, "; ".join(findings)
+def curve_rows(task: str, gains: dict[int, float], *, baseline: dict[int, float] | None = None) -> list[Result]:
+    """The runs of a curve of figure 1: three seeds, with and without ELMo."""
+    common = Result(
+        0.0,
+        DATASETS[task].metric,
+        "figure1",
+        task,
+        split="dev",
+        epochs=20,
+        best_epoch=9,
+        settings={"recipe": "cpu-converged"},
+    )
+    rows: list[Result] = []
+    for size, gain in gains.items():
+        for seed, noise in enumerate((-0.5, 0.0, 0.5)):
+            level = 50 + noise if baseline is None else baseline[size] + 4 * noise
+            one = replace(common, train_size=size, seed=seed, run=f"{task}-{size}-{seed}")
+            rows.append(replace(one, value=level, arm="no ELMo"))
+            rows.append(
+                replace(one, value=level + gain + noise / 5, arm="+ ELMo", model="small-en", run=f"{one.run}-elmo")
+            )
+    return rows
 
 
-LAYERS = {"no ELMo": 80, "last layer": 84, "lambda=1": 85, "lambda=0.001": 86}
-PLACES = {"input": 70, "both": 75, "output": 60}
-AT_INPUT = {"input": 70, "both": 65, "output": 60}
-PAPERS_TASKS = ("semantic-roles", "entailment", "question-answering")
+def claim(number: int, rows: list[Result], folder: Path) -> Verdict:
+    results = Results(folder)
+    results.add(rows)
+    return judged("", *list(CLAIMS.values())[number - 1](results))
 
 
-@pytest.mark.parametrize(
-    ("number", "table", "scores", "outcome", "said"),
-    [
-        (2, table2.TABLE, dict.fromkeys(PAPERS_TASKS, LAYERS), "held", "SNLI, last layer over no ELMo +4.00"),
-        (
-            2,  # of a task that the paper does not have: shown, not counted
-            table2.TABLE,
-            {"named-entities": LAYERS},
-            "not measured",
-            "SRL not measured; SNLI not measured; SQuAD not measured; not counted: NER, last layer over no ELMo +4.00",
-        ),
-        (
-            4,
-            table3.TABLE,
-            {name: PLACES if name in PAPERS_TASKS[1:] else AT_INPUT for name in (*PAPERS_TASKS, "coreference")},
-            "held",
-            "Coref, input over both +5.00",
-        ),
-    ],
-)
-def test_claims_about_arms_are_judged_for_the_tasks_that_the_paper_has(
-    number: int, table: Ablation, scores: Mapping[str, Mapping[str, int]], outcome: str, said: str, tmp_path: Path
-):
-    for task, of_task in scores.items():
-        for arm in table.arms:
-            score = of_task.get(arm.name)
-            write_arm(tmp_path, task, arm, () if score is None else (score, score + 1, score))
-    found = judge(number, evidence_in(tmp_path))
-    assert found[0] == outcome and said in found[1]
+def test_the_gain_shrinks_by_its_slope_over_sizes_at_which_the_baseline_is_above_chance(tmp_path: Path):
+    rows = curve_rows(
+        "semantic-roles", {20: 0, 200: 9, 2000: 6, 20000: 3}, baseline={20: 0.5, 200: 20, 2000: 40, 20000: 60}
+    )
+    rows += curve_rows("entailment", {200: 9, 2000: 6, 20000: 3}, baseline={200: 45, 2000: 60, 20000: 70})
+    found = claim(8, rows, tmp_path)
+    (comparison,) = found.comparisons
+    assert [one.what for one in comparison.findings] == ["SRL, 200 to 20,000 examples", "SNLI, 200 to 20,000 examples"]
+    assert [round(one.difference.estimate, 6) for one in comparison.findings if one.difference] == [3.0, 3.0]
+    assert found.outcome == "held"
 
 
-def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(tmp_path: Path):
-    newer = with_model(SETUP, DEFAULT_MODEL)
-
-    def write(task: str, recipe: str, gains: dict[float, int], setup: Setup = SETUP) -> tuple[str, str]:
-        for share, gain in gains.items():
-            arms = figure1.arms(share, recipe)
-            for arm, dev in list(zip(arms, (50, 50 + gain), strict=True))[setup is newer :]:  # one baseline for both
-                write_arm(tmp_path, task, arm, (dev, dev), setup=setup)
-        return judge(8, evidence_in(tmp_path))
-
-    write("semantic-roles", "", {0.1: 9, 1.0: 5})
-    outcome, text = write("semantic-roles", CONVERGED, {0.1: 8, 1.0: 5})  # which counts before equal numbers of epochs
-    assert outcome == "not measured" and text.endswith("examples +3.00; SNLI not measured")
-    assert write("entailment", "", {0.1: 9, 1.0: 5})[0] == "held"
-    outcome, text = write("semantic-roles", CONVERGED, {0.1: 7, 1.0: 5}, newer)
-    assert outcome == "held" and "examples +2.00; SNLI" in text  # the newer biLM first
-    outcome, text = write("semantic-roles", CONVERGED, {0.01: 9})
-    assert outcome == "held" and "examples +4.00; SNLI" in text  # unless it lacks a size
+def test_claims_about_layers_show_each_model_and_the_half_million_ones_in_one_line(tmp_path: Path):
+    row = Result(0.0, "gain", "table6", data="EWT, UPOS", split="test", layer="layer 1 over layer 2")
+    rows: list[Result] = []
+    for model, gain in (("small-en", 2.0), ("mini-en", 1.0), ("half-million-0", 3.0), ("half-million-1", 5.0)):
+        named = replace(row, model=model, fingerprint=model)
+        bounds = {"": gain, ", low": gain - 0.5, ", high": gain + 0.5}
+        rows += [replace(named, metric=f"gain{end}", value=value) for end, value in bounds.items()]
+        rows.append(replace(named, metric="accuracy", layer="layer 1", value=90.0))
+    found = claim(5, rows, tmp_path)
+    assert found.outcome == "held"
+    assert [str(one) for one in found.comparisons[0].findings] == [
+        "small-en, EWT, UPOS, layer 1 over layer 2 +2.00 [1.50, 2.50]",
+        "mini-en, EWT, UPOS, layer 1 over layer 2 +1.00 [0.50, 1.50]",
+    ]
+    assert list(found.uncounted) == ["17 biLMs of half a million tokens, EWT, UPOS, layer 1 over layer 2 +4.00 ± 1.41"]
 
 
-def test_layers_are_compared_over_bilms_and_test_items(tmp_path: Path):
-    add_layers(tmp_path, "table5", "mini-en", "0001" * 50, "0111" * 50)
-    for folder, system in (("elsewhere", "mini-en"), ("elsewhere", "a copy of mini-en")):
-        add_layers(tmp_path / folder, "table5", system, "0001" * 50, "0111" * 50)
-    assert judge(6, evidence_in(tmp_path))[0] == "not measured"  # of one biLM
-    for name, system, first, second in (
-        ("table5", "small-en", "0001" * 50, "0111" * 49 + "0001"),
-        ("table6", "small-en", "0111" * 50, "0001" * 50),
-        ("table5", "mini-en, random weights", "1111" * 50, "0000" * 50),
-        ("table5", "hf-mean, a transformer", "1111" * 50, "0000" * 50),
-        ("table6", "mini-en", "0111" * 50, "0001" * 50),
-        ("table6", "cove, CoVe", "0011" * 50, "0001" * 50),
-    ):
-        add_layers(tmp_path, name, system, first, second)
-    evidence = evidence_in(tmp_path)
-    outcome, text = judge(6, evidence)
-    assert outcome == "held" and text.startswith("words, layer 2 over layer 1, 2 biLMs +49.50 [")
-    assert "not counted: mini-en (ffffffff), words, layer 2 over layer 1 +50.00 [" in text
-    assert "not counted: mini-en, random weights (ffffffff), words, layer 2 over layer 1 -100.00" in text
-    assert judge(5, evidence)[0] == "held"
-    add_layers(tmp_path, "table6", "small-en-86", "0001" * 50, "0111" * 50)  # biLMs that differ decide nothing
-    assert judge(5, evidence_in(tmp_path))[0] == "undecided"
-    outcome, text = judge(7, evidence)  # ours has read too little to count
-    assert outcome == "not measured" and "senses, the published CoVe not measured" in text
-    of_each = "mini-en (ffffffff), first LSTM layer, over cove, CoVe (ffffffff), second LSTM layer"
-    assert f"not counted: parts of speech, words, {of_each} +25.00" in text  # the best layer of each
-    for table in ("table5", "table6"):
-        add_layers(tmp_path, table, f"cove, {claims.PUBLISHED_COVE}", "0001" * 50, "0000" * 50)
-    assert judge(7, evidence)[0] == "held"
+@cache
+def committed() -> list[Verdict]:
+    return verdicts(Results())
 
 
-BILMS = ("mini-en", "a copy of mini-en", "small-en", "small-en-86")
-
-
-def add_layers(folder: Path, table: str, system: str, first: str, second: str) -> None:
-    rows = {"layer 1": {"ALL": 1.0}, "layer 2": {"ALL": 2.0}}
-    fingerprint = system if system.startswith("small") else "f" * 16
-    values = {"system": system, "is_bilm": system in BILMS, "fingerprint": fingerprint, "data": "words", "rows": rows}
-    append_result(folder, table, {**values, "hits": {"layer 1": first, "layer 2": second}, "texts": {}})
-
-
-def test_fine_tuning_has_to_lower_the_perplexity(tmp_path: Path):
-    def add(after: float) -> tuple[str, str]:
-        values = {"task": "sentiment", "part": "", "data": "sst", "before": {"mean": 100.0}, "after": {"mean": after}}
-        append_result(tmp_path, "table7", values)
-        return judge(9, evidence_in(tmp_path))
-
-    found = verdicts(evidence_in(tmp_path))
-    assert len(found) == len(CLAIMS) == 11
-    assert {verdict.outcome for verdict in found} == {"not measured"}  # without evidence
-    outcome, text = add(50.0)
-    assert outcome == "not measured" and "SST (sst), perplexity 100.0 to 50.0, fall +50.00" in text
-    assert "SNLI not measured" in text
-    assert add(120.0)[0] == "contradicted"
+def test_the_committed_results_decide_some_claims_and_say_what_the_others_could_have_shown():
+    found = committed()
+    assert len(found) == 11
+    assert {one.outcome for one in found} <= {"held", "contradicted", "mixed", "undecided", "not measured"}
+    assert all(one.detectable is not None and 0 < one.detectable < 20 for one in found if one.outcome == "held")
+    findings = [one for each in found for comparison in each.comparisons for one in comparison.findings]
+    assert all(math.isfinite(one.difference.estimate) for one in findings if one.difference)
+    assert len(found[0].comparisons[0].findings) == len(SIX_TASKS)

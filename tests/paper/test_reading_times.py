@@ -7,9 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paper.reading_times import ReadWord, ScoredWord, added_likelihood, compute, read_words, score_words
-from paper.reproduction import Request
-from paper.results import RESULTS_NAME
+from paper.surprisal import ReadWord, ScoredWord, added_likelihood, read_words, reading_times_results, score_words
 from toy_language_model import toy_elmo, write_toy
 
 STORIES = {1: ["A", "b!", "C", "a", "b", "a!", "B", "b", "c!"], 2: ["A,", "c", "b", "a!", "C", "c", "a", "z", "a!"]}
@@ -90,18 +88,14 @@ def test_a_story_is_predicted_from_the_others_and_not_from_itself():
         added_likelihood([each for each in opposite if each.word.story == 1], ["forward"])
 
 
-def test_each_model_is_measured_once_for_the_same_data(tmp_path: Path):
+def test_a_model_has_the_added_likelihood_of_each_direction_with_its_error(tmp_path: Path):
     stories = {item: list("abcabacbabca"[::item]) for item in (1, 2)}
     folder = write_stories(tmp_path / "external" / "natural_stories" / "ns", stories)
-    request = Request(tmp_path, tmp_path / "results", (str(write_toy(tmp_path / "toy")),))
-    path = request.results_dir / RESULTS_NAME
-    for _ in range(2):
-        compute(request)
-        assert len(path.read_text().splitlines()) == 1
-    times, words = (folder / name for name in ("processed_wordinfo.tsv", "all_stories.tok"))
-    times.write_text("".join(times.read_text().splitlines(keepends=True)[:17]))
-    compute(request)  # other data
-    assert len(path.read_text().splitlines()) == 2
-    words.write_text("word\tzone\titem\n")
+    rows = reading_times_results(tmp_path, str(write_toy(tmp_path / "toy")))
+    names = [(row.layer, row.metric) for row in rows]
+    assert names == [
+        (way, name) for way in ("forward", "backward", "both") for name in ("added log likelihood", "standard error")
+    ]
+    (folder / "all_stories.tok").write_text("word\tzone\titem\n")
     with pytest.raises(ValueError, match=r"all_stories\.tok has nothing that can be measured"):
-        compute(request)
+        reading_times_results(tmp_path, str(tmp_path / "toy"))

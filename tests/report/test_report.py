@@ -18,7 +18,7 @@ from elmokit.report import report
 from elmokit.report.report import write_report
 from elmokit.report.training import LoggedLosses, RunHistory, read_history, training_curve, training_figure
 from elmokit.runs.logged_runs import read_runs, write_runs
-from paper.plan import NO_ELMO
+from paper.experiments import NO_ELMO
 from toy_planned_runs import write_arm
 
 ROOT = Path(__file__).parents[2]

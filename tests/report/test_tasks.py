@@ -7,7 +7,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from elmokit.report.report import write_report
 from elmokit.runs.results_table import read_results
-from paper.plan import ELMO, NO_ELMO, Arm
+from paper.experiments import ELMO, NO_ELMO, Arm
 from toy_planned_runs import write_arm
 
 NER = "named-entities"

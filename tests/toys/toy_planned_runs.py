@@ -1,17 +1,28 @@
-"""What planned runs leave behind, written by hand for tests of tables: their names and configs are the plan's."""
+"""What runs of the experiments leave behind, written by hand for tests of tables: names and configs are the plan's."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits
 from elmokit.tasks.run_folder import TaskRecord, write_record
-from paper.plan import DATASETS, SCALES, Arm, Setup
-from paper.runs import Evidence, read_evidence
+from paper.experiments import DATASETS, FIXED_EPOCHS, MODEL, Arm, Experiment, Training
+from paper.train import PlannedRun, Setup, fingerprint_of
 
-SETUP = Setup(SCALES["cpu"], Path("data"), "mini-en", "01234567", (0, 1, 2))
+FINGERPRINT = "01234567"
+
+
+def planned(dataset: str, arm: Arm, training: Training = FIXED_EPOCHS, *, model: str = MODEL) -> list[PlannedRun]:
+    """The runs of an arm; those of `mini-en` are of a model with another fingerprint."""
+    experiment = Experiment((dataset,), (arm,), training, (model,), tests=True)
+    runs = Setup(Path("data")).runs_of("table1", experiment)
+    own = fingerprint_of(model)
+    return [
+        replace(run, name=run.name.replace(own, FINGERPRINT), fingerprint=run.fingerprint.replace(own, FINGERPRINT))
+        for run in runs
+    ]
 
 
 def write_arm(
@@ -23,7 +34,7 @@ def write_arm(
     test: Sequence[float] | None = None,
     epochs: Sequence[tuple[int, float]] = ((9, 50.0),),
     num_train: int = 200,
-    setup: Setup = SETUP,
+    training: Training = FIXED_EPOCHS,
     **result: Any,
 ) -> list[Path]:
     """The runs of an arm, one for each score on the development set, and their test scores.
@@ -31,35 +42,23 @@ def write_arm(
     epochs: updates and score after each epoch. `result` is added to the last line.
     """
     found = DATASETS[dataset]
-    metric = find_task(found.task).metric
     data = Path("/data") / Path(found.folder).name
     files = Splits((data / "train",), (data / "dev",), (data / found.test_set,))
     folders: list[Path] = []
-    for run, score in zip(setup.runs(dataset, arm), scores, strict=False):
-        fingerprint = None if run.config.inputs.elmo is None else setup.fingerprint + "89abcdef"
+    for run, score in zip(planned(dataset, arm, training), scores, strict=False):
+        fingerprint = None if run.config.inputs.elmo is None else FINGERPRINT + "89abcdef"
         counts = {"train": {"examples": num_train}, "dev": {"examples": 50}}
         symbols = ["O", "B-PER"]
         record = TaskRecord(run.task, run.config, symbols, files, fingerprint, counts)
-        seed = run.config.training.seed
-        tests = {} if test is None else {found.test_set: {metric: test[seed]}}
+        tests = {} if test is None else {found.test_set: {found.metric: test[run.config.training.seed]}}
         lines: list[dict[str, Any]] = [
-            {"epoch": number, "step": step, "loss": 1.0, "dev": {metric: reached}}
+            {"epoch": number, "step": step, "loss": 1.0, "dev": {found.metric: reached}}
             for number, (step, reached) in enumerate(epochs, start=1)
         ]
         last = {"epoch": len(lines) + 2, "best_epoch": 1, "result": True, "converged": True, "seconds": 60.0}
-        lines.append({**last, "dev": {metric: score}, "test": tests, **result})
+        lines.append({**last, "dev": {found.metric: score}, "test": tests, **result})
         (folder / run.name).mkdir(parents=True)
         write_record(folder / run.name, record)
         (folder / run.name / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         folders.append(folder / run.name)
     return folders
-
-
-def evidence_in(folder: Path) -> Evidence:
-    """What tables find in a folder; one that is not there has nothing."""
-    return read_evidence(SETUP, [folder] if folder.exists() else [])
-
-
-def evidence_of(paths: Sequence[Path]) -> Evidence:
-    """What tables find in files of results."""
-    return Evidence(SETUP, {}, paths)

@@ -112,8 +112,7 @@ def test_presets_are_the_mixes_learnt_with_the_weights_of_a_model(site: Path, mo
 def test_presets_are_those_of_the_runs_that_are_kept():
     """`python experiments/explorer_presets.py` writes them."""
     kept = (files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8")
-    script = runpy.run_path(str(EXPERIMENTS / "explorer_presets.py"))
-    assert script["presets"](script["RUNS"]) == json.loads(kept)
+    assert runpy.run_path(str(EXPERIMENTS / "explorer_presets.py"))["presets"]() == json.loads(kept)
 
 
 def test_the_bundled_sentences_are_only_for_a_model_of_their_language(model: Path, tmp_path: Path, capsys: Any):

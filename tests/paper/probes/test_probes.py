@@ -1,21 +1,18 @@
 """Annotated text that probes read, vectors of chosen words, their neighbours, and what a linear probe finds in them."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from torch import Tensor
 
 from elmokit.tasks.named_entities.reader import TaggedSentence
+from paper.measure import read_semcor
 from paper.probes import neighbours, targets
 from paper.probes.disambiguation import disambiguate, first_senses, nearest_sense
-from paper.probes.neighbours import nearest_contexts, nearest_words, neighbour_shares
+from paper.probes.neighbours import neighbour_shares
 from paper.probes.sense_corpora import Instance, SenseCorpus, Senses, read_inventory, read_sense_corpus, word_of
 from paper.probes.tag_probe import FORM, UPOS, XPOS, probe_tags, read_tagged
 from paper.probes.targets import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, Target, mixes, sentence_vectors, target_vectors
-from paper.table5 import read_semcor
 from toy_senses import INDEX_SENSE, MONEY, RIVER, RUN, CueLayers, instance, sense_xml, words, write_sense_data
 
 ABLE = "able%5:00:00:capable:00 00306663 2 0\nable%3:00:00:: 00001740 1 1\n"
@@ -89,8 +86,6 @@ def test_conllu_words_without_ranges_empty_nodes_and_comments(tmp_path: Path):
 
 
 SENTENCES = [["the", "old", "bank"], ["bank"], ["a", "river", "bank", "flooded"]]
-CORPUS = [["the", "bank", "flooded"], ["my", "bank", "loans", "money"], ["dogs"], ["a", "bank", "loans"]]
-QUERY = (["one", "bank", "loans", "books"], 1)
 LAYERS = np.array([[[6.0, 0.0]], [[0.0, 2.0]], [[0.0, 4.0]]], np.float32)
 
 
@@ -112,42 +107,13 @@ def test_mixes_are_means_over_layers():
     assert list(mixes(1)) == ["layer 0"] and list(mixes(2)) == ["layer 0", "layer 1", AVERAGE, EQUAL_SIZE]
 
 
-def test_the_nearest_context_has_the_same_cue_and_of_equally_near_ones_the_first_is_found():
-    rows = nearest_contexts(CueLayers(), [QUERY], CORPUS)
-    assert rows["layer 2"] == [(1, 1)]
-    assert rows["layer 0"] == [(0, 1)]  # the word itself
-
-
-def test_cosines_that_differ_by_rounding_are_equal(monkeypatch: pytest.MonkeyPatch):
-    exact = CueLayers.__call__
-
-    def nearly(self: CueLayers, sentences: Sequence[Sequence[str]]) -> Tensor:
-        if sentences[0][0] not in ("first", "second"):
-            return exact(self, sentences)
-        of_query = exact(self, [QUERY[0]])[:, :, 1:2]
-        noise = [4e-3 if tokens == ["first"] else 0.0 for tokens in sentences]  # in the cosine, 3e-7
-        return torch.cat([of_query + torch.eye(32)[0] * scale for scale in noise], dim=1)
-
-    monkeypatch.setattr(CueLayers, "__call__", nearly)
-    assert nearest_contexts(CueLayers(), [QUERY], [["first"], ["second"]])["layer 0"] == [(0, 0)]
-
-
-def test_a_static_vector_has_nearest_words(tmp_path: Path):
-    (tmp_path / "glove.txt").write_text("play 1 0\nzoo 0 1\ngame 2 1\nplays 3 0\n")
-    assert nearest_words(tmp_path / "glove.txt", "play", number=2) == ["plays", "game"]
-    assert nearest_words(tmp_path / "glove.txt", "plays", among=2) == ["play", "zoo"]
-    with pytest.raises(ValueError, match="no vector of 'bank'"):
-        nearest_words(tmp_path / "glove.txt", "bank")
-
-
 def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     annotated = read_semcor(write_sense_data(tmp_path))
 
     def compute() -> list[np.ndarray]:
         vectors = target_vectors(CueLayers(), SENTENCES, [Target(number, 0, 1) for number in (2, 0, 1)])
-        found = nearest_contexts(CueLayers(), [QUERY, QUERY], CORPUS)["average"]
         shares = [array for both in neighbour_shares(CueLayers(), annotated).values() for array in both]
-        return [vectors, *sentence_vectors(CueLayers(), SENTENCES), np.array(found), *shares]
+        return [vectors, *sentence_vectors(CueLayers(), SENTENCES), *shares]
 
     before = compute()
     monkeypatch.setattr(targets, "SENTENCES_PER_BATCH", 1)

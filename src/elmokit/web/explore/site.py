@@ -143,7 +143,7 @@ def presets(elmo: Elmo) -> list[dict[str, object]]:
     fingerprint = elmo.fingerprint()
     mixes = json.loads((files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8"))
     names = ("task", "data", "place", "weights", "num_runs")
-    return [{name: mix[name] for name in names} for mix in mixes if mix["fingerprint"] == fingerprint]
+    return [{name: mix[name] for name in names} for mix in mixes if fingerprint.startswith(mix["fingerprint"])]
 
 
 def _scripts(elmo: Elmo) -> list[str]:

@@ -1,0 +1,174 @@
+"""What is measured without training a task, on toy data: each system once, with its items; missing data are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
+from elmokit.vectors.npy import save_vectors
+from paper import measure, surprisal
+from paper.__main__ import main
+from paper.data import glove_file
+from paper.measure import CORPORA, Request, open_system
+from paper.results import Results
+from toy_bilm import random_bilm
+from toy_language_model import write_toy
+from toy_senses import cue_system, write_sense_data
+
+TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
+
+
+def test_a_system_is_opened_by_its_name_or_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write_native(tmp_path / "tiny", to_stored(random_bilm()))
+    (tmp_path / "glove.txt").write_text("the 1 0\nbank 0 2\n")
+    save_vectors(tmp_path / "cove.npy", [["the", "bank"]], [np.ones((2, 2, 4), np.float16)])
+    for given, name, is_bilm, num_layers in (
+        ("{}/tiny", "tiny", True, 3),
+        ("random:{}/tiny", "tiny, random weights", False, 3),
+        ("static:{}/glove.txt", "static, glove", False, 1),
+        ("{}/cove.npy", "cove", False, 2),
+    ):
+        system = open_system(given.format(tmp_path), word_vectors=tmp_path / "glove.txt")  # which these do not read
+        assert (system.name, system.is_bilm, system.layers.num_layers) == (name, is_bilm, num_layers)
+        assert system.layers([["the", "bank"]]).shape[:3] == (num_layers, 1, 2)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with toys of all data sets of these tables."""
+    monkeypatch.setattr(measure, "open_system", cue_system)
+    folder = write_sense_data(tmp_path / "data")
+    files = {str(glove_file(folder).relative_to(folder)): "play 1 0\nzoo 0 1\ngame 2 1\nplays 3 0\n"}
+    files["vectors.txt"] = "loans 5 0\nflooded 0 5\n"
+    for corpus in (corpus for corpora in CORPORA.values() for corpus in corpora):
+        for name in corpus.files:
+            rows = [enumerate(each, start=1) for each in TAGGED]
+            line = "{1}\t{2}\n" if name.endswith(".tsv") else "{0}\t{1}\t_\t{2}\t{3}\t_\t0\t_\t_\t_\n"
+            sentences = ["".join(line.format(number, *word) for number, word in row) for row in rows]
+            files[f"{corpus.folder}/{name}"] = "\n".join(sentences * 60)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def made(name: str, data: Path, *models: str) -> dict[tuple[str, str, str, str], float]:
+    """The numbers of a table by system, layer, split and metric; it is measured twice, and added once."""
+    for _ in range(2):
+        results = Results(data)
+        measure.measure(name, Request(results, data, models or ("cues",)))
+    rows = Results(data).select(name)
+    assert len({(row.data, row.model, row.fingerprint, row.layer, row.split, row.metric) for row in rows}) == len(rows)
+    return {(row.model, row.layer, row.split, row.metric): row.value for row in rows}
+
+
+def test_table_4_has_shares_of_neighbours(data: Path):
+    found = made("table4", data)
+    assert found["cues", "layer 2", "", "same sense"] == found["cues", "layer 2", "", "same part of speech"] == 100
+    assert found["cues", "chance", "", "same sense"] == found["cues", "layer 0", "", "same sense"] == 40
+    assert found["cues", "layer 2 over layer 0", "", "gain in same sense"] == 60
+
+
+def test_table_5_has_f1_by_set_and_part_of_speech_and_which_words_are_right(data: Path):
+    found = made("table5", data)
+    first = {split: value for (_, layer, split, _), value in found.items() if layer == "WordNet 1st sense"}
+    assert (first["ALL"], first["four sets"], first["VERB"], first["senseval2"]) == (60, 75, 100, 0)
+    cues = {split: value for (_, layer, split, _), value in found.items() if layer == "layer 2"}
+    assert (cues["ALL"], cues["four sets"], cues["semeval2015"], cues["NOUN"]) == (80, 75, 0, 75)
+    results = Results(data)
+    (row,) = results.select("table5", layer="layer 2", split="ALL")
+    items = results.probe_items(row)
+    assert items is not None and items.counts[:, 0].tolist() == [1, 1, 1, 1, 0]
+    assert items.clusters.tolist() == [0, 1, 2, 3, 4]  # sentences
+
+
+@pytest.mark.parametrize("name", ["table6", "table6-ko"])
+def test_table_6_probes_each_corpus_of_its_language_and_keeps_sentences_together(name: str, data: Path):
+    found = made(name, data)
+    assert found["cues", "layer 1", "test", "accuracy"] == 100 and found["cues", "layer 0", "test", "accuracy"] == 75
+    results = Results(data)
+    assert {row.data for row in results.select(name)} == {corpus.name for corpus in CORPORA[name]}
+    items = results.probe_items(results.select(name, layer="layer 1", split="test")[0])
+    assert items is not None and items.clusters.tolist()[:6] == [0, 0, 1, 1, 2, 2]
+
+
+def test_supervised_systems_are_trained_on_semcor(data: Path):
+    pytest.importorskip("sklearn")
+    tagger = "sense-tagger:word_dim=4,hidden_dim=4,min_count=1,epochs=1"
+    vectors = data / "vectors.txt"
+    found = made("senses-supervised", data, "ims", f"ims-s:{vectors}", tagger)
+    assert {system for system, *_ in found} == {"ims", "ims-s, vectors.txt", tagger.replace(":", ", ")}
+    assert (found["ims", "answers", "ALL", "f1"], found["ims", "answers", "four sets", "f1"]) == (80, 75)
+    vectors.write_text("loans 0 5\nflooded 5 0\n")
+    made("senses-supervised", data, f"ims-s:{vectors}")
+    rows = Results(data).select("senses-supervised", split="ALL")
+    assert len(rows) == 4  # other vectors of the same name
+    with pytest.raises(
+        ValueError, match="there is no supervised system 'mini-en'; expected ims, ims-s or sense-tagger"
+    ):
+        made("senses-supervised", data, "mini-en")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        ("table5", "semcor.data.xml", "<corpus/>"),
+        ("table6", "dev.tsv", ""),
+        ("table6-ko", "dev.conllu", "# a comment\n"),
+    ],
+)
+def test_a_file_without_items_is_refused(name: str, file: str, text: str, data: Path):
+    for path in data.rglob(file):
+        path.write_text(text)
+    with pytest.raises(ValueError, match=rf"{file} has nothing that can be measured"):
+        made(name, data)
+
+
+def test_all_tables_that_can_be_measured_are_and_missing_data_are_named(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("paper.__main__.Results", lambda: Results(data))
+    for name in ("senses-supervised", "perplexity", "table7", "blimp", "reading-times", "table4"):
+        monkeypatch.setitem(measure.MEASURED, name, missing)
+    assert main(["measure", "all", "--data", str(data), "--model", "cues"]) == 2
+    said = capsys.readouterr().err
+    assert "blimp: nowhere: there is no such folder. reading-times: nowhere" in said
+    assert {row.table for row in Results(data).rows} == {"table5", "table6", "table6-ko"}
+    assert main(["measure", "blimp", "--data", str(data)]) == 2
+    assert capsys.readouterr().err.startswith("elmokit: error: nowhere: there is no such folder")
+
+
+def missing(request: Request) -> None:
+    raise FileNotFoundError("nowhere: there is no such folder")
+
+
+PAIRS = {"one": [("a b.", "b a."), ("c", "a c")], "two": [("b a.", "a b.")]}
+
+
+def test_minimal_pairs_are_rows_for_each_paradigm_and_direction(tmp_path: Path):
+    folder = tmp_path / "external" / "blimp" / "data"
+    folder.mkdir(parents=True)
+    for name, pairs in PAIRS.items():
+        lines = [
+            {"sentence_good": good, "sentence_bad": bad, "UID": name, "linguistics_term": "order"}
+            for good, bad in pairs
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rows = surprisal.blimp_results(tmp_path, str(write_toy(tmp_path / "toy")))
+    assert [(row.data, row.corpus_size) for row in rows if row.layer == "both"] == [("one", 2), ("two", 1)]
+    assert {row.value for row in rows} <= {0, 50, 100} and {row.model for row in rows} == {"toy"}
+    text = (folder / "one.jsonl").read_text()
+    for damaged, message in (
+        ("", " has nothing that"),
+        (text[:-9], ", line 2: is not valid JSON"),
+        ("{}", ", line 1: "),
+    ):
+        (folder / "one.jsonl").write_text(damaged)
+        with pytest.raises(ValueError, match=rf"one\.jsonl{message}"):
+            surprisal.blimp_results(tmp_path, str(tmp_path / "toy"))

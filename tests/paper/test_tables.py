@@ -1,0 +1,141 @@
+"""Tables as views of the results: which runs are compared, what is printed, and what that loads."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.runs.results_table import Result
+from paper.__main__ import main
+from paper.claims import verdicts
+from paper.experiments import EXPERIMENTS
+from paper.page import claims_page, front_page
+from paper.results import Results, cluster_steps
+from paper.tables import Batch, batches, headline, pairs, printed, view
+
+ROOT = Path(__file__).parents[2]
+NER = Result(
+    *(0.0, "f1", "table1", "named-entities", "conll2003", 6, "no ELMo"),
+    split="eng.testb",
+    train_size=14041,
+    epochs=20,
+    best_epoch=15,
+    stopped_by="patience",
+    settings={"recipe": "cpu-converged"},
+)
+
+
+def runs(arm: str, scores: tuple[float, ...], *, commit: str = "a", model: str = "", **others: object) -> list[Result]:
+    rows = [
+        replace(NER, value=score, seed=seed, arm=arm, commit=commit, model=model) for seed, score in enumerate(scores)
+    ]
+    return [replace(row, run=f"ner-{model or 'none'}-{row.seed}", **others) for row in rows]  # type: ignore[arg-type]
+
+
+def results_of(folder: Path, *groups: list[Result], arrays: dict[str, np.ndarray] | None = None) -> Results:
+    results = Results(folder)
+    results.add([row for group in groups for row in group], arrays)
+    return Results(folder)  # as it is read back
+
+
+WHERE = {"table": "table1", "task": "named-entities", "recipe": "cpu-converged", "split": "eng.testb"}
+
+
+def test_an_arm_is_compared_with_the_baseline_of_its_commit_and_all_baselines_are_shown(tmp_path: Path):
+    old, new = runs("no ELMo", (88, 88)), runs("no ELMo", (89, 89), commit="b")
+    elmo = [*runs("+ ELMo", (90, 91), model="small-en"), *runs("+ ELMo", (90, 90.5), commit="b", model="small-en")]
+    results = results_of(tmp_path, old, new, elmo)
+    found = pairs(results, "+ ELMo", **WHERE)
+    assert [str(one.gain) for one in found] == ["+2.50 [-3.85, 8.85]", "+1.25 [-1.93, 4.43]"]
+    assert all(one.has_same_source for one in found)
+    cells = [row[6] for row in next(table for table in view(results, "table1") if table.title == "Ours").rows]
+    assert cells == ["88.00 ± 0.00", "89.00 ± 0.00"]
+
+
+def test_runs_of_several_commits_are_one_batch_unless_a_seed_occurs_twice():
+    first, again = runs("no ELMo", (1, 2)), runs("no ELMo", (3, 4), commit="b")
+    assert [list(one.scores.values()) for one in batches([*first, *again])] == [[1, 2], [3, 4]]
+    assert [list(one.scores.values()) for one in batches([first[0], again[1]])] == [[1, 4]]
+
+
+def test_a_run_that_was_still_improving_marks_its_arm():
+    assert str(Batch(tuple(runs("no ELMo", (1.0, 2.0))))) == "1.50 ± 0.71"
+    assert str(Batch(tuple(runs("no ELMo", (1.0, 2.0), best_epoch=19)))) == "1.50 ± 0.71 †"
+
+
+def test_the_error_over_items_counts_clusters_where_predictions_are_known(tmp_path: Path):
+    none, elmo = runs("no ELMo", (60, 60)), runs("+ ELMo", (80, 80), model="small-en")
+    counts = {"none": [[1, 2, 2], [1, 2, 2]], "small-en": [[2, 2, 2], [1, 2, 2]]}
+    arrays = {
+        f"counts/{row.run}@a/eng.testb": np.array(counts[row.model or "none"] * 3, np.float32) for row in (*none, *elmo)
+    }
+    arrays["clusters/named-entities/eng.testb"] = cluster_steps([0, 0, 1, 1, 2, 2])
+    one = headline(results_of(tmp_path, none, elmo, arrays=arrays), "named-entities", "+ ELMo", ["small-en"])
+    assert one is not None and one.over_items is not None
+    assert one.over_items.of_items == pytest.approx(0, abs=1e-9)  # the clusters are alike
+    arrays["clusters/named-entities/eng.testb"] = cluster_steps(range(6))
+    one = headline(results_of(tmp_path, none, elmo, arrays=arrays), "named-entities", "+ ELMo", ["small-en"])
+    assert one is not None and one.over_items is not None and one.over_items.of_items > 5
+
+
+def test_a_table_is_printed_in_a_fresh_clone_without_arguments_a_model_or_torch():
+    program = (
+        "import sys, time; from paper.__main__ import main; main(['table1']); "
+        "own = [name for name, module in sys.modules.items() if name.split('.')[0] in ('elmokit', 'paper') "
+        "and not (module.__file__ or '').endswith('__init__.py')]; "
+        "print(len(own), 'torch' in sys.modules, time.process_time(), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    number, has_torch, seconds = done.stderr.split()
+    assert (
+        done.stdout.startswith("# Table 1: test scores of the six tasks")
+        and "| NER | + ELMo | small-en |" in done.stdout
+    )
+    assert has_torch == "False" and int(number) <= 12 and float(seconds) < 3  # a second on a free core
+
+
+@pytest.mark.parametrize("name", [*EXPERIMENTS, "table4", "table5", "senses-supervised", "wic", "blimp", "polysemy-ko"])
+def test_every_table_has_numbers_in_the_committed_results(name: str):
+    tables = [table for table in view(Results(), name) if table.title != "As published"]
+    assert tables and printed()[name]["title"]
+    assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
+
+
+def test_the_half_million_models_are_one_line_and_the_packages_models_are_their_own():
+    table = next(table for table in view(Results(), "table6") if table.title == "EWT, UPOS")
+    systems = {row[0] for row in table.rows}
+    assert {"17 biLMs of half a million tokens", "small-en", "mini-en"} <= systems
+    assert not any(name.startswith("half-million") for name in systems)
+
+
+def test_the_page_of_results_is_one_screen_and_answers_its_question_first(tmp_path: Path):
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    title, answer, *_ = page.split("\n\n")
+    assert title == "# Does ELMo help?" and answer.startswith("With `small-en`")
+    assert len(page.splitlines()) <= 70
+    captions = [part for part in page.split("\n\n") if part.startswith("Test sets")]
+    assert len(captions) == 1 and len(captions[0].split()) <= 40
+    assert "random" not in page.partition("## The claims")[0]  # a control that has not learnt is no headline
+
+
+def test_the_pages_are_up_to_date():
+    results = Results()
+    found = verdicts(results)
+    folder = ROOT / "docs"
+    assert (folder / "results.md").read_text(encoding="utf-8") == front_page(results, found)
+    assert (folder / "results" / "claims.md").read_text(encoding="utf-8") == claims_page(found)
+
+
+def test_the_numbers_of_a_table_are_those_of_the_rows(capsys: pytest.CaptureFixture[str]):
+    assert main(["gamma", "layernorm"]) == 0
+    printed_text = capsys.readouterr().out
+    rows = Results().select("gamma", task="semantic-roles", arm="no ELMo", recipe="cpu", split="dev")
+    mean = sum(row.value for row in rows) / len(rows)
+    assert re.search(rf"\| SRL \| mini-en \| cpu \| 22,949 \| {mean:.2f} ± ", printed_text)
+    assert printed_text.count("# ") > 2
