@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from elmokit.vectors.npy import save_vectors
 
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.vectors.npy import save_vectors
 from paper import measure, surprisal
 from paper.__main__ import main
 from paper.data import glove_file
