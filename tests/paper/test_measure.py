@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from elmokit.vectors.npy import save_vectors
 
 from elmokit.formats.native import write_native
-from elmokit.formats.read import to_stored
+from elmokit.formats.read import to_weights
+from elmokit.vectors.save_vectors import save_vectors
 from paper import measure, surprisal
 from paper.__main__ import main
 from paper.data import glove_file
@@ -25,7 +25,7 @@ TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "
 
 def test_a_system_is_opened_by_its_name_or_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    write_native(tmp_path / "tiny", to_stored(random_bilm()))
+    write_native(tmp_path / "tiny", to_weights(random_bilm()))
     (tmp_path / "glove.txt").write_text("the 1 0\nbank 0 2\n")
     save_vectors(tmp_path / "cove.npy", [["the", "bank"]], [np.ones((2, 2, 4), np.float16)])
     for given, name, is_bilm, num_layers in (
