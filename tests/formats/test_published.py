@@ -349,9 +349,14 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     assert len(shown) == 1 + len(names.bundled_models() | names.packaged_models()) + len(published_models())
     assert re.fullmatch(r"mini-ko +installed +5.4 M +11 MB +Korean +open texts, .* +Apache-2.0", shown[2].strip())
     assert re.fullmatch(r"small-en +bundled +10.1 M +20 MB +English +open texts, .* +Apache-2.0", shown[1].strip())
-    known = {"small", "medium", "original", "original-5.5b", "pubmed", "pt", "pt-wikipedia", "ja", "de", "eu"}
+    known = {"small", "medium", "original", "original-5.5b", "pubmed", "pt-brwac", "pt-wikipedia", "ja", "de", "eu"}
     assert known < set(published_models())
-    for asked, name in [("large", "original-5.5b"), ("efml:korean", "nlpl:161"), ("Original", "original")]:
+    for asked, name in [
+        ("large", "original-5.5b"),
+        ("efml:korean", "nlpl:161"),
+        ("Original", "original"),
+        ("pt", "pt-wikipedia"),
+    ]:
         found = find_published(asked)
         assert found is not None and found.name == name
     for model in published_models().values():

@@ -66,8 +66,16 @@ def embed_with(
     if device is not None and not found.takes_device:
         raise ValueError(f"{system} computes nothing on a device; leave out --device, or device={device!r}")
     opened = found.open(str(model), device=device) if found.takes_device else found.open(str(model))
-    how = {"column": column, "as_text": as_text, "overwrite": overwrite}
-    return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text, **how)
+    return write_vectors(
+        opened,
+        input_path,
+        output_path,
+        model=model,
+        raw_text=raw_text,
+        column=column,
+        as_text=as_text,
+        overwrite=overwrite,
+    )
 
 
 def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Comparator:

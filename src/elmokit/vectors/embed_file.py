@@ -24,7 +24,7 @@ from elmokit.files.locks import lock
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.system.python import expanded
-from elmokit.vectors.arrow_groups import pyarrow_module
+from elmokit.vectors.arrow import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.reader import sentences_path, tokens_path
 from elmokit.vectors.sources import open_source, read_again

@@ -20,8 +20,15 @@ from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import FormatError, first_token, join_names
 from elmokit.system.python import warn_caller
-from elmokit.vectors.arrow_groups import parquet_file, parquet_groups, parquet_writer, pyarrow_module
-from elmokit.vectors.arrow_layout import TableVectors, record_batches, table_schema
+from elmokit.vectors.arrow import (
+    TableVectors,
+    parquet_file,
+    parquet_groups,
+    parquet_writer,
+    pyarrow_module,
+    record_batches,
+    table_schema,
+)
 from elmokit.vectors.embed_file import encode_block, sentence_blocks
 from elmokit.vectors.reader import FlatVectors
 from elmokit.vectors.sources import ColumnSource

@@ -5,7 +5,7 @@
 | `.npz`, `.safetensors` | `vectors` (N,E) or (N,L,E) of all tokens of all sentences; `offsets` (sentences + 1) |
 | `.npy` | `vectors`; `offsets` in a second file, `NAME.offsets.npy` next to `NAME.npy` |
 | `.h5`, `.hdf5` | for other programs: a dataset per sentence, named by its number from 0, (T,E) or (L,T,E) |
-| `.parquet`, `.arrow` | for other programs: a row per sentence, with its tokens and vectors (`arrow_layout.py`) |
+| `.parquet`, `.arrow` | for other programs: a row per sentence, with its tokens and vectors (`arrow.py`) |
 | `.tsv` | for other programs, which alone read it: a row per token, with its vector as text (`text_tables.py`) |
 
 Sentence i is `vectors[offsets[i]:offsets[i + 1]]`; a sentence without tokens has a number, but no rows. `elmokit embed`
@@ -22,8 +22,7 @@ from pathlib import Path
 from elmokit.files.hdf5 import SIGNATURE
 from elmokit.system.messages import FormatError
 from elmokit.system.python import expanded
-from elmokit.vectors.arrow_groups import ARROW_MAGIC, PARQUET_MAGIC
-from elmokit.vectors.arrow_layout import TableVectors, write_arrow, write_parquet
+from elmokit.vectors.arrow import ARROW_MAGIC, PARQUET_MAGIC, TableVectors, write_arrow, write_parquet
 from elmokit.vectors.flat import (
     MAGIC,
     read_npy,

@@ -72,8 +72,8 @@ def write_array(file: IO[bytes], array: Shaped[np.ndarray, "..."] | RowsInFile) 
 
 def in_parts(array: Shaped[np.ndarray, "..."] | RowsInFile) -> Iterator[Shaped[np.ndarray, "..."]]:
     """The array in parts of a few megabytes, so that one on disk is never in memory as a whole."""
-    if array.ndim == 0:
-        yield array[...]
+    if isinstance(array, np.ndarray) and array.ndim == 0:
+        yield array
         return
     num_rows = max(1, _BYTES_PER_WRITE // max(1, prod(array.shape[1:]) * array.dtype.itemsize))
     for start in range(0, len(array), num_rows):

@@ -17,7 +17,7 @@ from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.system.python import expanded, warn_caller
 from elmokit.text.sentence_lines import read_sentences, sentence_lines, with_warning
 from elmokit.text.tokenizer import HYPHENATION, tokenize
-from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
+from elmokit.vectors.arrow import Groups, is_table, only_column, open_groups, pyarrow_module
 
 COLUMNS = ("tokens", "text")
 """The columns that are read if none is named: the first of these that is there."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.vectors import arrow_layout
+from elmokit.vectors import arrow
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.file_vector_source import FileVectorSource
@@ -31,7 +31,7 @@ OF_TOKENS = [pa.list_(CATEGORIES), pa.list_(VIEWS), WORDS, pa.list_view(VIEWS), 
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow_layout, "GROUP_ROWS", 2)
+    monkeypatch.setattr(arrow, "GROUP_ROWS", 2)
     monkeypatch.setattr(embed, "BLOCK_LINES", 3)
 
 
