@@ -191,7 +191,7 @@ def test_frozen_layers_take_the_place_of_the_bilm(tmp_path: Path):
 
 
 def test_what_is_not_a_bilm_and_settings_that_it_does_not_have_are_refused_at_once():
-    no_bilm: list[Any] = [Elmo(random_bilm(TINY)), "small-en", None]
+    no_bilm: list[Any] = [Elmo(random_bilm(TINY)), "small-en", None, torch.nn.Linear(2, 2), print, Elmo, random_bilm]
     for bilm in no_bilm:
         with pytest.raises(ValueError, match=r"bilm is of type .*; expected a BiLM, such as elmo\.bilm, or frozen"):
             ElmoEmbedding(bilm)

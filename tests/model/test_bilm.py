@@ -55,3 +55,12 @@ def test_padding_inside_a_sentence_a_wrong_shape_and_a_state_of_other_rows_are_r
     state = bilm(ids([["a"]])).state
     with pytest.raises(ValueError, match="the state has 1 rows, but the batch has 2"):
         bilm(ids([["a"], ["b"]]), state)
+
+
+def test_the_text_of_a_config_that_fingerprints_hash_stays_the_same() -> None:
+    assert CONFIG.text() == (
+        "BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, num_characters=262, max_characters_per_token=50, "
+        "activation='relu', num_highway_layers=1, projection_dim=6, lstm_dim=16, num_layers=2, cell_clip=3.0, "
+        "projection_clip=3.0, use_skip_connections=True, bidirectional=True)"
+    )
+    assert f"{CONFIG.text()[:-1]}, lookup=None)" == repr(CONFIG)

@@ -485,7 +485,7 @@ class Elmo:
                 f"the model has no {missing}; surprisal and perplexity need the one that it was trained with"
             )
         model = SurprisalModel(self._packed_bilm(), self._softmax, self.vocabulary, self._warnings)
-        if self._folder is not None:  # the softmax is no one else's, and is moved once
+        if self._folder is not None:  # nobody else has the softmax, so it is moved only once
             self._softmax = model.softmax
         return model
 
@@ -525,7 +525,7 @@ class Elmo:
             return self._packed
 
     def _state(self) -> str:
-        """A hash of weights that may have changed, and their device; empty for those of files."""
+        """The device of the module and a hash of its weights; empty without a module."""
         if self._bilm is None:
             return ""
         hashes = [zlib.crc32(array) for array in _arrays(self._bilm).values()]

@@ -175,7 +175,7 @@ def _kind_of_json(path: Path) -> FileKind:
     if path.stat().st_size > MAX_BYTES:
         return FileKind.JSON
     try:
-        values = read_json(path, Any, is_named=True)  # none of which is shown
+        values = read_json(path, Any, is_named=True)  # no error shows a value
     except FormatError:
         return FileKind.BROKEN_JSON
     if not isinstance(values, dict):

@@ -146,7 +146,7 @@ def remove_saved(folder: Path) -> None:
 
 
 def card_of(weights: Weights, *, name: str = "this folder") -> str:
-    """A model card of what is known from the weights: metadata for the Hub, sizes, and how to open the model."""
+    """A model card made from the weights: metadata for the Hub, sizes, and how to open the model."""
     config = weights.config
     softmax = "with its softmax" if weights.has_softmax else "without its softmax"
     return (
@@ -174,7 +174,7 @@ def _mapped(path: Path, layout: Layout, names: Iterable[str]) -> dict[str, NDArr
 
 
 def _identity(weights: Weights, arrays: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """The fingerprint of what is written, and digests that show if another file of the folder is replaced."""
+    """The fingerprint of the model as it is written, and digests of its config and dictionary."""
     config, spelling = weights.config, weights.spelling
     read_again = ((name, np.asarray(arrays[name], np.float32)) for name in sorted(config.tensor_shapes()))
     identity = {"fingerprint": fingerprint_of(config, read_again, spelling), "config": _config_digest(config)}

@@ -85,7 +85,7 @@ def read_softmax(weights: Path, config: BiLMConfig, header: Mapping[str, TensorE
 def split_softmax(
     model: Weights, dtype: str, softmax_dtype: str, max_file_bytes: int | None
 ) -> tuple[Mapping[str, NDArray[Any]], list[dict[str, NDArray[Any]]]]:
-    """The tensors of model.safetensors, and the parts of the softmax, by rows, that go into files of their own.
+    """The tensors of model.safetensors, and the parts of the softmax, by rows, that go into separate files.
 
     Raises ValueError if a file would be larger than `max_file_bytes`.
     """

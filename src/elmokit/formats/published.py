@@ -96,7 +96,7 @@ def find_published(name: str) -> PublishedModel | None:
 
 
 def published_folder(model: PublishedModel) -> Path:
-    """The native folder of a model in the cache, into which it is downloaded first if it is not there.
+    """The native folder of a model in the cache. A model that is not there is downloaded first.
 
     Raises FileNotFoundError if it is not there and downloads are forbidden, DownloadError if no address has it,
     FormatError for files that are not the model, and InUseError if the lock is another user's.

@@ -66,7 +66,7 @@ class BiLM(nn.Module):
     def from_weights(cls, weights: Weights) -> BiLM:
         """The model in float32, in eval mode.
 
-        Weights in float32 are not copied: what is written to them changes those of `weights`, but not the file.
+        Weights in float32 are shared, not copied. Writing to them changes `weights`, but never the file.
         """
         arrays = {name: np.asarray(weights.tensors[name], np.float32) for name in weights.config.tensor_shapes()}
         return cls.from_arrays(weights.config, weights.spelling, arrays)

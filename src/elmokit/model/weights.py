@@ -1,4 +1,4 @@
-"""A biLM's weights as arrays, with everything that belongs to them: what is read from disk, and what is written."""
+"""A biLM as arrays, with its config, vocabulary and dictionaries: every format is read into it and written from it."""
 
 from __future__ import annotations
 

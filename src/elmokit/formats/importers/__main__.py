@@ -29,14 +29,14 @@ def main(size: str, report: str, target: str, *given: str) -> None:
     """The limits follow `size`, the bytes of the files; an empty `target` stands for None."""
     path, *weights = map(Path, given)
     if any(kind_of(part) in (*PICKLES, *ARCHIVES) for part in parts_of(path, *(weights or [None]))):
-        importlib.import_module("torch")  # which takes seconds that are not those of the files
+        importlib.import_module("torch")  # takes seconds, and must not count
     _limit_this_process(int(size))
     found = read(path, *weights, target=Path(target) if target else None, size=int(size))
     Path(report).write_bytes(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))  # names may be anything
 
 
 def read(path: Path, weights: Path | None = None, *, target: Path | None, size: int) -> dict[str, Any]:
-    """Read a model, write it into a new folder unless `target` is None, and say what is a `Report` as JSON."""
+    """Read a model, and write it into the new folder `target` if that is given; returns a `Report` as JSON values."""
     inspection, failure = Inspection(path), dict[str, Any]()
     try:
         model = load(path, weights, inspection=inspection)

@@ -279,7 +279,7 @@ def words_instead(width: int) -> dict[str, Any]:
 
 
 def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, dict[str, Array], list[str]]:
-    """The config, all weights except the softmax by native name, and the types in which the file has them.
+    """The config, all weights except the softmax by native name, and their types in the file.
 
     Raises FormatError, naming the file, the dataset and the reason.
     """

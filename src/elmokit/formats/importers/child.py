@@ -49,7 +49,7 @@ class Report:
 
 
 def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
-    """Write the model in these files into a new native folder, and return what is known about the files.
+    """Write the model in these files into a new native folder, and return a description of the files.
 
     Raises FormatError if they are not a model, or if reading them crashes or passes a limit, and OSError if they cannot
     be read, or the folder cannot be written.
@@ -91,7 +91,7 @@ def run(path: Path, weights: Path | None, target: Path | None) -> Report:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                timeout=60 + 20 * processor_seconds(num_bytes),  # where there is no limit on processor time
+                timeout=60 + 20 * processor_seconds(num_bytes),  # for Windows, which cannot limit the processor time
                 check=False,
             )
         except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 """Reading a model of another format, whatever it is: by the contents of its files, never by their names.
 
-This runs in a process of its own (`importers/child.py`), because it parses files that others have made.
+This runs in a child process (`importers/child.py`), because it parses files that others have made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elmokit.model.weights import SOFTMAX_BIAS, Weights
 from elmokit.system.messages import FormatError, printable
 
 IMPORTERS: tuple[ModuleType, ...] = (tensorflow, allennlp, many_langs, token_vectors, bilm_tf)
-"""All formats, in the order in which they are tried on files; each has `NAME`, `DESCRIPTION` and `load`."""
+"""The formats, in the order of trying; each has `NAME`, `DESCRIPTION` and `load`."""
 
 
 def load(path: Path, weights: Path | None = None, *, inspection: Inspection | None = None) -> Weights:
@@ -83,7 +83,7 @@ def _load_unpacked(folder: Path, inspection: Inspection) -> Weights:
 
 @contextmanager
 def _naming_failed_downloads(sources: Sources) -> Generator[None]:
-    """Where files are missing, those that a failed download left in their folder are the likeliest reason."""
+    """If files are missing, the likeliest reason is a failed download, which left something else in their place."""
     try:
         with naming_failed_downloads(sources.given):
             yield

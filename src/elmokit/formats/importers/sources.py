@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class IncompleteError(FormatError):
-    """The files are not a model, or not all of one: something else may be in place of what is missing."""
+    """The files are not a model, or only a part of one; something else may be in place of the missing part."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Sources:
         """The files of PyTorch among the given ones, or among all in the folder.
 
         must_be_readable: raise FormatError for one that cannot be read; otherwise it is passed over, and `not_a_model`
-            says what is wrong with it if there is no other model.
+            gives its error if nothing else is a model.
         """
         kinds = self.in_folder if in_folder else self.given
         files: list[TorchFile] = []
@@ -94,9 +94,9 @@ class Sources:
             return FormatError(self.folder, reason)
         for path, kind in self.given.items():
             if kind is FileKind.BROKEN_JSON:
-                read_json(path)  # raises an error that says what is wrong with it
+                read_json(path)  # this error says what is wrong
             if kind in PICKLES and looks_like_torch_file(path):
-                self.torch_file(path)  # raises an error that says what is wrong with it, if that is why
+                self.torch_file(path)  # if it is damaged, this error says how
         if not self.given:
             folders = join_names(sorted(path.name for path in self.path.iterdir()))
             found = f"holds only folders: {folders}" if folders else "is an empty folder"
