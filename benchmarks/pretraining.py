@@ -28,6 +28,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from elmokit.cli.pretraining import keep_freed_memory
 from elmokit.corpus.batches import Batch, Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.char_encoder import CharEncoder
@@ -41,7 +42,6 @@ from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import new_softmax
-from elmokit.system.python import keep_freed_memory
 from elmokit.text.characters import PADDING_ID
 from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary

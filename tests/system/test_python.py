@@ -74,7 +74,8 @@ def test_a_warning_names_the_line_that_called_the_package_or_a_module():
 MEMORY = """
 import resource
 from pathlib import Path
-from elmokit.system.python import give_back_freed_memory, keep_freed_memory
+from elmokit.cli.pretraining import keep_freed_memory
+from elmokit.model.packed_bilm import _give_back_freed_memory as give_back_freed_memory
 
 def resident():
     return int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0]) // 1024

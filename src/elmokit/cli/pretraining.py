@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
+import sys
 from pathlib import Path
 
 from elmokit.cli.options import Parser, add_as_text, add_device, add_model, add_set, check_option, given
 
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 _SHARDS = "tokenised text, one sentence per line, or the folder that prepare wrote"
 
 
@@ -39,7 +42,6 @@ def run_pretrain(arguments: argparse.Namespace) -> None:
     config = None if arguments.resume else recipe(arguments.recipe or "mini", arguments.set)
 
     from elmokit.pretraining.train import pretrain, resume_pretraining
-    from elmokit.system.python import keep_freed_memory
 
     keep_freed_memory()
     if config is None:
@@ -73,7 +75,6 @@ def run_finetune(arguments: argparse.Namespace) -> None:
     resolve_model(arguments.model)
 
     from elmokit.pretraining.finetune import finetune
-    from elmokit.system.python import keep_freed_memory
 
     keep_freed_memory()
     how = {"run_dir": arguments.run, **given(arguments, "weights", "held_out", "as_text", "device")}
@@ -96,3 +97,15 @@ def _texts(arguments: argparse.Namespace) -> list[Path]:
     shards = [file for path in arguments.shards for file in training_files(path)]
     vocabulary = [] if arguments.vocabulary is None else [arguments.vocabulary]
     return [*shards, *vocabulary, *map(held_out_file, arguments.held_out)]
+
+
+def keep_freed_memory() -> None:
+    """Make glibc keep what is freed, so that memory of every step is not fetched, zeroed and given back each time.
+
+    Nothing on other systems. It holds for the whole process and to its end, so the command line asks for it, not the
+    library.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if set_option is not None:
+        set_option(_M_MMAP_THRESHOLD, 1 << 30)
+        set_option(_M_TRIM_THRESHOLD, 2**31 - 1)

@@ -37,11 +37,12 @@ from elmokit.formats.read import softmax_of, to_weights
 from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
+from elmokit.layers.parallel import STATE_LOCK
 from elmokit.model.bilm import BiLM, spelling_of
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.weights import Weights, fingerprint_of
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import STATE_LOCK, expanded
+from elmokit.system.python import expanded
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.indexer import DictionarySpelling

@@ -140,17 +140,13 @@ def new_folder(path: Path) -> Generator[Path]:
 
 def check_new_folder(path: Path) -> None:
     """Raise OSError if no new folder can be made at `path`: something is there, or the place is read-only."""
-    if not is_free(path):
+    is_free = not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
+    if not is_free:
         raise FileExistsError(f"{path} exists and is not an empty folder; choose another one or remove it")
     target = path.resolve()
     existing = next(folder for folder in target.parents if folder.exists())
     with temporary_folder(existing / target.relative_to(existing).parts[0], named=path):
         pass
-
-
-def is_free(path: Path) -> bool:
-    """Whether the path does not exist or is an empty folder."""
-    return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
 
 
 def write_text(path: Path, text: str) -> None:

@@ -129,11 +129,11 @@ def write_arrays(
     with atomic_write(path) as unfinished, unfinished.open("wb") as file:
         file.write(len(encoded).to_bytes(8, "little") + encoded)
         for array in ordered.values():
-            for part in rows_in_parts(array):
+            for part in _rows_in_parts(array):
                 file.write(part.tobytes())
 
 
-def rows_in_parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarray, "..."]]:
+def _rows_in_parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarray, "..."]]:
     """The array in parts of some megabytes, so that one on disk is never in memory as a whole."""
     if array.ndim == 0 or array.size == 0:
         return [array]

@@ -1,4 +1,4 @@
-"""Two functions in parallel, each with half of torch's threads: for products too small to use all threads."""
+"""Threads: a lock for what they share, and two functions in parallel, each with half of torch's threads."""
 
 from __future__ import annotations
 
@@ -15,9 +15,19 @@ from elmokit.layers.devices import for_inference
 
 R = TypeVar("R")
 
+STATE_LOCK = threading.RLock()
+"""Held while what threads share changes: weights that are packed, remembered tokens, torch's engine. A fork waits for
+it, because its child would wait for ever for a thread that it does not have."""
+if hasattr(os, "register_at_fork"):  # not on Windows
+    _release = STATE_LOCK.release
+    os.register_at_fork(before=STATE_LOCK.acquire, after_in_parent=_release, after_in_child=_release)
+
 
 def run_in_parallel(first: Callable[[], R], second: Callable[[], R]) -> list[R]:
-    """Results of both functions, in order, without gradients. With a single thread, they run one after the other."""
+    """Results of both functions, in order, without gradients. With a single thread, they run one after the other.
+
+    For products that are too small to use all threads.
+    """
     num_threads = torch.get_num_threads()
     if num_threads < 2:
         return [first(), second()]

@@ -6,6 +6,8 @@ without padding, and boundaries are read only once: each sentence starts from th
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +28,6 @@ from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
 from elmokit.layers.parallel import run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
 from elmokit.model.token_cache import TokenCache
-from elmokit.system.python import give_back_freed_memory
 from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.indexer import ByteSpelling, Spelling
@@ -62,7 +63,7 @@ class PackedBiLM:
         """
 
         def take(name: str) -> Tensor:
-            give_back_freed_memory()  # what the one before needed meanwhile
+            _give_back_freed_memory()  # what the one before needed meanwhile
             if isinstance(weights[name], np.ndarray):
                 give_back(weights[name])  # the pages of the ones before, if they are mapped
             return as_float32(weights[name])
@@ -76,7 +77,7 @@ class PackedBiLM:
         # the largest matrices first, while little is packed: the most in memory is what is packed and one matrix
         self.lstms = [_lstm(config, take, name, make_kernel) for name in directions]
         self.char_encoder = _token_encoder(config, take, make_kernel)
-        give_back_freed_memory()
+        _give_back_freed_memory()
         spelling = spelling or ByteSpelling(config.max_characters_per_token)
         self.token_cache = TokenCache(self.char_encoder, spelling=spelling)
         self._after_boundary, outputs = self._read_boundaries()
@@ -256,3 +257,10 @@ def _with_double_candidate(gates: Float[Tensor, "G *D"]) -> Float[Tensor, "G *D"
     """The same tensor with its last quarter doubled, which is exact in every type."""
     gates[len(gates) // 4 * 3 :].mul_(2)
     return gates
+
+
+def _give_back_freed_memory() -> None:
+    """Return freed memory to the system (glibc's `malloc_trim`, about a millisecond); nothing on other systems."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from elmokit.system.python import STATE_LOCK
+from elmokit.layers.parallel import STATE_LOCK
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -1,26 +1,16 @@
-"""What Python leaves to its users: optional packages, the folder of caches, the line of a warning, memory, forks."""
+"""What Python leaves to its users: optional packages, the folder of caches, and the line of a warning."""
 
-import ctypes
 import importlib
 import inspect
 import math
 import os
 import sys
-import threading
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
-STATE_LOCK = threading.RLock()
-"""Held while what threads share changes: weights that are packed, remembered tokens, torch's engine. A fork waits for
-it, because its child would wait for ever for a thread that it does not have."""
-if hasattr(os, "register_at_fork"):  # not on Windows
-    _release = STATE_LOCK.release
-    os.register_at_fork(before=STATE_LOCK.acquire, after_in_parent=_release, after_in_child=_release)
 
 
 class PackageError(ImportError, ValueError):
@@ -95,26 +85,3 @@ def _is_passed_over(frame: FrameType) -> bool:
     """Torch is between a module's `forward` and the line that calls the module."""
     module = str(frame.f_globals.get("__name__"))
     return frame.f_code.co_filename.startswith(_PACKAGE) or module.partition(".")[0] == "torch"
-
-
-def give_back_freed_memory() -> None:
-    """Return freed memory to the system (glibc's `malloc_trim`, about a millisecond); nothing on other systems."""
-    trim = _of_the_allocator("malloc_trim")
-    if trim is not None:
-        trim(0)
-
-
-def keep_freed_memory() -> None:
-    """Make glibc keep what is freed, so that memory of every step is not fetched, zeroed and given back each time.
-
-    Nothing on other systems. It holds for the whole process and to its end, so the command line asks for it, not the
-    library.
-    """
-    set_option = _of_the_allocator("mallopt")
-    if set_option is not None:
-        set_option(_M_MMAP_THRESHOLD, 1 << 30)
-        set_option(_M_TRIM_THRESHOLD, 2**31 - 1)
-
-
-def _of_the_allocator(name: str) -> Callable[..., int] | None:
-    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

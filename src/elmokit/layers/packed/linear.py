@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from elmokit.system.python import STATE_LOCK
+from elmokit.layers.parallel import STATE_LOCK
 
 if TYPE_CHECKING:
     from jaxtyping import Float
