@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from elmokit.files.json import as_type, json_text, parse_json, read_json
+from elmokit.files.json import as_type, json_text, parse_json, picked, read_json
 from elmokit.system.messages import FormatError
 
 VALUES = st.recursive(
@@ -97,3 +97,15 @@ def test_a_link_out_of_its_folder_is_read_only_if_the_user_names_it(tmp_path: Pa
     with pytest.raises(FormatError, match="link out of its folder"):
         read_json(link)
     assert read_json(link, is_named=True) == {"a": 1}
+
+
+@dataclass(frozen=True)
+class ByName:
+    parts: dict[str, Inner]
+
+
+def test_a_dict_has_any_keys_and_picked_fields_leave_out_the_others():
+    assert as_type({"parts": {"input": {"rate": 1}}}, ByName, where="x") == ByName({"input": Inner(1.0)})
+    assert picked({"rate": 1, "other": 2}, Inner, where="x") == Inner(1.0)
+    with pytest.raises(FormatError, match="x: field note: expected `str | null`, got `int`"):
+        picked({"note": 1}, Inner, where="x")

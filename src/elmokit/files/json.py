@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -69,6 +69,12 @@ def as_type(value: object, kind: type[_T], *, where: str | Path, part: str | Non
         raise FormatError(where, reason[:1].lower() + reason[1:], part=": ".join(parts) or None) from error
 
 
+def picked(values: Mapping[str, object], kind: type[_T], *, where: str | Path, part: str | None = None) -> _T:
+    """The fields of an object that a dataclass has, as that dataclass; errors are those of `parse_json`."""
+    known = {entry.name for entry in dataclasses.fields(cast("Any", kind))}
+    return as_type({name: value for name, value in values.items() if name in known}, kind, where=where, part=part)
+
+
 def json_text(path: Path, value: object) -> str:
     """Format a value, such as a dataclass, as the text of a file that `read_json` reads back.
 
@@ -94,5 +100,6 @@ def _require_known(value: object, kind: Any) -> None:
         if name not in fields:
             hint = did_you_mean(name, fields)
             raise ValueError(f"field {printable(name)} is not known; {hint}expected {', '.join(fields)}")
-        for inner_kind in (fields[name], *get_args(fields[name])):  # `Config | None` too
+        kinds = () if get_origin(fields[name]) is dict else get_args(fields[name])  # of `Config | None`
+        for inner_kind in (fields[name], *kinds):
             _require_known(inner, inner_kind)
