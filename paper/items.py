@@ -14,8 +14,8 @@ from elmokit.metrics.coreference import score_coreference
 from elmokit.metrics.roles import score_roles
 from elmokit.metrics.score import Score
 from elmokit.metrics.spans import score_spans
-from elmokit.tasks.reading import read_files
-from elmokit.tasks.saved import load_task
+from elmokit.tasks.data import read_files
+from elmokit.tasks.predict import load_task
 
 ITEMS_NAME = "items.json.gz"
 Counts = tuple[float, ...]

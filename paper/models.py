@@ -29,8 +29,8 @@ from elmokit.pretraining.train import resume_pretraining
 from elmokit.runs.folder import CONFIG_NAME
 from elmokit.runs.metrics_log import provenance
 from elmokit.runs.results_table import Result
-from elmokit.tasks.all_tasks import find_task, task_recipe
-from elmokit.tasks.reading import read_files
+from elmokit.tasks.data import read_files
+from elmokit.tasks.task import find_task, task_recipe
 from paper.experiments import EARLIER, FINETUNED, RANDOM
 from paper.results import Results, cluster_steps
 

@@ -26,8 +26,8 @@ from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.results_table import Result
 from elmokit.runs.tensor_files import DivergenceError
-from elmokit.tasks.all_tasks import find_task, task_recipe
 from elmokit.tasks.config import TaskConfig, with_settings
+from elmokit.tasks.task import find_task, task_recipe
 from elmokit.tasks.train import resume_task, train
 from paper.data import WHERE_DATA_ARE, unpacked
 from paper.experiments import DATASETS, EARLIER, EXPERIMENTS, SCALES, Arm, Experiment, Scale

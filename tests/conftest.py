@@ -34,7 +34,7 @@ FORKS = """
 import json, os, sys, traceback
 import torch._dynamo  # which a first optimiser imports
 import elmokit.pretraining.train
-import elmokit.tasks.saved
+import elmokit.tasks.predict
 import elmokit.tasks.train
 import elmokit.vectors.embed_file
 from elmokit.cli.main import main

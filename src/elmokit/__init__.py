@@ -31,11 +31,11 @@ if TYPE_CHECKING:  # what is imported `as` its own name is public to type checke
     from elmokit.pretraining.train import pretrain as pretrain
     from elmokit.pretraining.train import resume_pretraining as resume_pretraining
     from elmokit.scoring.perplexity import perplexity as perplexity
-    from elmokit.tasks.all_tasks import find_task as find_task
-    from elmokit.tasks.all_tasks import task_recipe as task_recipe
     from elmokit.tasks.config import Splits as Splits
-    from elmokit.tasks.reading import task_sentences as task_sentences
-    from elmokit.tasks.saved import load_task as load_task
+    from elmokit.tasks.data import task_sentences as task_sentences
+    from elmokit.tasks.predict import load_task as load_task
+    from elmokit.tasks.task import find_task as find_task
+    from elmokit.tasks.task import task_recipe as task_recipe
     from elmokit.tasks.train import resume_task as resume_task
     from elmokit.tasks.train import train
     from elmokit.text.characters import batch_character_ids as batch_character_ids
@@ -67,10 +67,10 @@ _HOMES = {
     "embed_file": "elmokit.vectors.embed_file:embed_file",
     "embed_types": "elmokit.vectors.embed_types:embed_types",
     "embed_with": "elmokit.integrations.embed_with:embed_with",
-    "find_task": "elmokit.tasks.all_tasks:find_task",
+    "find_task": "elmokit.tasks.task:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",
     "inspect": "elmokit.formats.find:inspect",
-    "load_task": "elmokit.tasks.saved:load_task",
+    "load_task": "elmokit.tasks.predict:load_task",
     "load_vectors": "elmokit.vectors.files:load_vectors",
     "perplexity": "elmokit.scoring.perplexity:perplexity",
     "prepare": "elmokit.corpus.prepare:prepare",
@@ -81,8 +81,8 @@ _HOMES = {
     "save_vectors": "elmokit.vectors.save_vectors:save_vectors",
     "semantic_change": "elmokit.analysis.semantic_change.change:semantic_change",
     "split_sentences": "elmokit.text.tokenizer:split_sentences",
-    "task_recipe": "elmokit.tasks.all_tasks:task_recipe",
-    "task_sentences": "elmokit.tasks.reading:task_sentences",
+    "task_recipe": "elmokit.tasks.task:task_recipe",
+    "task_sentences": "elmokit.tasks.data:task_sentences",
     "tokenize": "elmokit.text.tokenizer:tokenize",
     "train_task": "elmokit.tasks.train:train",
     "write_vocabulary": "elmokit.corpus.vocabulary_counts:write_vocabulary",

@@ -27,7 +27,7 @@ runpy.run_module("elmokit", run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("module", ["elmokit.cli.main", "elmokit.cli.tasks", "elmokit.tasks.all_tasks"])
+@pytest.mark.parametrize("module", ["elmokit.cli.main", "elmokit.cli.tasks", "elmokit.tasks.task"])
 def test_an_interrupt_in_the_first_moments_is_one_line(module: str):
     done = subprocess.run([sys.executable, "-c", INTERRUPTED_AT, module, "train"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "elmokit: interrupted\n")

@@ -18,7 +18,7 @@ PAGES.remove("hub")  # as its example
 
 def test_there_is_one_for_each_task_and_one_for_a_model_of_your_own():
     tasks = {path.parent.name for path in (ROOT / "src/elmokit/tasks").glob("*/task.py")}
-    assert len(tasks) == 6 and {*tasks, "own_model"} <= {path.stem for path in EXAMPLES}
+    assert len(tasks) == 7 and {*tasks, "own_model"} <= {path.stem for path in EXAMPLES}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

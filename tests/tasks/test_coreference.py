@@ -9,8 +9,16 @@ from torch import nn
 
 from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, part_of
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
-from elmokit.tasks.coreference.recipes import CoreferenceConfig
-from elmokit.tasks.coreference.task import TASK, from_json, from_text, result, score, symbols, to_text
+from elmokit.tasks.coreference.task import (
+    TASK,
+    CoreferenceConfig,
+    from_json,
+    from_text,
+    result,
+    score,
+    symbols,
+    to_text,
+)
 from task_examples import COREFERENCE, DOCUMENTS, document
 
 

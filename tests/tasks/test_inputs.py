@@ -8,8 +8,7 @@ import torch
 from elmokit.elmo.embedding import ElmoEmbedding
 from elmokit.formats.read import read_bilm
 from elmokit.tasks.config import ElmoInput, InputConfig
-from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.word_table import new_word_table
+from elmokit.tasks.inputs import TokenInputs, new_word_table
 from task_inputs import new_inputs
 
 TRAINING = [["The", "cat", "sat"], ["the", "dog"]]

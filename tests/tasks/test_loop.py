@@ -12,9 +12,8 @@ from safetensors.torch import load_file
 from torch import nn
 
 from elmokit.runs.tensor_files import DivergenceError
-from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import TrainingConfig
-from elmokit.tasks.loop import TaskTraining, num_tokens, training_batches
+from elmokit.tasks.loop import TaskTraining, num_tokens, read_progress, training_batches
 from elmokit.tasks.task import Task
 
 Toy = Task[Any, Any]

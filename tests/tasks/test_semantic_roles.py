@@ -9,8 +9,15 @@ from torch import nn
 
 from elmokit.tasks.semantic_roles.model import SemanticRoleParser
 from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_predicates
-from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
-from elmokit.tasks.semantic_roles.task import TASK, from_json, from_text, read_sentences, to_blocks, without_labels
+from elmokit.tasks.semantic_roles.task import (
+    TASK,
+    SemanticRolesConfig,
+    from_json,
+    from_text,
+    read_sentences,
+    to_blocks,
+    without_labels,
+)
 from task_examples import ANN, PREDICATES, SEMANTIC_ROLES
 
 GOLD = """#begin document (bc/x); part 000

@@ -11,8 +11,7 @@ from torch import Tensor
 from elmokit.tasks.inputs import EncodedTokens
 from elmokit.tasks.sentiment.model import CNNClassifier, Maxout
 from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_texts
-from elmokit.tasks.sentiment.recipes import SentimentConfig
-from elmokit.tasks.sentiment.task import TASK
+from elmokit.tasks.sentiment.task import TASK, SentimentConfig
 from elmokit.tasks.task_model import LabelPrediction
 from task_examples import SENTIMENT
 

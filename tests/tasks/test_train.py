@@ -16,14 +16,12 @@ from safetensors.torch import load_file, save_file
 import elmokit
 from elmokit.files.locks import InUseError, lock
 from elmokit.runs.logged_runs import read_runs
-from elmokit.tasks.all_tasks import task_recipe
-from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import Splits, with_settings
-from elmokit.tasks.reading import digest, read_data, report_foreign_labels
-from elmokit.tasks.run_folder import read_record, write_record
-from elmokit.tasks.saved import load_task
-from elmokit.tasks.task import Task, labels_of_tags
-from elmokit.tasks.task_runs import TaskRun, read_task_run
+from elmokit.tasks.data import digest, read_data, report_foreign_labels
+from elmokit.tasks.loop import read_progress
+from elmokit.tasks.predict import load_task
+from elmokit.tasks.run import TaskRun, read_record, read_task_run, write_record
+from elmokit.tasks.task import Task, labels_of_tags, task_recipe
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.cache import CachedActivations
 from run_contents import contents_of_run
@@ -293,7 +291,7 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda run_dir: (run_dir / "checkpoint.safetensors").unlink(), "is missing, and the run has finished more than"),
     (edit_checkpoint(lambda tensors, _: tensors.pop("model.encode.weight")), "tensor encode.weight: is missing"),
     (edit_checkpoint(lambda tensors, _: tensors.pop("optimizer.0.exp_avg")), "optimizer.0.exp_avg: is missing"),
-    (edit_checkpoint(lambda _, progress: progress.pop("step")), "field progress.step: is missing"),
+    (edit_checkpoint(lambda _, progress: progress.update(step="1")), "progress: field step: expected `int`"),
 ]
 
 

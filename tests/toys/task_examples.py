@@ -7,20 +7,21 @@ from typing import Any
 
 import torch
 
-from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.config import TaggerConfig
 from elmokit.tasks.coreference.reader import CoreferenceDocument
-from elmokit.tasks.coreference.recipes import CoreferenceConfig
+from elmokit.tasks.coreference.task import CoreferenceConfig
 from elmokit.tasks.entailment.reader import SentencePair
-from elmokit.tasks.entailment.recipes import EntailmentConfig
+from elmokit.tasks.entailment.task import EntailmentConfig
 from elmokit.tasks.named_entities.reader import TaggedSentence
-from elmokit.tasks.named_entities.recipes import NamedEntitiesConfig
 from elmokit.tasks.question_answering.reader import Answer, Question
-from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
+from elmokit.tasks.question_answering.task import QuestionAnsweringConfig
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
-from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
+from elmokit.tasks.semantic_roles.task import SemanticRolesConfig
 from elmokit.tasks.sentiment.reader import LabelledText
-from elmokit.tasks.sentiment.recipes import SentimentConfig
-from elmokit.tasks.text_spans import Passage
+from elmokit.tasks.sentiment.task import SentimentConfig
+from elmokit.tasks.tags.reader import TaggedWords
+from elmokit.tasks.tags.task import TagsConfig
+from elmokit.tasks.task import Passage, find_task
 
 
 def document(text: str, clusters: list[list[tuple[int, int]]], *, name: str = "bc/x") -> CoreferenceDocument:
@@ -71,6 +72,12 @@ PREDICATES = [
     PredicateInSentence(ANN, 4, ["O", "O", "B-ARG0", "O", "B-V"]),
     PredicateInSentence(["Sleep", "!"], 0, ["B-V", "O"]),
     PredicateInSentence(["the", "cat", "that", "sat", "slept"], 3, ["B-ARG0", "I-ARG0", "B-R-ARG0", "B-V", "O"]),
+]
+WORDS = [
+    TaggedWords(["She", "can", "fish"], ["PRON", "AUX", "VERB"]),
+    TaggedWords(["the", "fish", "can", "run", "."], ["DET", "NOUN", "AUX", "VERB", "PUNCT"]),
+    TaggedWords(["the", "run"], ["DET", "NOUN"]),
+    TaggedWords(["She"], ["PRON"]),
 ]
 TEXTS = [
     LabelledText(["It", "'s", "good"], "positive"),
@@ -144,7 +151,7 @@ ENTAILMENT = TaskExamples(
 NAMED_ENTITIES = TaskExamples(
     "named-entities",
     SENTENCES,
-    NamedEntitiesConfig(first_dim=12, second_dim=8, dropout_rate=0.0),
+    TaggerConfig(first_dim=12, second_dim=8, dropout_rate=0.0),
     "tags",
     unlabelled=[],
 )
@@ -182,8 +189,17 @@ SENTIMENT = TaskExamples(
     "label",
     found=attrgetter("label"),
 )
+TAGS = TaskExamples(
+    "tags",
+    WORDS,
+    TagsConfig(first_dim=12, second_dim=8, dropout_rate=0.0),
+    "tags",
+    unlabelled=[],
+    found=attrgetter("tags"),
+)
 EXAMPLES = {
-    each.task: each for each in (COREFERENCE, ENTAILMENT, NAMED_ENTITIES, QUESTION_ANSWERING, SEMANTIC_ROLES, SENTIMENT)
+    each.task: each
+    for each in (COREFERENCE, ENTAILMENT, NAMED_ENTITIES, QUESTION_ANSWERING, SEMANTIC_ROLES, SENTIMENT, TAGS)
 }
 for classifier in ("bilstm", "cnn"):
     EXAMPLES[f"sentiment {classifier}"] = replace(SENTIMENT, config=replace(SENTIMENT.config, classifier=classifier))

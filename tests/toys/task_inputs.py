@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import torch
 
 from elmokit.tasks.config import InputConfig
-from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.weights import frozen_layers, read_elmo
-from elmokit.tasks.word_table import new_word_table
+from elmokit.tasks.inputs import TokenInputs, new_word_table
+from elmokit.tasks.train import frozen_layers, read_elmo
 
 Sentences = Sequence[Sequence[str]]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.tasks.config import Splits
-from elmokit.tasks.run_folder import TaskRecord, write_record
+from elmokit.tasks.run import TaskRecord, write_record
 from paper.experiments import DATASETS, FIXED_EPOCHS, MODEL, Arm, Experiment, Training
 from paper.train import PlannedRun, Setup, fingerprint_of
 

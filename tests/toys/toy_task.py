@@ -15,12 +15,11 @@ from torch import Tensor, nn
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
 from elmokit.model.bilm import BiLM
-from elmokit.tasks.all_tasks import TASKS
 from elmokit.tasks.config import InputConfig, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
 from elmokit.tasks.sentiment import task as sentiment
 from elmokit.tasks.sentiment.reader import LabelledText
-from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.task import TASKS, Reading, Task, find_splits
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 from toy_bilm import TINY
 
@@ -54,6 +53,9 @@ class StandInInputs(nn.Module):
         self.input_dim, self.output_dim = input_dim, output_dim
         self.rows = {word: row for row, word in enumerate(dict.fromkeys(words), start=1)}
         self.vectors = nn.Embedding(len(self.rows) + 1, input_dim + output_dim, padding_idx=0)
+
+    def known(self, tokens: Sequence[str]) -> list[bool]:
+        return [token in self.rows for token in tokens]
 
     def forward(self, sentences: Sequence[Sequence[str]]) -> EncodedTokens:
         longest = max((len(tokens) for tokens in sentences), default=0)

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import ElmoInput, InputConfig, with_settings
-from elmokit.tasks.reading import task_sentences
-from elmokit.tasks.run_folder import read_record
-from elmokit.tasks.saved import load_task
+from elmokit.tasks.data import task_sentences
+from elmokit.tasks.predict import load_task
+from elmokit.tasks.run import read_record
+from elmokit.tasks.task import find_task
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.file_vector_source import FileVectorSource, WordVectorSource
 from elmokit.vectors.reader import tokens_path

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_train(parser: Parser) -> None:
-    from elmokit.tasks.all_tasks import named_tasks
+    from elmokit.tasks.task import named_tasks
 
     add = parser.add_argument
     add("task", nargs="?", metavar="TASK", help=f"{named_tasks()}; short names are in brackets")
@@ -63,8 +63,8 @@ def run_train(arguments: argparse.Namespace) -> None:
     check_option(arguments, "--test-file", needs="--train")
 
     from elmokit.system.python import default_cache
-    from elmokit.tasks.all_tasks import task_recipe
-    from elmokit.tasks.run_folder import read_record
+    from elmokit.tasks.run import read_record
+    from elmokit.tasks.task import task_recipe
 
     config = None if arguments.resume else task_recipe(arguments.task, arguments.recipe or "cpu", _settings(arguments))
     splits = _splits(arguments, read_record(arguments.resume).task if arguments.resume else arguments.task)
@@ -96,8 +96,8 @@ def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
     """The files of the data, if they are given. What is not there is refused now, before torch is imported."""
     from elmokit.files.lines import check_inputs
     from elmokit.formats.names import resolve_model
-    from elmokit.tasks.all_tasks import find_task
     from elmokit.tasks.config import Splits
+    from elmokit.tasks.task import find_task
 
     if arguments.model:
         resolve_model(arguments.model)
@@ -132,12 +132,12 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
     import json
 
     from elmokit.tasks.config import Splits
-    from elmokit.tasks.run_folder import read_record
+    from elmokit.tasks.run import read_record
 
     read_record(arguments.run)
     _check_data(arguments.data)
 
-    from elmokit.tasks.saved import load_task
+    from elmokit.tasks.predict import load_task
 
     trained = load_task(arguments.run, elmo_model=arguments.model, device=arguments.device)
     splits = trained.task.find(arguments.data) if arguments.data.is_dir() else Splits((), arguments.data)
@@ -163,14 +163,14 @@ def add_predict(parser: Parser) -> None:
 
 def run_predict(arguments: argparse.Namespace) -> None:
     from elmokit.files.atomic import check_is_not_input
-    from elmokit.tasks.run_folder import read_record
+    from elmokit.tasks.run import read_record
 
     read_record(arguments.run)
     _check_data(Path(arguments.input))
     check_is_not_input(arguments.output, arguments.input, arguments.input.rpartition("#")[0])  # or part of a file
 
     with open_output(arguments.output, sys.stdout) as file:
-        from elmokit.tasks.saved import load_task
+        from elmokit.tasks.predict import load_task
 
         trained = load_task(arguments.run, elmo_model=arguments.model, device=arguments.device)
         for prediction in trained.predict_file(arguments.input, kind=arguments.input_kind, form=arguments.format):

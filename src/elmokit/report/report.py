@@ -13,7 +13,7 @@ from elmokit.report.tasks import RESULTS_NAME, SHARES_NAME, results, shares_pict
 from elmokit.report.training import CURVE_NAME, RunHistory, read_history, training_curve, training_page
 from elmokit.runs.logged_runs import RUNS_NAME, LoggedRun, is_run_folder, read_runs
 from elmokit.runs.results_table import write_results
-from elmokit.tasks.task_runs import TaskRun, is_task_run, read_task_run
+from elmokit.tasks.run import TaskRun, is_task_run, read_task_run
 
 
 def write_report(paths: Sequence[Path], folder: Path) -> tuple[list[Path], int]:

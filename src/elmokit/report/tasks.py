@@ -17,10 +17,10 @@ from elmokit.runs.results_table import Result
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 from elmokit.system.messages import distinct_names
 from elmokit.system.python import warn_caller
-from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.task import find_task
 
 if TYPE_CHECKING:
-    from elmokit.tasks.task_runs import LearntMix, TaskRun
+    from elmokit.tasks.run import LearntMix, TaskRun
 
 RESULTS_NAME, SHARES_NAME = "results.tsv", "layer-shares.svg"
 NO_ELMO, ELMO = "no ELMo", "+ ELMo"

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from elmokit.files.json_fields import Fields
 from elmokit.runs.settings import change_settings, check_known
 from elmokit.system.python import expanded
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
 POSITIONS = ("input", "output", "both")
 MAX_CHARACTERS = 1 << 16
+MAX_FILTERS = 64
+"""Pairs of width and number; the released models have 7."""
 MAX_SEED = 1 << 42
 """Times a million, as each epoch's seed is, it is a number of 64 bits."""
 OPTIMIZERS = ("adam", "adamw", "adadelta", "sgd")
@@ -96,6 +97,8 @@ class InputConfig:
             raise ValueError(f"max_characters is {self.max_characters}; expected at most {MAX_CHARACTERS}")
         check_bounds(self, counts=("word_dim", "min_word_count", "num_extra_words", "character_dim"))
         widest = max((width for width, _ in pairs), default=1)
+        if len(pairs) > MAX_FILTERS:
+            raise ValueError(f"character_filters has {len(pairs)} pairs; expected at most {MAX_FILTERS}")
         if not pairs or min(min(pair) for pair in pairs) < 1 or self.max_characters < max(widest, 3):
             raise ValueError(
                 f"character_filters are {self.character_filters} and max_characters is {self.max_characters}; expected "
@@ -187,6 +190,23 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True)
+class TaggerConfig:
+    """Sizes of the tagger of names and of words; the defaults are the paper's widths, and AllenNLP's rate at inputs."""
+
+    first_dim: int = 200
+    """Width of the first biLSTM, per direction."""
+    second_dim: int = 100
+    """Width of the second biLSTM, per direction; 200 in AllenNLP's ner.jsonnet."""
+    dropout_rate: float = 0.5
+    """Dropout at the input of both biLSTMs, of the same features at all tokens of a sentence."""
+    output_dropout_rate: float = 0.0
+    """Dropout before the dense layer, of the same kind."""
+
+    def __post_init__(self) -> None:
+        check_bounds(self, positive=("first_dim", "second_dim"), rates=("dropout_rate", "output_dropout_rate"))
+
+
+@dataclass(frozen=True)
 class TaskConfig:
     """Everything that a run of a task can vary. `model` is the task's own frozen dataclass."""
 
@@ -250,18 +270,6 @@ def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
         spread_dev=True,
     )
     return replace(config, training=training)
-
-
-def config_from_json(record: Fields, model_config: type[Any]) -> TaskConfig:
-    """The config whose `dataclasses.asdict` was written, read by type; missing fields get their defaults.
-
-    Raises ValueError, naming the field, for one that is unknown, of the wrong type, or out of bounds.
-    """
-    return TaskConfig(
-        model=record.fields("model").as_dataclass(model_config),
-        inputs=record.fields("inputs").as_dataclass(InputConfig),
-        training=record.fields("training").as_dataclass(TrainingConfig),
-    )
 
 
 def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | None:

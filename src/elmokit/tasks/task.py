@@ -1,4 +1,7 @@
-"""A task as the loop, the command line and `load_task` see it: a record of functions. Imports no torch."""
+"""A task as the loop, the command line and `load_task` see it, the names of all tasks, and what results are made of.
+
+Imports no torch: a task is imported when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,35 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
+from elmokit.files.json import picked
+from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.metrics.score import Score, scores_by_label
-from elmokit.tasks.config import Splits, TaskConfig, until_converged
+from elmokit.system.messages import FormatError, did_you_mean, first_token, printable
+from elmokit.tasks.config import Splits, TaskConfig, until_converged, with_settings
+from elmokit.text.alignment import token_offsets
+from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import LabelPrediction, TaskModel
 
+
 E = TypeVar("E")  # an example, as a reader gives it: for instance a sentence with its tags
 P = TypeVar("P")  # a prediction for one example
 Recipe = Callable[[], TaskConfig]
 _MOST_CHARACTERS = 60
+TASKS = {
+    "named-entities": "ner",
+    "semantic-roles": "srl",
+    "coreference": "coref",
+    "entailment": "nli",
+    "question-answering": "qa",
+    "sentiment": "sst",
+    "tags": "pos",
+}
+"""Name -> short name. The module `task` in the folder of that name defines the task as `TASK`."""
 
 
 @dataclass
@@ -183,3 +202,112 @@ def shortened(text: str) -> str:
 def shown_labels(label: str, probabilities: dict[str, float]) -> str:
     """The label and its probability, as a `repr` shows them."""
     return f"{label} ({probabilities[label]:.1%})"
+
+
+def find_task(name: str) -> Task[Any, Any]:
+    """Import the task of that name, or short name (`ner`), in any case.
+
+    Raises ValueError, suggesting the nearest name, if there is none.
+    """
+    known = name.lower().replace("_", "-")
+    for task, short_name in TASKS.items():
+        if known in (task, short_name):
+            return importlib.import_module(f"elmokit.tasks.{task.replace('-', '_')}.task").TASK
+    hint = did_you_mean(known, [*TASKS, *TASKS.values()])
+    raise ValueError(f"no task {name!r}; {hint}the tasks are {named_tasks()}")
+
+
+def named_tasks() -> str:
+    """The names of all tasks in one line, each followed by its short name."""
+    return ", ".join(f"{name} ({short_name})" for name, short_name in TASKS.items())
+
+
+def task_recipe(task: str, name: str = "cpu", settings: Sequence[str] = ()) -> TaskConfig:
+    """The config of a task's recipe (`cpu` trains in minutes, `paper` has the published sizes), changed by `settings`.
+
+    settings: changes written as `field=value`. Raises ValueError for an unknown task, recipe or field, and for a wrong
+    value.
+    """
+    return with_settings(recipe_config(find_task(task), name), settings)
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpan:
+    """Some successive tokens of a text."""
+
+    text: str
+    """As the text spells it: `whole[start:end]`."""
+    first: int
+    last: int
+    """Indices of the first and the last token, both part of the span."""
+    start: int
+    end: int
+    """Offsets of the first character, and of the one after the last."""
+
+    def __repr__(self) -> str:
+        return f"<{self.text!r} {self.start}:{self.end}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text, its tokens, and the character offsets at which each token begins and ends (the end is exclusive)."""
+
+    text: str
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, tokens: list[str], text: str | None) -> Passage:
+        """The tokens of a text. Without one, they are joined by spaces.
+
+        Raises ValueError, naming the token, where the tokens are not those of the text.
+        """
+        if text is not None:
+            return cls(text, tokens, token_offsets(text, tokens))
+        offsets: list[tuple[int, int]] = []
+        start = 0
+        for token in tokens:
+            offsets.append((start, start + len(token)))
+            start += len(token) + 1
+        return cls(" ".join(tokens), tokens, offsets)
+
+    def span(self, first: int, last: int) -> TextSpan:
+        """The span from the first to the last token, both included."""
+        start, end = self.offsets[first][0], self.offsets[last][1]
+        return TextSpan(self.text[start:end], first, last, start, end)
+
+
+def tokens_of(text: str, *, where: str = "") -> list[str]:
+    """The tokens of a text. Raises ValueError, which begins with `where`, if there are none."""
+    tokens = tokenize(text)
+    if not tokens:
+        raise ValueError(f"{where}{first_token(text)} has no tokens; expected at least one word")
+    return tokens
+
+
+@dataclass(frozen=True)
+class TextOrTokens:
+    """What a JSON object says of a text: the text itself, its tokens, or both."""
+
+    text: str | None = None
+    tokens: list[str] | None = None
+
+    @classmethod
+    def read(cls, values: Mapping[str, object], *, where: str) -> Self:
+        """The fields of an object. Raises ValueError for neither, and for tokens that are none or not the text's."""
+        given = picked(values, cls, where=where)
+        if given.tokens is not None:
+            check_tokens(given.tokens, where=where)
+            Passage.of(given.tokens, given.text)
+        elif given.text is None:
+            raise FormatError(where, f"is missing; there are {printable(', '.join(values))}", part="field text")
+        return given
+
+
+def check_tokens(tokens: Sequence[str], *, where: str) -> None:
+    r"""Raise ValueError for no token at all, and for one that is empty or has spaces, tabs or line ends in it."""
+    if not tokens or not all(token and NOT_IN_A_TOKEN.isdisjoint(token) for token in tokens):
+        shown = first_token(str([*tokens]))
+        raise FormatError(
+            where, f"is {shown}; expected a list of words without spaces and line ends", part="field tokens"
+        )

@@ -1,39 +1,54 @@
-"""Training a task's model on a folder of data: reads the files, opens the inputs, creates the run, runs the loop."""
+"""Training a task's model on a folder of data: a new run, or one that is resumed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 import torch
+from torch import Tensor, nn
 
-from elmokit.layers.devices import find_device
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.read import read_bilm
+from elmokit.layers.devices import describe_machine, find_device, on_meta_device, seeded
+from elmokit.layers.scalar_mix import ScalarMix
+from elmokit.model.bilm import BiLM
+from elmokit.model.vector_source import VectorSource
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.system.messages import first_token
+from elmokit.runs.metrics_log import append_json_line, keep_records, provenance, read_log
+from elmokit.runs.tensor_files import check_tensors, read_tensors, tensors_under
+from elmokit.system.messages import FormatError, printable
 from elmokit.system.python import expanded
-from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.checkpoint import MODEL_PREFIX
-from elmokit.tasks.config import Splits, TaskConfig, with_settings
-from elmokit.tasks.final_scores import finish
-from elmokit.tasks.loop import TaskTraining
-from elmokit.tasks.reading import (
+from elmokit.tasks.config import ElmoInput, Splits, TaskConfig, with_settings
+from elmokit.tasks.data import (
     TaskExamples,
     dev_in_use,
     digest,
     read_data,
-    report_alike_labels,
     report_foreign_labels,
-    report_known_examples,
+    report_on,
     sentences_of,
     with_development_set,
 )
-from elmokit.tasks.run_folder import (
+from elmokit.tasks.inputs import (
+    VECTORS_FILE,
+    WORDS_FILE,
+    TokenInputs,
+    WordTable,
+    load_word_table,
+    new_word_table,
+    save_word_table,
+)
+from elmokit.tasks.loop import DEV_NAME, MODEL_PREFIX, TaskTraining
+from elmokit.tasks.run import (
     BEST_FILE,
     CHECKPOINT_FILE,
     IF_DATA_MOVED,
+    IF_MODEL_MOVED,
     TaskRecord,
     absolute_model,
     absolute_splits,
@@ -44,10 +59,11 @@ from elmokit.tasks.run_folder import (
     read_record,
     write_record,
 )
-from elmokit.tasks.task import E, P, Task, recipe_config
-from elmokit.tasks.weights import ModelParts, frozen_layers, load_parts, new_model, read_elmo, read_weights
-from elmokit.tasks.word_table import VECTORS_FILE, WORDS_FILE, new_word_table, save_word_table
+from elmokit.tasks.task import E, P, Task, find_task, recipe_config
+from elmokit.tasks.task_model import TaskModel
+from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.file_vector_source import FileVectorSource
+from elmokit.vectors.files import recognise
 
 EXAMPLES_FOR_SCALES = 500
 """Spread evenly over the training set, enough to estimate a mean."""
@@ -69,7 +85,7 @@ def train(
 ) -> Path:
     """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
 
-    data: a `Splits` without a development file sets a tenth of the training files apart (see `dev_share`).
+    data: a `Splits` without a development file holds out a tenth of the training files (see `dev_share`).
     config: all settings; None is the recipe `cpu`.
     settings: changes of that recipe, written as `field=value`.
     test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
@@ -87,38 +103,15 @@ def train(
             raise ValueError(f"{NO_TEST_FILE}; name one, or leave out --test, or test=True")
         config = with_development_set(_chosen(task, config, settings), splits)
         examples = read_data(task, splits, config)
-        symbols = task.symbols(examples.train)
-        if task.label_names is not None and len(symbols) == 1:
-            raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
-        report_alike_labels(task, examples.train)
-        report_foreign_labels(task, {"the development set": examples.dev} | (examples.test if test else {}), symbols)
-        report_known_examples(task, examples)
-        training, others = sentences_of(task, examples)
-        if (elmo_input := config.inputs.elmo) is not None:
-            elmo_input = replace(elmo_input, model=absolute_model(elmo_input.model))
-            config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
-        words = None
-        if config.inputs.word_dim:
-            words = new_word_table(config.inputs, training, others, seed=config.training.seed)  # of the file's width
-            config = replace(config, inputs=replace(config.inputs, word_dim=words.vectors.shape[1]))
-        elmo = read_elmo(config.inputs.elmo, cache=None if cache is None else Path(cache), device=device)
-        record = TaskRecord(
-            task=task.name,
-            config=config,
-            symbols=symbols,
-            splits=absolute_splits(splits),
-            fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
-            counts=examples.counts,
-            digest=digest(task, examples),
-            other_vectors=isinstance(elmo, FileVectorSource),
-        )
+        report_on(task, examples, test=test)
+        parts = _new_parts(task, config, splits, examples, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
-        loop = _new_loop(ModelParts(task, record, words, elmo), examples, run_dir=run_dir, device=device)
+        loop = _new_loop(parts, examples, run_dir=run_dir, device=device)
         start_writing(run_dir)  # what can be refused was refused before
-        if words is not None:
-            save_word_table(run_dir, words)
-        write_record(run_dir, record)  # last, because a folder with a config.json is a run
-        finish(loop, examples)
+        if parts.words is not None:
+            save_word_table(run_dir, parts.words)
+        write_record(run_dir, parts.record)  # last, because a folder with a config.json is a run
+        _run_to_the_end(loop, examples)
     return run_dir
 
 
@@ -155,16 +148,15 @@ def resume_task(
             check_is_unchanged(task, record, examples)
         if test:
             report_foreign_labels(task, examples.test, record.symbols)
-        cache = None if cache is None else Path(cache)
-        parts = load_parts(run_dir, task, record, has_moved=elmo_model is not None, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
+        parts = load_parts(run_dir, task, record, has_moved=elmo_model is not None, cache=cache, device=device)
         if (run_dir / CHECKPOINT_FILE).exists():
             read_weights(run_dir / CHECKPOINT_FILE, parts, prefix=MODEL_PREFIX)
         loop = _new_loop(parts, examples, run_dir=run_dir, device=device)
         loop.load()
         if record != before:
             write_record(run_dir, record)
-        finish(loop, examples)
+        _run_to_the_end(loop, examples)
     return run_dir
 
 
@@ -189,6 +181,36 @@ def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     return config
 
 
+def _new_parts(
+    task: Task[E, P],
+    config: TaskConfig,
+    splits: Splits,
+    examples: TaskExamples[E],
+    *,
+    cache: str | Path | None,
+    device: str | torch.device | None,
+) -> ModelParts[E, P]:
+    """What a new run's model is made of; the record has the biLM's place and the width of the word vectors."""
+    inputs, words = config.inputs, None
+    if inputs.elmo is not None:
+        inputs = replace(inputs, elmo=replace(inputs.elmo, model=absolute_model(inputs.elmo.model)))
+    if inputs.word_dim:
+        words = new_word_table(inputs, *sentences_of(task, examples), seed=config.training.seed)
+        inputs = replace(inputs, word_dim=words.vectors.shape[1])
+    elmo = read_elmo(inputs.elmo, cache=cache, device=device)
+    record = TaskRecord(
+        task=task.name,
+        config=replace(config, inputs=inputs),
+        symbols=task.symbols(examples.train),
+        splits=absolute_splits(splits),
+        fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
+        counts=examples.counts,
+        digest=digest(task, examples),
+        other_vectors=isinstance(elmo, FileVectorSource),
+    )
+    return ModelParts(task, record, words, elmo)
+
+
 def _new_loop(
     parts: ModelParts[E, P], examples: TaskExamples[E], *, run_dir: Path, device: str | torch.device | None
 ) -> TaskTraining[E, P]:
@@ -203,3 +225,147 @@ def _new_loop(
     model.inputs.measure_scales(sentences)
     dev = dev_in_use(examples.dev, config)
     return TaskTraining(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
+
+
+def _run_to_the_end(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
+    """Train until the run stops, and log the result.
+
+    A log that has the result already stays as it is if there are no test files, which may have changed.
+    """
+    log = loop.run_dir / METRICS_NAME
+    earlier = _results(log)
+    epoch, had_ended = loop.progress.epoch, loop.progress.stopped_by(loop.config) is not None
+    keep_records(log, lambda record: record.integer("epoch") <= epoch and (had_ended or "result" not in record))
+    loop.run()
+    if examples.test or not _results(log):
+        loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
+        test = {name: loop.scores(part, label=printable(name)) for name, part in examples.test.items()}
+        same_weights = {"epoch": epoch, "best_epoch": loop.progress.best_epoch}
+        kept = [result.get("test", {}) for result in earlier if same_weights.items() <= result.items()]
+        result = _result(loop, dev=loop.scores(examples.dev, label=DEV_NAME), test=test or (kept or [{}])[-1])
+        keep_records(log, lambda record: "result" not in record)
+        append_json_line(log, result)
+        for name, scores in test.items():
+            shown = ", ".join(f"{score} {number:.2f}" for score, number in scores.items())
+            said = f"{name}, with the weights that are best on the development set: {shown}"
+            print(said, file=sys.stderr, flush=True)
+
+
+def _results(log: Path) -> list[dict[str, Any]]:
+    return [record for record in read_log(log).records if "result" in record]
+
+
+def _result(
+    loop: TaskTraining[E, P], *, dev: Mapping[str, float], test: Mapping[str, Mapping[str, float]]
+) -> dict[str, object]:
+    """The last line of the log; the loop's model has the weights of the best epoch."""
+    model, progress = loop.model, loop.progress
+    mixes: dict[str, dict[str, object]] = {}
+    for position, mix in model.inputs.mixes().items():
+        mixes[position] = {"gamma": round(mix.gamma.item(), 6)}
+        if isinstance(mix, ScalarMix):
+            mixes[position]["shares"] = [round(share.item(), 6) for share in mix.shares]
+    return {
+        "epoch": progress.epoch,
+        "best_epoch": progress.best_epoch,
+        "result": True,
+        "stopped_by": progress.stopped_by(loop.config),
+        "dev": dev,
+        "test": test,
+        "mixes": mixes,
+        "seconds": round(progress.seconds, 1),
+        "processor_seconds": round(progress.processor_seconds, 1),
+        "machine": describe_machine(next(model.parameters()).device),
+        **provenance(),
+    }
+
+
+@dataclass(frozen=True)
+class ModelParts(Generic[E, P]):
+    """What a task's model is made of; `words` and `elmo` are None for a config without them."""
+
+    task: Task[E, P]
+    record: TaskRecord
+    words: WordTable | None
+    elmo: VectorSource | BiLM | None
+
+
+def read_elmo(
+    config: ElmoInput | None, *, cache: str | Path | None, device: str | torch.device | None
+) -> VectorSource | BiLM | None:
+    """Open the biLM if it is trained, the activations of a frozen one, or another system's vectors; None without ELMo.
+
+    Raises ValueError if vectors from a file are to be trained, and what reading a model raises.
+    """
+    if config is None:
+        return None
+    if recognise(config.model) is not None:
+        if config.train:
+            raise ValueError(
+                f"elmo.train is true, but {config.model} holds fixed vectors; give a model, or set elmo.train=false"
+            )
+        return FileVectorSource(config.model)
+    if config.train:
+        return read_bilm(config.model)[0]
+    folder = None if cache is None else Path(cache)
+    return CachedActivations(Elmo.from_pretrained(config.model, device=device), folder=folder)
+
+
+def frozen_layers(elmo: VectorSource | BiLM | None) -> VectorSource | None:
+    """The layers that do not change; None without ELMo, and for a biLM that is trained with the task."""
+    return None if isinstance(elmo, nn.Module) else elmo
+
+
+def load_parts(
+    run_dir: Path,
+    task: Task[E, P],
+    record: TaskRecord,
+    *,
+    has_moved: bool,
+    cache: str | Path | None,
+    device: str | torch.device | None,
+) -> ModelParts[E, P]:
+    """Open what a run's model is made of. Raises ValueError if the biLM is not the one that it was trained with.
+
+    has_moved: whether the record's place of the biLM was given now, and so is not that of config.json.
+    """
+    with nullcontext() if has_moved else named_by(run_dir, if_moved=IF_MODEL_MOVED):
+        elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
+    words = load_word_table(run_dir) if record.config.inputs.word_dim else None
+    frozen = frozen_layers(elmo)
+    if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
+        raise ValueError(
+            f"{run_dir} was trained with the biLM of fingerprint {record.fingerprint}; the one given has {found}, so "
+            "its vectors are different; give the biLM of the training"
+        )
+    return ModelParts(task, record, words, elmo)
+
+
+def new_model(parts: ModelParts[E, P], *, device: str | torch.device | None) -> TaskModel:
+    """A model with fresh weights from the seed, which is set again after the inputs.
+
+    So the rest of the model starts as similarly as it can with ELMo and without.
+    """
+    config = parts.record.config
+    with seeded(config.training.seed):
+        inputs = TokenInputs(config.inputs, words=parts.words, elmo=parts.elmo)
+    with seeded(config.training.seed):
+        model = parts.task.build(config.model, inputs, parts.record.symbols)
+    return model.to(find_device(device))
+
+
+def read_weights(path: Path, parts: ModelParts[E, P], *, prefix: str = "") -> dict[str, Tensor]:
+    """Read the weights in a file, compared with the model of these parts, which is built without memory.
+
+    prefix: of the names of the model's tensors in the file; without one, the file has no other tensors.
+    Raises FormatError for a model that cannot be built, and as `check_tensors` does.
+    """
+    weights, config = tensors_under(prefix, read_tensors(path)), parts.record.config
+    try:
+        with on_meta_device():
+            inputs = TokenInputs(config.inputs, words=parts.words, elmo=parts.elmo)
+            model = parts.task.build(config.model, inputs, parts.record.symbols)
+    except (ValueError, RuntimeError, OverflowError) as error:  # torch has a largest number of numbers
+        raise FormatError(path.with_name("config.json"), f"describes no model: {error}") from None
+    check_tensors(path, weights, model.state_dict())
+    return weights

@@ -12,7 +12,7 @@ from elmokit.report.report import write_report
 from elmokit.tasks.config import ElmoInput, InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.named_entities.task import TASK
-from elmokit.tasks.saved import load_task
+from elmokit.tasks.predict import load_task
 from elmokit.tasks.train import resume_task, train
 from toy_run import pretrain_toy
 

@@ -32,7 +32,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.lines import read_lines
 from elmokit.formats.native import write_native
 from elmokit.scoring.breakdown import measure_files
-from elmokit.tasks.saved import TrainedTask, load_task
+from elmokit.tasks.predict import TrainedTask, load_task
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.embed_file import embed_file

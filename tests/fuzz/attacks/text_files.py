@@ -13,10 +13,9 @@ from attacks.weights import SPECIALS, WORDS
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.vocabulary_counts import write_vocabulary
 from elmokit.scoring.breakdown import measure_files
-from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits
-from elmokit.tasks.reading import read_data
-from elmokit.tasks.task import recipe_config
+from elmokit.tasks.data import read_data
+from elmokit.tasks.task import find_task, recipe_config
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 

@@ -16,7 +16,7 @@ from attacks.outcome import Attempt, Outcome
 from attacks.writing_verbs import Job, contents, go_on, make_inputs, run_whole
 
 _IMPORTED = (
-    *("elmokit.pretraining.train", "elmokit.tasks.train", "elmokit.vectors.embed_file", "elmokit.tasks.saved"),
+    *("elmokit.pretraining.train", "elmokit.tasks.train", "elmokit.vectors.embed_file", "elmokit.tasks.predict"),
     *("elmokit.corpus.prepare", "torch._dynamo"),
 )
 """What commands import: the children find it imported."""

@@ -25,7 +25,7 @@ from elmokit.tasks.task_model import TaskModel, glorot
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-    from elmokit.tasks.coreference.recipes import CoreferenceConfig
+    from elmokit.tasks.coreference.task import CoreferenceConfig
     from elmokit.tasks.inputs import TokenInputs
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
     from elmokit.tasks.entailment.reader import SentencePair
-    from elmokit.tasks.entailment.recipes import EntailmentConfig
+    from elmokit.tasks.entailment.task import EntailmentConfig
     from elmokit.tasks.inputs import TokenInputs
 
 

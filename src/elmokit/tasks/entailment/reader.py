@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from elmokit.files.lines import lines_and_first
-from elmokit.tasks.text_spans import tokens_of
+from elmokit.tasks.task import tokens_of
 from elmokit.text.corpora.tables import rows_of
 
 LABELS = ("entailment", "neutral", "contradiction")

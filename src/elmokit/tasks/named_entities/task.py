@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from elmokit.files.json_fields import Fields
 from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
+from elmokit.tasks.config import ElmoInput, InputConfig, TaggerConfig, TaskConfig, TrainingConfig
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
-from elmokit.tasks.named_entities.recipes import RECIPES, NamedEntitiesConfig
 from elmokit.tasks.task import (
+    Passage,
     Prediction,
     Reading,
     Task,
+    TextOrTokens,
     build_model,
     document_of,
     find_splits,
     labels_of_tags,
     of_several_documents,
     own_tokens,
+    recipes_by_name,
     shortened,
+    tokens_of,
 )
-from elmokit.tasks.text_spans import Passage, text_of_tokens, tokens_of
 
 # train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); CoNLL-2012; WNUT-17; KLUE-NER as split by
 # elmokit, and as published (its test set is not); CoNLL-2003 under its other usual names
@@ -40,7 +42,7 @@ _FILES = (
 )
 
 
-def read(path: Path, config: NamedEntitiesConfig, training: bool) -> Reading[TaggedSentence]:
+def read(path: Path, config: TaggerConfig, training: bool) -> Reading[TaggedSentence]:
     return Reading(of_several_documents(list(read_tagged_sentences(path))))
 
 
@@ -73,11 +75,10 @@ def from_text(line: str) -> TaggedSentence:
 
 def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
     """Read `{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`, or both."""
-    sentence = Fields("the sentence", fields)
-    if "tokens" not in sentence:
-        return from_text(sentence.text("text"))
-    tokens = sentence.tokens("tokens")
-    return TaggedSentence(tokens=tokens, tags=[], text=text_of_tokens(sentence, tokens))
+    given = TextOrTokens.read(fields, where="the sentence")
+    if given.tokens is None:
+        return from_text(given.text or "")
+    return TaggedSentence(tokens=given.tokens, tags=[], text=given.text)
 
 
 def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
@@ -137,6 +138,64 @@ class TaggedText(Prediction):
         return f"<TaggedText {shortened(self.text)}: {entities or 'no entities'}>"
 
 
+# Settings of the named-entity tagger, and its recipes.
+#
+# A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper.
+
+
+_ELMO = ElmoInput(position="input", penalty=0.1)  # paper; the penalty is its lambda
+_CPU_ELMO = replace(_ELMO, rescale=True)  # ours
+
+
+def paper() -> TaskConfig:
+    """Peters et al. (2018), appendix, but with GloVe's 50-d vectors (give their file) instead of Senna's."""
+    return TaskConfig(
+        model=TaggerConfig(output_dropout_rate=0.5),  # A, as the other rate; the paper gives none
+        inputs=InputConfig(
+            word_dim=50,  # paper
+            train_word_vectors=True,  # paper
+            min_word_count=2,  # ours: rare words that the file lacks teach the unknown word its vector
+            character_dim=16,  # paper
+            character_filters=((3, 128),),  # paper
+            elmo=_ELMO,
+        ),
+        training=TrainingConfig(
+            learning_rate=0.001,  # paper, Adam, constant
+            batch_size=64,  # A
+            max_epochs=75,  # A
+            patience=25,  # A
+            clip_norm=5.0,  # paper
+        ),
+    )
+
+
+def cpu() -> TaskConfig:
+    """Trains in minutes on one core: all sentences of CoNLL-2003, half the widths, few epochs.
+
+    The learning rate, the dropout rates and ELMo's `rescale` are ours: experiments/LOG.md, 2026-11-21.
+    """
+    recipe = paper()
+    return replace(
+        recipe,
+        model=TaggerConfig(first_dim=100, second_dim=64, dropout_rate=0.3, output_dropout_rate=0.3),
+        inputs=replace(recipe.inputs, elmo=_CPU_ELMO, character_filters=((3, 64),)),
+        training=replace(recipe.training, learning_rate=0.003, decay=0.95, batch_size=32, max_epochs=8, patience=8),
+    )
+
+
+def cpu_ko() -> TaskConfig:
+    """The same for KLUE-NER, with the Korean biLM; the words (eojeol, of which few occur twice) start at random."""
+    recipe = cpu()
+    return replace(
+        recipe,
+        inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, model="mini-ko")),
+        training=replace(recipe.training, max_epochs=15, patience=15),  # each has a fifth of the steps of CoNLL-2003
+    )
+
+
+RECIPES = recipes_by_name(paper, cpu, {"cpu-ko": cpu_ko})
+
+
 TASK: Task[TaggedSentence, list[str]] = Task(
     name="named-entities",
     metric="f1",
@@ -144,10 +203,10 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     read=read,
     sentences=own_tokens,
     symbols=symbols,
-    build=partial(build_model, "elmokit.tasks.named_entities.model:NamedEntityTagger"),
+    build=partial(build_model, "elmokit.tasks.task_model:name_tagger"),
     score=score,
     recipes=RECIPES,
-    model_config=NamedEntitiesConfig,
+    model_config=TaggerConfig,
     from_text=from_text,
     from_json=from_json,
     to_text=to_text,

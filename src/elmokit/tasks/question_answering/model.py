@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -12,25 +11,14 @@ from torch.nn import functional
 
 from elmokit.layers.tasks.attention import BidirectionalAttention, SelfAttention
 from elmokit.layers.tasks.recurrent import BiGRU, VariationalDropout
+from elmokit.tasks.question_answering.reader import FoundAnswer, Question
 from elmokit.tasks.task_model import TaskModel, glorot
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.question_answering.reader import Question
-    from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
-
-
-@dataclass(frozen=True)
-class FoundAnswer:
-    """The most probable answer, as the passage spells it."""
-
-    text: str
-    span: tuple[int, int]
-    """First and last token of the answer."""
-    probability: float
-    """Product of the probabilities of the first and of the last token."""
+    from elmokit.tasks.question_answering.task import QuestionAnsweringConfig
 
 
 class AnswerFinder(TaskModel):

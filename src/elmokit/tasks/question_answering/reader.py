@@ -6,12 +6,14 @@ import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from elmokit.files.json_fields import Fields, parse_json_object
+from msgspec import Meta
+
+from elmokit.files.json import parse_json, picked
 from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
 from elmokit.system.messages import first_token, printable
-from elmokit.tasks.text_spans import Passage
-from elmokit.text.corpora.cells import json_lines
+from elmokit.tasks.task import Passage, tokens_of
 from elmokit.text.tokenizer import tokenize
 
 
@@ -40,6 +42,17 @@ class Question:
     """Title of the article, or its number in the file if it has none; empty for a question from elsewhere."""
 
 
+@dataclass(frozen=True)
+class FoundAnswer:
+    """The most probable answer, as the passage spells it."""
+
+    text: str
+    span: tuple[int, int]
+    """First and last token of the answer."""
+    probability: float
+    """Product of the probabilities of the first and of the last token."""
+
+
 def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None)) -> Iterator[Question]:
     """Read questions in the file's order, from SQuAD's nested JSON, or JSON lines of questions with their contexts.
 
@@ -61,14 +74,15 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
             f"{name} begins with a JSON object of {printable(', '.join(sorted(keys)))}; expected SQuAD's JSON (data), "
             "or JSON lines with context and question in each; MRQA's are not read"
         )
-    is_lines = keys >= {"context", "question"}
-    parsed = {"data": _nested(lines, name)} if is_lines else parse_json_object("\n".join(lines), where=name)
-    content = Fields(name, parsed)
-    found = list(enumerate(content.list_of_fields("data")))
-    for number, article in found[articles]:
-        title = article.text("title") if "title" in article else str(number)
-        for paragraph in article.list_of_fields("paragraphs"):
-            for question in _questions(paragraph, title):
+    if keys >= {"context", "question"}:
+        found = _articles_of_lines(lines, name)
+    else:
+        found = picked(parse_json("\n".join(lines), where=name), _File, where=name).data
+    for number, article in list(enumerate(found))[articles]:
+        where = f"{name}, article {number}"
+        of_type = article if isinstance(article, _Article) else picked(article, _Article, where=where)
+        for paragraph in of_type.paragraphs:
+            for question in _questions(paragraph, article=of_type.title or str(number), where=where):
                 if question.id in seen:
                     raise ValueError(f"{name}: two questions have the id {first_token(question.id)}")
                 seen.add(question.id)
@@ -77,48 +91,105 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
         raise ValueError(f"{name} has no questions in the articles that are read ({len(found)} in the file)")
 
 
-def identity_of(question: Fields) -> str:
-    """The id of a question, which may be a whole number."""
-    return str(question.value("id")) if isinstance(question.value("id"), int) else question.text("id")
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    text: str
+    answer_start: Annotated[int, Meta(ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    id: str | int
+    question: str
+    answers: list[_Answer]
+    is_impossible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    context: str
+    qas: list[_Question]
+
+
+@dataclass(frozen=True, slots=True)
+class _Article:
+    paragraphs: list[_Paragraph]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """SQuAD's JSON; its articles are checked when they are read."""
+
+    data: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    text: list[str]
+    answer_start: list[Annotated[int, Meta(ge=0)]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A question as Hugging Face's datasets write it."""
+
+    id: str | int
+    context: str
+    question: str
+    answers: _Answers
+    title: str | None = None
 
 
 def _keys(line: str) -> set[str]:
     """The keys of the object in a line; none for another line."""
     try:
-        return {*parse_json_object(line, where="")}
+        return {*parse_json(line, where="")}
     except ValueError:
         return set()
 
 
-def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
-    context = paragraph.text("context")
-    passage = Passage.of(tokenize(context), context)
+def _articles_of_lines(lines: Iterable[str], name: str) -> list[_Article]:
+    """SQuAD's articles of JSON lines that are a question each; without titles, each passage is an article."""
+    articles: dict[str, dict[str, _Paragraph]] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            where = f"{name}, line {number}"
+            values = parse_json(line, where=where)
+            if isinstance(values.get("answers"), dict):
+                values["answers"] = {key: values["answers"].get(key) for key in ("text", "answer_start")}
+            entry = picked(values, _Line, where=where)
+            texts, starts = entry.answers.text, entry.answers.answer_start
+            if len(texts) != len(starts):
+                raise ValueError(
+                    f"{where}: field answers.text has {len(texts)} answers, but answer_start {len(starts)}"
+                )
+            passages = articles.setdefault(entry.context if entry.title is None else entry.title, {})
+            paragraph = passages.setdefault(entry.context, _Paragraph(entry.context, []))
+            paragraph.qas.append(_Question(entry.id, entry.question, list(map(_Answer, texts, starts))))
+    return [_Article(list(passages.values()), title) for title, passages in articles.items()]
+
+
+def _questions(paragraph: _Paragraph, *, article: str, where: str) -> Iterator[Question]:
+    passage = Passage.of(tokenize(paragraph.context), paragraph.context)
     if not passage.tokens:
-        raise paragraph.error("context", f"{first_token(context)} has no tokens")
-    for entry in paragraph.list_of_fields("qas"):
-        if "is_impossible" in entry and entry.read("is_impossible", bool):
-            raise entry.error("is_impossible", "is true; SQuAD 2.0's questions without answers are not supported")
-        identity = identity_of(entry)
-        text = entry.text("question")
-        tokens = tokenize(text)
-        if not tokens:
-            raise entry.error("question", f"{first_token(text)}, of question {first_token(identity)}, has no tokens")
-        answers = entry.list_of_fields("answers")
-        if not answers:
-            reason = "has none; SQuAD 2.0's questions without answers are not supported"
-            raise entry.error("answers", f"question {first_token(identity)} {reason}")
-        found = [_answer(answer, passage) for answer in answers]
-        yield Question(identity, tokens, passage, found, article)
+        raise ValueError(f"{where}: the context {first_token(paragraph.context)} has no tokens")
+    for entry in paragraph.qas:
+        identity = str(entry.id)
+        this = f"{where}, question {first_token(identity)}"
+        tokens = tokens_of(entry.question, where=f"{this}: ")
+        if entry.is_impossible or not entry.answers:
+            raise ValueError(f"{this} has no answers; SQuAD 2.0's questions without answers are not supported")
+        if not all(answer.text for answer in entry.answers):
+            raise ValueError(f"{this}: an answer is empty; expected a part of the context")
+        yield Question(identity, tokens, passage, [_answer(answer, passage) for answer in entry.answers], article)
 
 
-def _answer(entry: Fields, passage: Passage) -> Answer:
-    text, start = entry.text("text"), entry.integer("answer_start")
-    if not text:
-        raise entry.error("text", "is empty; expected a part of the context")
-    end = start + len(text)
-    if passage.text[start:end] != text:
-        return Answer(text, start, None, is_misplaced=True)
-    return Answer(text, start, _covering_tokens(passage, start, end))
+def _answer(answer: _Answer, passage: Passage) -> Answer:
+    start, end = answer.answer_start, answer.answer_start + len(answer.text)
+    if passage.text[start:end] != answer.text:
+        return Answer(answer.text, start, None, is_misplaced=True)
+    return Answer(answer.text, start, _covering_tokens(passage, start, end))
 
 
 def _covering_tokens(passage: Passage, start: int, end: int) -> tuple[int, int] | None:
@@ -126,25 +197,3 @@ def _covering_tokens(passage: Passage, start: int, end: int) -> tuple[int, int] 
     first = bisect_right(passage.offsets, start, key=lambda offset: offset[1])
     last = bisect_left(passage.offsets, end, key=lambda offset: offset[0]) - 1
     return (first, last) if first <= last else None
-
-
-def _nested(lines: Iterable[str], name: str) -> list[dict[str, object]]:
-    """SQuAD's articles of JSON lines that are a question each; without titles, each passage is an article."""
-    articles: dict[str, dict[str, list[dict[str, object]]]] = {}
-    for entry in json_lines(lines, name=name):
-        answers = entry.fields("answers")
-        texts, starts = answers.read("text", list[object]), answers.read("answer_start", list[object])
-        if len(texts) != len(starts):
-            raise answers.error("text", f"has {len(texts)} answers, but answer_start {len(starts)}")
-        passages = articles.setdefault(entry.text("title" if "title" in entry else "context"), {})
-        passages.setdefault(entry.text("context"), []).append(
-            {
-                "id": entry.value("id"),
-                "question": entry.value("question"),
-                "answers": [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)],
-            }
-        )
-    return [
-        {"title": title, "paragraphs": [{"context": context, "qas": entries} for context, entries in passages.items()]}
-        for title, passages in articles.items()
-    ]

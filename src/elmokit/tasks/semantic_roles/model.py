@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.semantic_roles.reader import PredicateInSentence
-    from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
+    from elmokit.tasks.semantic_roles.task import SemanticRolesConfig
 
 
 class SemanticRoleParser(TaskModel):

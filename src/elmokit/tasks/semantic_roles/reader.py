@@ -41,7 +41,7 @@ class PredicateInSentence:
     """The text that the tokens are from, without asterisks; None if only the tokens are known."""
     document: str = field(default="", compare=False)
     """File and name of its document; empty in CoNLL-2005, which has none."""
-    fault: str = ""
+    fault: str = field(default="", compare=False)
     """Why the roles of the predicate cannot be used; it has no tags then."""
 
 

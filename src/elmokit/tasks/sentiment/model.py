@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from elmokit.tasks.inputs import EncodedTokens, TokenInputs
     from elmokit.tasks.sentiment.reader import LabelledText
-    from elmokit.tasks.sentiment.recipes import SentimentConfig
+    from elmokit.tasks.sentiment.task import SentimentConfig
 
 
 class SentimentClassifier(TaskModel):

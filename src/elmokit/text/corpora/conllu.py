@@ -10,7 +10,7 @@ from itertools import chain
 from elmokit.system.messages import first_token
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-FORM, MISC = COLUMNS.index("form"), COLUMNS.index("misc")
+FORM, FEATS, MISC = (COLUMNS.index(name) for name in ("form", "feats", "misc"))
 PLUS = re.compile(r"# ?global\.columns ?= ?(.+)")
 """The first line of CoNLL-U Plus, with the names of its columns."""
 _ID = re.compile(r"[0-9]+(?:([-.])[0-9]+)?")

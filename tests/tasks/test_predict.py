@@ -16,7 +16,7 @@ from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
 from elmokit.tasks.config import Splits
-from elmokit.tasks.saved import TrainedTask, load_task
+from elmokit.tasks.predict import TrainedTask, load_task
 from elmokit.tasks.task import Reading, Task, TextBlocks
 from elmokit.tasks.train import resume_task, train
 
@@ -115,7 +115,7 @@ def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path, monkeypatch: 
     for line, message in (
         ('{"words": []}', r"lines.jsonl, line 2: the text: field text: is missing"),
         ("{", r"lines.jsonl, line 2.*JSON"),
-        (r'{"tokens": ["cow \ud83d"]}', r"lines.jsonl, line 2: is not valid JSON: \\ud83d is half of a character"),
+        (r'{"tokens": ["cow \ud83d"]}', r"lines.jsonl, line 2: is not valid JSON: "),
     ):
         path.write_text(f'{{"tokens": ["cow"]}}\n{line}\n')
         with pytest.raises(ValueError, match=message):
@@ -206,11 +206,11 @@ def test_what_is_not_a_trained_task_is_refused(
     [
         ("model", {"hidden_dim": 20_000}, r"model.safetensors: tensor encode\..* is .* of shape .*; expected "),
         ("inputs", {"character_dim": 1 << 53}, r"config.json: describes no model: "),
-        ("model", {"third_dim": 3}, r"config.json: field model.third_dim: is not known"),
-        ("inputs", {"character_filters": [[2, 4]] * 65}, r"config.json: field inputs.character_filters: has 65"),
-        ("inputs", {"max_characters": 1 << 30}, r"config.json: inputs: max_characters is 1073741824; expected"),
+        ("model", {"third_dim": 3}, r"config.json: field model: field third_dim is not known"),
+        ("inputs", {"character_filters": [[2, 4]] * 65}, r"config.json: field inputs: character_filters has 65 pairs"),
+        ("inputs", {"max_characters": 1 << 30}, r"config.json: field inputs: max_characters is 1073741824; expected"),
         (None, {"symbols": ["O"] * 1001}, r"config.json: symbols has 1,001 entries; expected at most 1,000"),
-        (None, {"examples": {"train": {"examples": -1}}}, r"config.json: field examples.train.examples: is -1"),
+        (None, {"examples": {"train": {"examples": -1}}}, r"config.json: field examples.*: expected `int` >= 0"),
     ],
 )
 def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_taken(
@@ -219,7 +219,7 @@ def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_ta
     config = json.loads((strangers / "config.json").read_text())
     (config if part is None else config[part]).update(values)
     (strangers / "config.json").write_text(json.dumps(config))
-    for module in ("saved", "train"):
+    for module in ("predict", "train"):
         monkeypatch.setattr(f"elmokit.tasks.{module}.new_model", lambda *_, **__: pytest.fail("memory is taken"))
     with pytest.raises(ValueError, match=message):
         load_task(strangers, task=toy, device="cpu")

@@ -15,11 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic
 
-from elmokit.system.messages import distinct_names, join_names, printable
+from elmokit.system.messages import distinct_names, first_token, join_names, printable
 from elmokit.system.python import expanded
-from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
-from elmokit.tasks.task import E, P, Reading, Task
+from elmokit.tasks.task import E, P, Reading, Task, find_task
 
 DEV_SHARE = 0.1
 """Share of the training files that is the development set where there is none, and the config does not say."""
@@ -92,8 +91,21 @@ def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> Sequence[E]:
     return examples[:limit]
 
 
-def report_known_examples(task: Task[E, P], data: TaskExamples[E]) -> None:
-    """Report on stderr the held-out sets that are mostly in the training set: a copy of it, or a part."""
+def report_on(task: Task[E, P], data: TaskExamples[E], *, test: bool) -> None:
+    """Report on stderr what is odd about the data of a new run, `test`: in its test sets too.
+
+    Raises ValueError if all training examples have the same label.
+    """
+    symbols = task.symbols(data.train)
+    if task.label_names is not None and len(symbols) == 1:
+        raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
+    _report_alike_labels(task, data.train)
+    report_foreign_labels(task, {"the development set": data.dev} | (data.test if test else {}), symbols)
+    _report_known_examples(task, data)
+
+
+def _report_known_examples(task: Task[E, P], data: TaskExamples[E]) -> None:
+    """Report the held-out sets that are mostly in the training set: a copy of it, or a part."""
     known = {_own_sentences(task, example) for example in data.train}
     for name, part in {"the development set": data.dev, **data.test}.items():
         share = sum(_own_sentences(task, example) in known for example in part) / len(part)
@@ -146,8 +158,8 @@ def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], kn
             print(f"{printable(name)} has {labels}, and {model}: {right}", file=sys.stderr)
 
 
-def report_alike_labels(task: Task[E, P], examples: Sequence[E]) -> None:
-    """Report on stderr labels that differ in case, spaces or Unicode form alone, with their numbers of examples."""
+def _report_alike_labels(task: Task[E, P], examples: Sequence[E]) -> None:
+    """Report labels that differ in case, spaces or Unicode form alone, with their numbers of examples."""
     if task.label_names is None:
         return
     alike: dict[str, list[str]] = {}

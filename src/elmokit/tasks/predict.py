@@ -10,18 +10,17 @@ from typing import Any, cast
 
 import torch
 
-from elmokit.files.json_fields import parse_json_object
+from elmokit.files.json import parse_json
 from elmokit.files.lines import STDIN, is_terminal, read_lines, shown_name, with_head
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
 from elmokit.system.python import expanded
-from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.data import read_files, report_foreign_labels, report_skipped
 from elmokit.tasks.loop import predict_all
-from elmokit.tasks.reading import read_files, report_foreign_labels, report_skipped
-from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, with_elmo_model
-from elmokit.tasks.task import Task, TextBlocks, shortened
+from elmokit.tasks.run import BEST_FILE, TaskRecord, read_record, with_elmo_model
+from elmokit.tasks.task import Task, TextBlocks, find_task, shortened
 from elmokit.tasks.task_model import TaskModel
-from elmokit.tasks.weights import load_parts, new_model, read_weights
+from elmokit.tasks.train import load_parts, new_model, read_weights
 from elmokit.text.plain_text import other_than_text
 
 INPUT_KINDS = ("text", "json", "data")
@@ -168,7 +167,7 @@ class TrainedTask:
                 continue
             where = f"{name}, line {number}"
             try:
-                yield self._example(parse_json_object(line, where=where) if kind == "json" else line)
+                yield self._example(parse_json(line, where=where) if kind == "json" else line)
             except ValueError as error:
                 raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
 

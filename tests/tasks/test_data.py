@@ -9,12 +9,11 @@ import pytest
 
 from attacks.text_files import DATA
 from elmokit.corpus.exclusion import texts_of
-from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
+from elmokit.tasks.data import dev_in_use, read_data, task_sentences
 from elmokit.tasks.entailment.reader import read_sentence_pairs
 from elmokit.tasks.question_answering.reader import read_questions
-from elmokit.tasks.reading import dev_in_use, read_data, task_sentences
-from elmokit.tasks.task import Task, recipe_config
+from elmokit.tasks.task import Task, find_task, recipe_config
 
 Toy = Task[Any, Any]
 

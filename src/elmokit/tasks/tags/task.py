@@ -1,0 +1,174 @@
+"""The task of tagging words: an example is a sentence; the score is accuracy; the output is CoNLL-U or JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from elmokit.metrics.score import Accuracy
+from elmokit.system.python import expanded
+from elmokit.tasks.config import (
+    ElmoInput,
+    InputConfig,
+    Splits,
+    TaggerConfig,
+    TaskConfig,
+    TrainingConfig,
+    until_converged,
+)
+from elmokit.tasks.tags.reader import TaggedWords, WordTags, read_tagged_words, with_tag
+from elmokit.tasks.task import (
+    Passage,
+    Prediction,
+    Reading,
+    Task,
+    TextBlocks,
+    TextOrTokens,
+    build_model,
+    document_of,
+    find_splits,
+    of_several_documents,
+    own_tokens,
+    shortened,
+    tokens_of,
+)
+
+_FILES = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
+_UD_TRAIN = "*-ud-train.conllu"
+_COLUMN = re.compile(r"upos|xpos|[A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?")
+
+
+@dataclass(frozen=True)
+class TagsConfig(TaggerConfig):
+    """Sizes of the tagger, and what it tags."""
+
+    column: str = "upos"
+    """What is read from CoNLL-U: upos, xpos, or a feature, such as Case. Of other files, the last column is read."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _COLUMN.fullmatch(self.column):
+            raise ValueError(f"column is {self.column!r}; expected upos, xpos, or the name of a feature, such as Case")
+
+
+def find(folder: Path) -> Splits:
+    """The files of a treebank of Universal Dependencies (`en_ewt-ud-train.conllu`), or `train.conllu` and the like."""
+    found = sorted(expanded(folder).glob(_UD_TRAIN))
+    name = found[0].name.removesuffix("train.conllu") if len(found) == 1 else ""
+    names = [tuple(f"{name}{part}.conllu" for part in ("train", "dev", "test"))] if name else []
+    without_dev = [(train, "", test) for train, _, test in (*names, *_FILES)]
+    return find_splits(folder, [*names, *_FILES, *without_dev], task_name="tags")
+
+
+def read(path: Path, config: TagsConfig, training: bool) -> Reading[TaggedWords]:
+    reading = Reading[TaggedWords]([])
+    for sentence in read_tagged_words(path, column=config.column):
+        if sentence.tags:
+            reading.examples.append(sentence)
+        else:
+            reading.skipped["sentences with a word without a tag"] += 1
+    return Reading(of_several_documents(reading.examples), reading.skipped)
+
+
+def read_all(path: Path, config: TagsConfig) -> Reading[TaggedWords]:
+    """Read all sentences, with or without tags."""
+    return Reading(list(read_tagged_words(path, column=config.column)))
+
+
+def symbols(examples: Iterable[TaggedWords]) -> list[str]:
+    return sorted({tag for example in examples for tag in example.tags})
+
+
+def score(examples: Sequence[TaggedWords], predictions: Sequence[WordTags]) -> dict[str, float]:
+    """Accuracy over all words, over those whose vectors were learnt in training, and over the others."""
+    hits: dict[str, list[bool]] = {"accuracy": [], "accuracy_known": [], "accuracy_unknown": []}
+    for example, made in zip(examples, predictions, strict=True):
+        for gold, guess, is_known in zip(example.tags, made.tags, made.known, strict=True):
+            hits["accuracy"].append(gold == guess)
+            hits["accuracy_known" if is_known else "accuracy_unknown"].append(gold == guess)
+    return {name: Accuracy(sum(found), len(found)).percent for name, found in hits.items()}
+
+
+def from_text(line: str) -> TaggedWords:
+    return TaggedWords(tokens=tokens_of(line), tags=[], text=line)
+
+
+def from_json(fields: Mapping[str, Any]) -> TaggedWords:
+    """Read `{"tokens": ["It", "rains"]}`, or `{"text": "It rains"}`, or both."""
+    given = TextOrTokens.read(fields, where="the sentence")
+    if given.tokens is None:
+        return from_text(given.text or "")
+    return TaggedWords(tokens=given.tokens, tags=[], text=given.text)
+
+
+def to_text(example: TaggedWords, prediction: WordTags) -> str:
+    """Lines of CoNLL-U: those of the file with the predicted tags, or new ones."""
+    tags = iter(prediction.tags)
+    comments, rows = ([], []) if example.source is None else (example.source.comments, example.source.rows)
+    rows = rows or [[str(number), token, *"________"] for number, token in enumerate(example.tokens, start=1)]
+    tagged = [with_tag(row, prediction.column, next(tags)) if row[0].isdecimal() else row for row in rows]
+    return "".join(f"{line}\n" for line in [*comments, *map("\t".join, tagged)])
+
+
+def to_blocks(predictions: Iterable[tuple[TaggedWords, WordTags]]) -> Iterator[str]:
+    return (to_text(example, prediction) for example, prediction in predictions)
+
+
+def result(example: TaggedWords, prediction: WordTags) -> TaggedTokens:
+    return TaggedTokens(Passage.of(example.tokens, example.text).text, example.tokens, prediction.tags)
+
+
+@dataclass(frozen=True, repr=False)
+class TaggedTokens(Prediction):
+    """A sentence with a tag for each word."""
+
+    text: str
+    """The sentence as it was given; the tokens joined by spaces if only these were given."""
+    tokens: list[str]
+    tags: list[str]
+
+    def __repr__(self) -> str:
+        pairs = " ".join(f"{token}/{tag}" for token, tag in zip(self.tokens, self.tags, strict=True))
+        return f"<TaggedTokens {shortened(pairs)}>"
+
+
+def cpu() -> TaskConfig:
+    """Trains in minutes on one core; the settings are those of named entities."""
+    return TaskConfig(
+        model=TagsConfig(first_dim=100, second_dim=64, dropout_rate=0.3, output_dropout_rate=0.3),
+        inputs=InputConfig(
+            min_word_count=2,  # rare words teach the unknown word its vector
+            character_dim=16,
+            character_filters=((3, 64),),
+            elmo=ElmoInput(rescale=True, penalty=0.1),
+        ),
+        training=TrainingConfig(
+            learning_rate=0.003, decay=0.95, batch_size=32, max_epochs=8, patience=8, clip_norm=5.0
+        ),
+    )
+
+
+RECIPES = {"cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
+
+TASK: Task[TaggedWords, WordTags] = Task(
+    name="tags",
+    metric="accuracy",
+    find=find,
+    read=read,
+    sentences=own_tokens,
+    symbols=symbols,
+    build=partial(build_model, "elmokit.tasks.tags.model:word_tagger"),
+    score=score,
+    recipes=RECIPES,
+    model_config=TagsConfig,
+    from_text=from_text,
+    from_json=from_json,
+    to_text=to_text,
+    result=result,
+    keep_together=document_of,
+    blocks=TextBlocks(read=read_all, to_text=to_blocks),
+)

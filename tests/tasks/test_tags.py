@@ -1,0 +1,101 @@
+"""Words with tags: read, written, scored and tagged."""
+
+from pathlib import Path
+
+import pytest
+
+from elmokit.tasks.config import Splits
+from elmokit.tasks.tags.reader import TaggedWords, WordTags, read_tagged_words
+from elmokit.tasks.tags.task import TASK, TagsConfig
+from elmokit.tasks.task import find_task, task_recipe
+from task_inputs import new_inputs
+
+TREEBANK = """# newdoc id = a
+# text = della casa
+1-2\tdella\t_\t_\t_\t_\t_\t_\t_\t_
+1\tdi\tdi\tADP\tE\t_\t3\tcase\t_\t_
+2\tla\til\tDET\tRD\tGender=Fem|Number=Sing\t3\tdet\t_\t_
+2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_
+3\tcasa\tcasa\tNOUN\tS\tGender=Fem\t0\troot\t_\tSpaceAfter=No
+
+1\tSì\tsì\tINTJ\t_\t_\t0\troot\t_\t_
+
+"""
+
+
+def read(path: Path, column: str) -> list[list[str]]:
+    return [sentence.tags for sentence in read_tagged_words(path, column=column)]
+
+
+def test_reads_a_column_of_conllu_or_a_feature(write):
+    path = write(TREEBANK)
+    sentences = list(read_tagged_words(path, column="upos"))
+    assert [each.tokens for each in sentences] == [["di", "la", "casa"], ["Sì"]]
+    assert [each.document for each in sentences] == [f"{path} a"] * 2
+    assert read(path, "upos") == [["ADP", "DET", "NOUN"], ["INTJ"]]
+    assert read(path, "Gender") == [["_", "Fem", "Fem"], ["_"]]
+    assert read(path, "xpos") == [["E", "RD", "S"], []]  # one word of the second has none
+    reading = TASK.read(path, TagsConfig(column="xpos"), True)
+    assert len(reading.examples) == 1 and reading.skipped == {"sentences with a word without a tag": 1}
+
+
+def test_reads_the_last_of_other_columns(write):
+    assert list(read_tagged_words(write("It\tx\tPRON\nran\ty\tVERB\n\nYes\tz\tINTJ\n"), column="upos")) == [
+        TaggedWords(["It", "ran"], ["PRON", "VERB"]),
+        TaggedWords(["Yes"], ["INTJ"]),
+    ]
+    for text, message in (("", "has no sentence"), ("a\n", "line 1: there is one column"), ("# x\n1\ta\n", "line 2: ")):
+        with pytest.raises(ValueError, match=message):
+            read(write(text), "upos")
+
+
+@pytest.mark.parametrize(
+    ("column", "tags", "rows"),
+    [
+        ("upos", ["X", "Y", "Z"], ["X\tE\t_", "Y\tRD\tGender=Fem|Number=Sing", "Z\tS\tGender=Fem"]),
+        ("Gender", ["Masc", "_", "Masc"], ["ADP\tE\tGender=Masc", "DET\tRD\tNumber=Sing", "NOUN\tS\tGender=Masc"]),
+        ("Foo", ["_", "a", "_"], ["ADP\tE\t_", "DET\tRD\tFoo=a|Gender=Fem|Number=Sing", "NOUN\tS\tGender=Fem"]),
+    ],
+)
+def test_writes_the_file_with_the_predicted_tags(write, column: str, tags: list[str], rows: list[str]):
+    path = write(TREEBANK)
+    before = TREEBANK.partition("\n\n")[0]
+    after = TASK.to_text(next(read_tagged_words(path, column=column)), WordTags(column, tags, []))
+    words = [line for line in after.splitlines() if line[0].isdecimal() and line.partition("\t")[0].isdecimal()]
+    assert ["\t".join(line.split("\t")[3:6]) for line in words] == rows
+    assert [*map(str.split, after.splitlines())][:3] == [*map(str.split, before.splitlines())][:3]
+    assert read(write(after), column) == [tags]
+
+
+def test_writes_new_rows_for_text_and_all_sentences_of_a_file(write):
+    example = TASK.from_text("It rains.")
+    made = WordTags("upos", ["PRON", "VERB", "PUNCT"], [True, False, True])
+    text = TASK.to_text(example, made)
+    assert text.splitlines()[1] == "2\trains\t_\tVERB\t_\t_\t_\t_\t_\t_"
+    assert read(write(text), "upos") == [made.tags]
+    assert TASK.result(example, made).to_dict() == {"text": "It rains.", "tokens": example.tokens, "tags": made.tags}
+    assert TASK.blocks is not None
+    assert len(TASK.blocks.read(write(TREEBANK), TagsConfig(column="xpos")).examples) == 2  # also the one without tags
+
+
+def test_words_with_learnt_vectors_are_scored_apart():
+    examples = [TaggedWords(["the", "cat"], ["DET", "NOUN"]), TaggedWords(["runs"], ["VERB"])]
+    made = [WordTags("upos", ["DET", "X"], [True, False]), WordTags("upos", ["VERB"], [False])]
+    scores = TASK.score(examples, made)
+    assert scores == {"accuracy": pytest.approx(200 / 3), "accuracy_known": 100, "accuracy_unknown": 50}
+    inputs = new_inputs(task_recipe("tags", "cpu", ["elmo=none", "min_word_count=2"]).inputs, [["The", "the", "cat"]])
+    assert inputs.known(["the", "THE", "cat", "dog"]) == [True, True, False, False]
+
+
+def test_finds_treebanks_and_refuses_other_columns(tmp_path: Path):
+    (tmp_path / "la_x-ud-train.conllu").touch()
+    assert TASK.find(tmp_path) == Splits(tmp_path / "la_x-ud-train.conllu")
+    for part in ("dev", "test"):
+        (tmp_path / f"la_x-ud-{part}.conllu").touch()
+    assert [path.name for path in (*TASK.find(tmp_path).dev, *TASK.find(tmp_path).test)] == [
+        "la_x-ud-dev.conllu",
+        "la_x-ud-test.conllu",
+    ]
+    assert find_task("pos") is TASK
+    with pytest.raises(ValueError, match="column is 'lemma'; expected upos, xpos, or the name of a feature"):
+        task_recipe("tags", "cpu", ["column=lemma"])
