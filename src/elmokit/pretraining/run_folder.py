@@ -1,10 +1,10 @@
-"""The folder of a pretraining run: config.json, vocabulary, held-out text, and the checkpoints from which it resumes.
+"""The folder of a pretraining run: config.json, vocabulary, held-out text, and checkpoints to resume from.
 
 A checkpoint is a folder that appears whole. It has everything that the run needs to continue as if it had never
 stopped: `model.safetensors`, the weights with the softmax in the native format; `training.safetensors`, the state of
 the optimiser and the carried LSTM states; `training.json`, the step, the position in the text and the best perplexity.
 Random numbers follow from the seed and the step, so no generator's state is needed. Nothing is pickled. The run's own
-`model.safetensors` is that of the newest checkpoint, so the folder is also a model in the native format.
+`model.safetensors` is a link to the newest checkpoint's, so the folder is also a model in the native format.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def save_checkpoint(
     """Write a checkpoint, and remove older ones that the config does not keep.
 
     weights: of the biLM and, under `softmax.`, of the softmax.
-    tensors: of the optimiser, and the carried LSTM states of all streams; before the first step there are no states.
+    tensors: of the optimiser and, after the first step, the carried LSTM states of all streams.
     """
     final = checkpoint_path(run_dir, progress.step)
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -283,7 +283,7 @@ def settle(newest: Path, config: PretrainingConfig) -> None:
 def newest_checkpoint(run_dir: Path, record: RunRecord) -> Path | None:
     """The checkpoint that a run continues from; None for a run that was stopped before its first one.
 
-    Raises ValueError for a run that has lost its checkpoints: it does not start again over what is left of it.
+    Raises ValueError if the checkpoints are lost, so that the run does not start again over what is left.
     """
     if found := checkpoints(run_dir):
         return found[0]
@@ -332,7 +332,7 @@ def load_checkpoint(
 
 
 def all_weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
-    """The weights of both by name, those of the softmax under `softmax.`."""
+    """Weights of both by name; names of the softmax begin with `softmax.`."""
     return dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
 
 

@@ -41,7 +41,7 @@ def check_known(name: str, known: Sequence[str]) -> None:
 
 
 def _settable(config: Any) -> dict[str, Any]:
-    """Types of the fields by name, without those that are dataclasses."""
+    """Types of the fields by name; fields that hold dataclasses are left out."""
     kinds = get_type_hints(type(config))
     names = [entry.name for entry in dataclasses.fields(config)]
     return {name: kinds[name] for name in names if not any(map(dataclasses.is_dataclass, _types_in(kinds[name])))}
