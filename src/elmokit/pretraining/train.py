@@ -232,8 +232,9 @@ class Run:
         path = self.ranks.from_first(lambda: newest_checkpoint(self.run_dir, self.record))
         if path is None:
             return
-        model = {"bilm": self.bilm, "softmax": self.softmax, "optimizer": self.optimizer}
-        self.progress, state = load_checkpoint(path, self.config, **model)
+        self.progress, state = load_checkpoint(
+            path, self.config, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer
+        )
         self.state = self.ranks.share_state(state)
         kept = self.ranks.from_first(lambda: best_step(self.run_dir))
         if kept is None or kept > self.progress.step:  # so that the next evaluation writes the folder anew

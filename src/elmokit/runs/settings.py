@@ -43,12 +43,11 @@ def check_known(name: str, known: Sequence[str]) -> None:
 def _settable(config: Any) -> dict[str, Any]:
     """Types of the fields by name; fields that hold dataclasses are left out."""
     kinds = get_type_hints(type(config))
-    names = [entry.name for entry in dataclasses.fields(config)]
-    return {name: kinds[name] for name in names if not any(map(dataclasses.is_dataclass, _types_in(kinds[name])))}
+    return {entry.name: kinds[entry.name] for entry in dataclasses.fields(config) if not _has_fields(kinds[entry.name])}
 
 
-def _types_in(kind: Any) -> tuple[Any, ...]:
-    return (kind, *get_args(kind))  # `Config | None` too
+def _has_fields(kind: Any) -> bool:
+    return any(dataclasses.is_dataclass(one) for one in (kind, *get_args(kind)))  # `Config | None` too
 
 
 def _find_field(name: str, kinds: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -138,7 +138,12 @@ def measure_files(
     whole: TextLosses | None = None
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         for name, path in zip(names, files, strict=True):
-            how = {"raw_text": raw_text, "column": column, "as_text": as_text, "carry_state": carry_state}
+            how: dict[str, Any] = {
+                "raw_text": raw_text,
+                "column": column,
+                "as_text": as_text,
+                "carry_state": carry_state,
+            }
             losses = text_losses(scored, [path], **how, when_done=bar.update)
             texts.append(measured(name, losses))
             whole = losses if whole is None else join_texts(whole, losses)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -138,11 +138,11 @@ def perplexity(
     Raises ValueError when the model has no softmax or no vocabulary, when the text is empty, and for a device that is
     not there.
     """
-    shards = list(map(held_out_file, as_paths(shards)))
+    texts = list(map(held_out_file, as_paths(shards)))
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        how = {"raw_text": raw_text, "column": column, "as_text": as_text, "carry_state": carry_state}
-        return text_losses(scored, shards, **how, when_done=bar.update).perplexity()
+        how: dict[str, Any] = {"raw_text": raw_text, "column": column, "as_text": as_text, "carry_state": carry_state}
+        return text_losses(scored, texts, **how, when_done=bar.update).perplexity()
 
 
 def bilm_perplexity(
@@ -189,7 +189,7 @@ def text_losses(
             when_done(len(targets))
 
     is_new = scored.text_warnings is not None
-    how = {"raw_text": raw_text, "column": column, "as_text": as_text, "is_shard": not is_new}
+    how: dict[str, Any] = {"raw_text": raw_text, "column": column, "as_text": as_text, "is_shard": not is_new}
     sentences = partial(SentenceStream, shards, shuffle=False, num_epochs=1, **how)
     if carry_state:
         if scored.text_warnings is not None:

@@ -25,6 +25,7 @@ from elmokit.elmo.surprisal import (
 )
 from elmokit.files.json import parse_json
 from elmokit.files.lines import is_read_once, is_terminal, read_lines, shown_name, split_tokens, with_head
+from elmokit.system.messages import join_names
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.corpora.tables import table_rows
@@ -144,8 +145,10 @@ def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
 
 def _kept(path: Path | str, settings: TableSettings) -> Iterator[Row]:
     """The cells to keep of each row that has a text."""
-    if settings.column is None or not settings.keep:
-        yield from repeat([])
+    column = settings.column
+    if column is None or not settings.keep:
+        yield from repeat(list[str]())
+        return
     if is_read_once(path):
         raise ValueError(f"{shown_name(path)} can be read only once, and --keep, or keep, reads it twice; give a file")
     name = shown_name(path)
@@ -155,9 +158,11 @@ def _kept(path: Path | str, settings: TableSettings) -> Iterator[Row]:
             if line.strip():
                 where = f"{name}, line {number}"
                 row = parse_json(line, where=where)
-                yield [_text_of(row.get(field)) for field in settings.keep]
+                if missing := [field for field in settings.keep if field not in row]:
+                    raise ValueError(f"{where}: has no field {missing[0]}; there are {join_names(row)}")
+                yield [_text_of(row[field]) for field in settings.keep]
     else:
-        columns = [[column] for column in (settings.column, *settings.keep)]
+        columns = [[each] for each in (column, *settings.keep)]
         for _, cells in table_rows(lines, name=name, columns=columns):
             yield cells[1:]
 
