@@ -25,7 +25,7 @@ def add_convert(parser: Parser) -> None:
     add("--to", metavar="FORMAT", default="native", help=formats)
     dtypes = "type of the weights: float32, or float16 in the native format (default: %(default)s)"
     add("--dtype", metavar="TYPE", default="float32", help=dtypes)
-    softmax = "type of the softmax, if it is not that of the other weights; in the native format also int8"
+    softmax = "type of the softmax (default: as --dtype); in the native format also int8"
     add("--softmax-dtype", metavar="TYPE", help=softmax)
     without = "leave the softmax out: perplexity and fine-tuning need it, embedding does not"
     add("--no-softmax", action="store_true", help=without)

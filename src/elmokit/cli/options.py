@@ -21,7 +21,7 @@ _OTHER_ENDINGS = (".csv", ".gz", ".xz", ".bz2", ".zip", ".xlsx")
 
 
 class Parser(argparse.ArgumentParser):
-    """Shows control characters in what was given as escapes, and suggests the command or choice that was meant."""
+    """Escapes control characters of arguments in messages, and suggests the nearest command or choice."""
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message, most=MAX_SHOWN))
@@ -74,7 +74,7 @@ def add_set(parser: Parser, of: str) -> None:
 
 
 def layer_choice(text: str) -> Layers:
-    """What `--layers` says; Elmo.encode refuses what is none of these."""
+    """The value of `--layers`. Elmo.encode refuses other names and numbers."""
     from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
     weights, number = numbers_between_commas(text), whole_number(text)

@@ -97,7 +97,7 @@ def add_surprisal(parser: Parser) -> None:
     rows.add_argument("--format", metavar="FORMAT", choices=formats, help=lm_zoo)
     add("--nats", action="store_true", help="with --conditional: in nats instead of bits")
     add("--rank", action="store_true", help="add the rank of the token among the whole vocabulary")
-    add("--entropy", action="store_true", help="add the entropy of what was predicted, in bits")
+    add("--entropy", action="store_true", help="add the entropy of the prediction, in bits")
     add("--top", metavar="K", type=int, help="add the K likeliest tokens")
     add("--boundaries", action="store_true", help="add rows of <S> and </S>")
     story = "read the lines as one story; a blank line starts a new one (with --column, all rows are one story)"

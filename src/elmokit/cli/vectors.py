@@ -119,7 +119,7 @@ def add_cache(parser: Parser) -> None:
     actions = "list it, or remove it (default: %(default)s)"
     add("action", nargs="?", choices=("show", "clear"), default="show", help=actions)
     add("--cache", metavar="DIR", type=Path, help="folder of the cache (default: ~/.cache/elmokit)")
-    add("--model", metavar="F", default="", help="only those of the model whose fingerprint starts with F")
+    add("--model", metavar="F", default="", help="only of the model with a fingerprint that starts with F")
 
 
 def run_cache(arguments: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """A user's runs of tasks -> a page in Markdown, a table of results and a picture of the layers' shares.
 
-Runs of one task with the same files are one section: a row for each run, with the settings in which they differ, and
-the means over seeds with what ELMo brings. Imports no torch.
+Runs of one task with the same files are one section. It has a row for each run with the settings that differ, and the
+means over seeds with ELMo's gain. Does not import torch.
 """
 
 from __future__ import annotations

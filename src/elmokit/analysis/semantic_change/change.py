@@ -190,7 +190,7 @@ def use_vectors(
 
     `np.savez("1850.npz", **use_vectors(elmo, "1850.txt", words))` writes the usual file. There are at most
     `settings.max_uses` of each word; a repeated sentence counts once. With `layers="all"`, each array has all layers.
-    The other arguments and the errors are those of `semantic_change`.
+    See `semantic_change` for the other arguments and the errors.
     """
     settings = settings or ChangeSettings()
     layers = as_layers(settings.layers, top=elmo.config.num_layers)

@@ -108,10 +108,10 @@ def open_corpus(
 
 
 def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
-    """A text file (`-`: standard input), or those of a folder, one corpus in the order of their names.
+    """The files of a corpus: one text file (`-`: standard input), or the files of a folder, sorted by name.
 
     Its files end in .txt, .gz, .bz2 or .xz, and with a column also in .conllu, .json, .jsonl, .tsv or .csv; endings may
-    be in capitals. Names that begin with a dot are skipped. Of a folder that `elmokit prepare` wrote, the files are its
+    be in capitals. Names that begin with a dot are skipped. In a folder that `elmokit prepare` wrote, they are its
     training text. Raises FileNotFoundError for a missing file, and ValueError for a folder without such files, or with
     one packed and unpacked.
     """
@@ -175,7 +175,7 @@ def sample_uses(
 def _finder(
     words: Mapping[str, Sequence[str]], *, ignore_case: bool, patterns: bool
 ) -> Callable[[str], tuple[str, str] | None]:
-    """A function from a token to the word of which it is a use, and its form."""
+    """A function that finds the word and the form for a token."""
     forms = [(word, form) for word in words for form in words[word]]
     if not patterns:
         meant = {spelling(form, ignore_case=ignore_case): (word, form) for word, form in forms}
