@@ -49,16 +49,6 @@ def read_runs(paths: Sequence[Path]) -> list[LoggedRun]:
     return [run for path in paths for run in _runs_of(path)]
 
 
-def has_runs(path: Path) -> bool:
-    """Whether `read_runs` finds runs at a path; files of other records, such as results, have none."""
-    if path.is_file():
-        records = read_log(path).records[:1]
-        return path.name == METRICS_NAME or any("metrics" in record for record in records)
-    if not path.is_dir():
-        return False
-    return is_run_folder(path) or (path / RUNS_NAME).is_file() or any(map(is_run_folder, path.iterdir()))
-
-
 def write_runs(runs: Sequence[LoggedRun], path: Path) -> None:
     """Write a runs.jsonl, sorted by name, that `read_runs` reads back. Raises ValueError if two runs share a name."""
     names = sorted(run.name for run in runs)
