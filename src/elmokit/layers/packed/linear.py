@@ -138,7 +138,7 @@ class _OneRow:
 
     def __init__(self, weight: Float[Tensor, "M K"]) -> None:
         num_blocks, num_inputs = len(weight) // BLOCK, weight.shape[1]
-        self.embeddings = weight.view(num_blocks, BLOCK, num_inputs).transpose(1, 2).reshape(-1, BLOCK)
+        self.embeddings = weight.reshape(num_blocks, BLOCK, num_inputs).transpose(1, 2).reshape(-1, BLOCK)
         self.indices = torch.arange(len(self.embeddings), dtype=torch.int32, device="cpu")
         self.starts = self.indices.view(num_blocks, num_inputs)[:, ::COLUMNS].reshape(-1)
         self.num_blocks = num_blocks
