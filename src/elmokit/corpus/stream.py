@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from elmokit.corpus.manifest import EARLIER_MANIFEST_NAME, MANIFEST_NAME
 from elmokit.files.lines import is_read_once, shown_name, split_tokens
@@ -119,5 +120,5 @@ def check_has_text(*paths: Path, raw_text: bool = False, column: str | None = No
     """
     for path in paths:
         if not is_read_once(path):
-            how = {"raw_text": raw_text, "column": column, "as_text": as_text, "is_shard": False}
+            how: dict[str, Any] = {"raw_text": raw_text, "column": column, "as_text": as_text, "is_shard": False}
             next(SentenceStream([path], shuffle=False, num_epochs=1, **how))

@@ -203,7 +203,7 @@ def _text_or_tokens(value: object, where: str, part: str) -> str | list[str]:
         found = [token for token in values if isinstance(token, str) and token and NOT_IN_A_TOKEN.isdisjoint(token)]
         if len(found) < len(values):
             expected = "text, or a list of words without spaces and line ends"
-            raise FormatError(where, f"is {first_token(str(value))}; expected {expected}", part=part)
+            raise FormatError(where, f"is {first_token(str(cast('object', value)))}; expected {expected}", part=part)
         text = "".join(found)
     if "\0" in text:
         raise FormatError(where, "has a NUL character; remove it", part=part)

@@ -89,7 +89,7 @@ class Vocabulary:
 
     def __contains__(self, token: object) -> bool:
         """Whether a token has an id of its own; `<UNK>` in a text is an unknown token."""
-        return self._ids.get(token, self.unknown_id) != self.unknown_id  # pyright: ignore[reportArgumentType]
+        return token in self._ids and token != UNKNOWN
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and self.tokens == other.tokens

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def embed_file(
     output = expanded(output_path)
     layout = format_to_write(output)
     raw_text = raw_text or split_sentences
-    how = {"split_sentences": split_sentences, "as_text": as_text}
+    how: dict[str, Any] = {"split_sentences": split_sentences, "as_text": as_text}
     source = open_source(input_path, raw_text=raw_text, column=column, **how)
     default: Layers = "all" if output.suffix in (".h5", ".hdf5") else DEFAULT_LAYERS
     layers = as_layers(default if layers is None else layers, top=elmo.config.num_layers)

@@ -9,7 +9,7 @@ import functools
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def embed_types(
         )
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected at least 1")
-    how = {"split_sentences": split_sentences, "as_text": as_text}
+    how: dict[str, Any] = {"split_sentences": split_sentences, "as_text": as_text}
     source = open_source(input_path, raw_text=raw_text, column=column, **how)
     check_is_new(output, overwrite=overwrite)
     check_output(output)
