@@ -13,7 +13,7 @@ from paper.claims import Verdict, verdicts
 from paper.experiments import DATASETS, MODEL, SHIPPED, SIX_TASKS
 from paper.figures import FIGURES, drawn
 from paper.results import Results
-from paper.tables import VIEWS, Pair, bullets, headline, pairs, printed, table_text
+from paper.tables import BASELINE, VIEWS, Pair, batches, bullets, headline, printed, table_text
 
 FOLDER = "results"
 """Of the pages of single tables, next to the page."""
@@ -129,11 +129,8 @@ def _answer(measured: Mapping[str, Pair], others: Mapping[str, Pair | None]) -> 
     ]
     compared = [DATASETS[task].row for task, one in others.items() if one]
     if compared:
-        level = (
-            f"scores at least as high in {_listed(ahead)} of {_listed(compared)}"
-            if ahead
-            else f"scores lower in {_listed(compared)}"
-        )
+        level = f"in {len(ahead)} of the {len(compared)} tasks that were tried ({_listed(ahead or compared)})"
+        level = f"scores at least as high {level}" if ahead else f"scores lower {level}"
         answer += f" A sentence encoder of 2021 in its place (MiniLM, 22 million) {level}."
     return f"{answer} If you can run a transformer, do; ELMo is for words, small corpora, and CPUs."
 
@@ -160,7 +157,7 @@ def _baselines(results: Results) -> str:
         "recipe": "cpu-converged",
         "split": DATASETS["named-entities"].test_set,
     }
-    found = {str(one.baseline): one.where.model for one in pairs(results, "+ ELMo", **where)}
+    found = map(str, batches(results.select(arm=BASELINE, **where)))
     return f"among them those of NER: {', '.join(found)}."
 
 
