@@ -529,7 +529,7 @@ class Elmo:
         """The device of the module and a hash of its weights; empty without a module."""
         if self._bilm is None:
             return ""
-        hashes = [zlib.crc32(array) for array in _arrays(self._bilm).values()]
+        hashes = [zlib.crc32(array.data) for array in _arrays(self._bilm).values()]
         return f"{_device_of(self._bilm)} {hashes}"
 
     def __getstate__(self) -> dict[str, Any]:

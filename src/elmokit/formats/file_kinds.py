@@ -23,6 +23,7 @@ MAX_FILES = 1000
 _HEAD_BYTES = 1024
 _TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<error")
+_ANYTHING: Any = Any
 _GIT_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -175,7 +176,7 @@ def _kind_of_json(path: Path) -> FileKind:
     if path.stat().st_size > MAX_BYTES:
         return FileKind.JSON
     try:
-        values = read_json(path, Any, is_named=True)  # no error shows a value
+        values = read_json(path, _ANYTHING, is_named=True)  # no error shows a value
     except FormatError:
         return FileKind.BROKEN_JSON
     if not isinstance(values, dict):

@@ -5,9 +5,10 @@ The dictionary of a bilm-tf model that reads words is its vocabulary, whose line
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.files.lines import read_chunks, up_to
 from elmokit.formats.file_kinds import FileKind
@@ -81,7 +82,8 @@ def read_vocabulary(path: Path) -> Vocabulary:
     try:
         return Vocabulary.read(path, most=MAX_BYTES)
     except ValueError as error:
-        content = b"".join(up_to(MAX_BYTES, read_chunks(path, size=_HEAD_BYTES), path))
+        chunks: Any = read_chunks(path, size=_HEAD_BYTES)
+        content = b"".join(cast("Iterable[bytes]", up_to(MAX_BYTES, chunks, path)))
         try:
             lines = content.decode("utf-8-sig").removesuffix("\n").split("\n")
             return Vocabulary((line.strip() for line in lines if line.strip() != SKIPPED_LINE), is_published=True)

@@ -65,7 +65,7 @@ class Weights:
         """Raise FormatError for what no model may contain; `path`, for the message, is the file read or written."""
         check_shapes(path, self.config, {name: array.shape for name, array in self.tensors.items()})
         for name, array in self.tensors.items():
-            if array.dtype not in (np.float32, np.float16):
+            if array.dtype.name not in ("float32", "float16"):
                 raise FormatError(path, f"is {array.dtype}; expected float32", part=name)
             check_finite(path, name, array)
         check_padding(path, self.config, self.tensors)
