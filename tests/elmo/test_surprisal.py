@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -68,6 +69,7 @@ def test_carried_state_runs_only_the_lstms_that_were_asked_for(directions: tuple
     assert len(ran) == len(directions) * len(SENTENCES)
 
 
+@pytest.mark.filterwarnings("ignore:.* are special tokens of a language model")
 def test_a_literal_unknown_token_is_unknown() -> None:
     found, other = toy_elmo().surprisal([["a", "<UNK>"], ["a", "z"]])
     assert found.known.tolist() == other.known.tolist() == [True, False]
@@ -132,6 +134,7 @@ def test_a_stored_model_reads_its_softmax_when_it_is_needed_and_refuses_that_of_
     _ = in_use.bilm
     for elmo in (Elmo.from_pretrained(folder), pickle.loads(pickled)):
         assert elmo.surprisal(["a b"])[0].log2_probability() == toy_elmo().surprisal(["a b"])[0].log2_probability()
+    shutil.rmtree(folder)
     write_native(folder, to_weights(random_bilm(seed=6), toy_parts()[1], VOCABULARY))
     for elmo in (in_use, pickle.loads(pickled), copy.deepcopy(in_use)):
         with pytest.raises(ValueError, match=r"the files of .*model have changed since it was loaded; load it again"):
