@@ -30,6 +30,7 @@ def test_sentences_are_divided_and_senses_change_by_the_share():
         assert (senses[0][sense] - senses[1][sense]) / 8 == pytest.approx(one.share)
 
 
+@pytest.mark.learnt
 def test_the_bundled_model_finds_constructed_change_in_its_top_layer():
     elmo = Elmo.from_pretrained("small-en")
     encoded = elmo.encode([list(one.tokens) for one in OCCURRENCES], layers="all")

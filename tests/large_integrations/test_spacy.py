@@ -197,6 +197,7 @@ LISTENER = '@architectures = "spacy.Tok2VecListener.v1"\nwidth = 512\nupstream =
 TRAINING = {"max_steps": 400, "eval_frequency": 100, "optimizer.learn_rate": 0.05}
 
 
+@pytest.mark.learnt
 @pytest.mark.slow
 @pytest.mark.parametrize(("layers", "tok2vec"), [("all", MIX), ("top", LISTENER)], ids=["mix", "listener"])
 def test_a_tagger_learns_sentences_by_heart_with_the_config_of_the_page(

@@ -88,6 +88,7 @@ def test_table_5_has_f1_by_set_and_part_of_speech_and_which_words_are_right(data
     assert items.clusters.tolist() == [0, 1, 2, 3, 4]  # sentences
 
 
+@pytest.mark.learnt
 @pytest.mark.parametrize("name", ["table6", "table6-ko"])
 def test_table_6_probes_each_corpus_of_its_language_and_keeps_sentences_together(name: str, data: Path):
     found = made(name, data)
@@ -98,6 +99,7 @@ def test_table_6_probes_each_corpus_of_its_language_and_keeps_sentences_together
     assert items is not None and items.clusters.tolist()[:6] == [0, 0, 1, 1, 2, 2]
 
 
+@pytest.mark.learnt
 def test_supervised_systems_are_trained_on_semcor(data: Path):
     pytest.importorskip("sklearn")
     tagger = "sense-tagger:word_dim=4,hidden_dim=4,min_count=1,epochs=1"

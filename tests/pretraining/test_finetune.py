@@ -65,6 +65,7 @@ def evaluated(run: Path) -> dict[int, float]:
     return {line["step"]: line["heldout"]["mean"] for line in lines if "heldout" in line}
 
 
+@pytest.mark.learnt
 @pytest.mark.parametrize("held_out", [0, 1])
 def test_learns_a_domain_stops_when_patience_ends_and_keeps_the_best(
     model: Path, shards: tuple[Path, Path], tune: Tune, capsys: Any, held_out: int

@@ -58,6 +58,7 @@ def interrupt_at(step: int) -> Callable[[Run], None]:
     return interrupt
 
 
+@pytest.mark.learnt
 def test_learns_four_sentences_by_heart(shard: Path, tmp_path: Path) -> None:
     run = pretrain_toy(tmp_path / "run", "num_steps=90", "lstm_dim=64", "checkpoint_every=90")
     learnt = perplexity(str(run), [shard])

@@ -18,6 +18,7 @@ def columns(words: dict[str, tuple[str, ...]]) -> str:
     return "\n".join(map("".join, rows))
 
 
+@pytest.mark.learnt
 @pytest.mark.slow
 def test_senses_in_unseen_contexts_are_told_apart_with_elmo_only(tmp_path: Path):
     for name in ("train.conll", "dev.conll"):

@@ -24,6 +24,7 @@ def learnt(request: pytest.FixtureRequest, stand_in_inputs: Callable[..., Any]) 
     return case, case.learnt(stand_in_inputs(case.words(), output_dim=case.output_dim))
 
 
+@pytest.mark.learnt
 def test_learns_four_examples_by_heart(learnt: tuple[TaskExamples, Any]):
     case, model = learnt
     assert [*map(case.found, model.predict(case.examples))] == [*map(case.answer, case.examples)]

@@ -49,6 +49,7 @@ def test_layers_are_the_target_vectors_and_the_contexts_without_the_word():
     assert among[2].shape == (2, 0, 5)
 
 
+@pytest.mark.learnt
 def test_a_trained_model_knows_what_fits_into_a_gap(folder: Path):
     model = read_context2vec(folder)
     for sentence in SENTENCES:

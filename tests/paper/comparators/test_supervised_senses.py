@@ -80,6 +80,7 @@ def test_the_sum_decays_to_a_tenth_within_the_window():
     assert total[[1, 12, 13, 24]].tolist() == [0, 0, 0, 0]
 
 
+@pytest.mark.learnt
 def test_the_tagger_learns_the_senses_of_a_toy_corpus_by_heart():
     tagger = train_sense_tagger(TRAINING, [*TAGGER, "epochs=20"])
     asked = [sentence(str(number), line) for number, (line, _) in enumerate(LINES)]

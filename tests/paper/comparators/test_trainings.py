@@ -75,6 +75,7 @@ def test_wrong_settings_and_what_cannot_be_trained_are_refused(toy: Toy):
         toy.train("run", f"learning_rate={'1e37' if toy.system == 'cove' else '1e15'}", "epochs=5")
 
 
+@pytest.mark.learnt
 def test_a_toy_translation_is_learnt_by_heart_and_its_encoder_is_cove(tmp_path: Path, capsys: Any):
     toy, run, out = Toy("cove", tmp_path), tmp_path / "run", tmp_path / "out.npy"
     command = ["train-comparator", "cove", *map(str, toy.files), "-o", str(run), "--set", *toy.settings]

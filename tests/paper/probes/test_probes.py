@@ -122,6 +122,7 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_array_equal(left, right)
 
 
+@pytest.mark.learnt
 def test_a_tag_that_a_linear_probe_has_never_seen_is_an_error():
     banks = [TaggedSentence(["bank", cue], [tag, "X"]) for cue, tag in (("loans", "MONEY"), ("flooded", "RIVER"))] * 40
     new = [TaggedSentence(["bank", "loans"], ["NEW", "X"])]
