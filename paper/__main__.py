@@ -75,7 +75,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 def _train(arguments: argparse.Namespace) -> None:
     """Train the runs of tables that paper/results.tsv and the folder of runs lack; `add` then adds them."""
-    from elmokit.system.python import default_cache
+    from elmokit.system.paths import default_cache
     from paper.train import Setup, check_data, missing_runs, train_runs
 
     tables = EXPERIMENTS if "all" in arguments.names else arguments.names

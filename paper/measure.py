@@ -25,7 +25,7 @@ from elmokit.metrics.score import Score
 from elmokit.model.vector_source import VectorSource
 from elmokit.runs.metrics_log import provenance
 from elmokit.runs.results_table import Result
-from elmokit.system.python import default_cache
+from elmokit.system.paths import default_cache
 from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.file_vector_source import FileVectorSource
 from paper.comparators.all_comparators import COMPARATORS, open_comparator

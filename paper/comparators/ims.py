@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elmokit.model.vector_source import VectorSource
+from elmokit.system.optional import require
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import require
 from paper.probes.sense_corpora import Instance, Senses, SenseSentence, Word
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "elmokit"
 FILES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_bytes()) for path in sorted(SOURCE.rglob("*.py"))}
 CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2", "filelock", "msgspec", "safetensors"}
-"""The dependencies that pyproject.toml requires; everything else is asked for by `system.python.require`."""
+"""The dependencies that pyproject.toml requires; everything else is asked for by `system.optional.require`."""
 
-IMPORTS_BY_NAME = {"__init__.py", "tasks/task.py", "system/python.py"}  # these import by name
+IMPORTS_BY_NAME = {"__init__.py", "tasks/task.py", "system/optional.py"}  # these import by name
 
 
 def calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:

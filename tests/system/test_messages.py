@@ -1,6 +1,9 @@
 from pathlib import Path
 
-from elmokit.system.messages import FormatError, first_token, plural, printable, readable_bytes
+import pytest
+from torch import nn
+
+from elmokit.system.messages import FormatError, first_token, plural, printable, readable_bytes, warn_caller
 
 
 def test_a_refusal_names_the_file_its_part_and_why_in_a_paragraph():
@@ -29,3 +32,13 @@ def test_sizes_are_in_the_largest_unit_that_fits_and_numbers_agree_with_their_no
     sizes = [readable_bytes(size) for size in (512, 1536, 40 << 30, 3 << 40)]
     assert sizes == ["512 bytes", "1.5 KiB", "40.0 GiB", "3.0 TiB"]
     assert [plural(number, "file") for number in (0, 1, 2_000)] == ["0 files", "1 file", "2,000 files"]
+
+
+def test_a_warning_names_the_line_that_called_the_package_or_a_module():
+    module = nn.Module()
+    module.forward = warn_caller
+    line = test_a_warning_names_the_line_that_called_the_package_or_a_module.__code__.co_firstlineno
+    with pytest.warns(UserWarning, match="the text is short") as given:
+        module("the text is short")
+        warn_caller("the text is short")
+    assert [(warning.filename, warning.lineno) for warning in given] == [(__file__, line + 5), (__file__, line + 6)]

@@ -8,7 +8,7 @@ import pytest
 
 from attacks.limited_disk import failing
 from elmokit.cli.main import main
-from elmokit.system.python import cache_limit, default_cache
+from elmokit.system.paths import cache_limit, default_cache
 from elmokit.vectors.cache_folder import cached_pieces, clear_cache, make_room
 
 

@@ -62,7 +62,7 @@ def run_train(arguments: argparse.Namespace) -> None:
     check_option(arguments, "--dev", needs="--train")
     check_option(arguments, "--test-file", needs="--train")
 
-    from elmokit.system.python import default_cache
+    from elmokit.system.paths import default_cache
     from elmokit.tasks.run import read_record
     from elmokit.tasks.task import task_recipe
 

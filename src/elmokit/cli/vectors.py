@@ -126,7 +126,7 @@ def run_cache(arguments: argparse.Namespace) -> None:
     from datetime import datetime
 
     from elmokit.formats.find import imported_models
-    from elmokit.system.python import LIMIT_VARIABLE, cache_limit, default_cache
+    from elmokit.system.paths import LIMIT_VARIABLE, cache_limit, default_cache
     from elmokit.vectors.cache_folder import cached_pieces, clear_cache
 
     folder = arguments.cache or default_cache()

@@ -29,8 +29,9 @@ from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import check_inputs, check_texts, is_read_once
 from elmokit.system.messages import join_names, printable
+from elmokit.system.optional import require
+from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import expanded, require
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.plain_text import DAMAGED, MARKER
 from elmokit.text.sentence_lines import column_texts, prose_lines, read_raw_documents

@@ -15,7 +15,7 @@ from typing import Any
 from elmokit.corpus.manifest import EARLIER_MANIFEST_NAME, MANIFEST_NAME
 from elmokit.files.lines import is_read_once, shown_name, split_tokens
 from elmokit.system.batches import batched
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import warn_caller
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 

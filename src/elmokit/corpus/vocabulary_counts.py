@@ -11,8 +11,8 @@ from pathlib import Path
 from elmokit.corpus.manifest import training_files
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input
+from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import expanded
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import SPECIALS
 

@@ -41,8 +41,8 @@ from elmokit.layers.parallel import STATE_LOCK
 from elmokit.model.bilm import BiLM, spelling_of
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.weights import Weights, fingerprint_of
+from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import expanded
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.indexer import DictionarySpelling

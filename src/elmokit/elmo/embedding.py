@@ -18,7 +18,7 @@ from elmokit.formats.read import read_bilm
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
 from elmokit.model.bilm import BiLM
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import warn_caller
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, check_sentences, padded
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from elmokit.files.lines import NOT_IN_A_TOKEN
-from elmokit.system.messages import printable
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import printable, warn_caller
 from elmokit.text.corpora.cells import TREEBANK_MARKS
 from elmokit.text.plain_text import MARKER, OF_MARKERS
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from elmokit.files.locks import InUseError, NoLocksError, acquire, lock, release
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, BinaryIO, cast
 
 from elmokit.system.messages import join_names, plural, readable_bytes
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 
 STDIN = "-"
 

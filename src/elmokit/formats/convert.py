@@ -8,7 +8,7 @@ from elmokit.files.atomic import check_new_folder
 from elmokit.formats.find import find
 from elmokit.formats.importers.bilm_tf import write_bilm_tf
 from elmokit.formats.native import open_weights, write_native
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 
 if TYPE_CHECKING:
     from elmokit.formats.find import StrPath

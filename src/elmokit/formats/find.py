@@ -23,7 +23,8 @@ from elmokit.formats.inspection import Inspection, describe_native
 from elmokit.formats.names import pair_paths, published_pair, resolve_model
 from elmokit.formats.native import native_folder
 from elmokit.formats.vocabulary_file import SEVERAL_VOCABULARIES
-from elmokit.system.python import cache_limit, default_cache, warn_caller
+from elmokit.system.messages import warn_caller
+from elmokit.system.paths import cache_limit, default_cache
 
 StrPath: TypeAlias = str | os.PathLike[str]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from elmokit.files.downloads import OFFLINE, is_offline
 from elmokit.files.json import read_json
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
-from elmokit.system.python import require
+from elmokit.system.optional import require
 from elmokit.version import __version__
 
 SCHEME = "hf://"

@@ -16,7 +16,7 @@ from elmokit.formats import hub
 from elmokit.formats.published import find_published, published_folder, published_names
 from elmokit.runs.folder import BEST_DIR, model_folder
 from elmokit.system.messages import did_you_mean
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 
 _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 """A `pathlib.Path` of a URL has one slash."""

@@ -27,8 +27,8 @@ from elmokit.files.locks import InUseError, lock
 from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.formats.importers.child import import_model
 from elmokit.formats.native import native_folder
-from elmokit.system.messages import FormatError, plural
-from elmokit.system.python import default_cache, warn_caller
+from elmokit.system.messages import FormatError, plural, warn_caller
+from elmokit.system.paths import default_cache
 
 LIST = Path(str(files("elmokit") / "formats" / "published.toml"))
 _KINDS = {".json": FileKind.OPTIONS, ".hdf5": FileKind.HDF5, ".index": FileKind.TENSORFLOW_INDEX, ".zip": FileKind.ZIP}

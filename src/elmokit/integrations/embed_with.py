@@ -14,9 +14,9 @@ from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.integrations.fasttext import looks_like_fasttext, read_fasttext
 from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
 from elmokit.system.batches import batched
-from elmokit.system.messages import find_named
+from elmokit.system.messages import find_named, warn_caller
+from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import expanded, warn_caller
 from elmokit.vectors.embed_file import EmbeddedFile
 from elmokit.vectors.file_vector_source import WordVectorSource
 from elmokit.vectors.reader import tokens_path

@@ -14,7 +14,7 @@ from elmokit.elmo.layer_choice import DEFAULT_LAYERS, Layers, as_layers
 from elmokit.formats import hub
 from elmokit.formats.names import DEFAULT_MODEL, is_model_name
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
-from elmokit.system.python import require
+from elmokit.system.optional import require
 
 _flair: Any = require("flair", extra="flair", purpose="elmokit.integrations.flair")
 _embeddings: Any = require("flair.embeddings.base", extra="flair", purpose="elmokit.integrations.flair")

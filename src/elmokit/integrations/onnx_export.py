@@ -30,7 +30,7 @@ from elmokit.formats.config_json import fields_of
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
 from elmokit.model.bilm import gather_steps, reversal
-from elmokit.system.python import require
+from elmokit.system.optional import require
 from elmokit.text.characters import batch_character_ids
 from elmokit.version import __version__
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL, lasting_name
-from elmokit.system.python import expanded, require
+from elmokit.system.optional import require
+from elmokit.system.paths import expanded
 from elmokit.text.sentence_lines import SAMPLE_TOKENS
 from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 from elmokit.vectors.sources import open_source

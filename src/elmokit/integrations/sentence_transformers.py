@@ -17,7 +17,7 @@ from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.formats.native import remove_saved, write_native
 from elmokit.formats.read import to_weights
 from elmokit.system.messages import FormatError, plural
-from elmokit.system.python import require
+from elmokit.system.optional import require
 from elmokit.text.characters import padded
 from elmokit.text.tokenizer import tokenize
 

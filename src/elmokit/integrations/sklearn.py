@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.sentences import tokens_of_each
 from elmokit.formats.names import DEFAULT_MODEL
-from elmokit.system.python import require
+from elmokit.system.optional import require
 
 if TYPE_CHECKING:
     from jaxtyping import Float32

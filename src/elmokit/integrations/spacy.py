@@ -14,7 +14,7 @@ from elmokit.elmo.layer_choice import as_int
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.layers.packed.linear import Precision, check_precision
-from elmokit.system.python import require
+from elmokit.system.optional import require
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmokit.system.python import require
+from elmokit.system.optional import require
 
 if TYPE_CHECKING:
     from jaxtyping import Float32

@@ -20,7 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.layers.devices import find_device
 from elmokit.system.messages import first_token
-from elmokit.system.python import require
+from elmokit.system.optional import require
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32

@@ -18,9 +18,8 @@ from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
 from elmokit.pretraining.run_folder import PretrainingProgress, RunRecord, TextSize
 from elmokit.runs.folder import HELD_OUT_NAME
-from elmokit.system.messages import join_names, plural
+from elmokit.system.messages import join_names, plural, warn_caller
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import warn_caller
 from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 

@@ -15,8 +15,8 @@ from elmokit.pretraining.run_folder import PretrainingProgress, RunRecord, best_
 from elmokit.runs.folder import BEST_DIR, METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.scoring.perplexity import Perplexity
+from elmokit.system.optional import require
 from elmokit.system.progress_bar import LINE_EVERY, progress_bar, shows_bars
-from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter

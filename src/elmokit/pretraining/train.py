@@ -63,7 +63,7 @@ from elmokit.pretraining.run_folder import (
 from elmokit.runs.folder import BEST_DIR, HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.tensor_files import DivergenceError, optimizer_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.text.vocabulary import Vocabulary
 
 WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR, "checkpoints")

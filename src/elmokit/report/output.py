@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from elmokit.files.atomic import atomic_write, temporary_folder
-from elmokit.system.python import require
+from elmokit.system.optional import require
 
 STYLE = MappingProxyType(
     {

@@ -15,8 +15,7 @@ from elmokit.metrics.statistics import Statistic, paired_t
 from elmokit.report.output import new_figure, pictures, plain_label
 from elmokit.runs.results_table import Result
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
-from elmokit.system.messages import distinct_names
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import distinct_names, warn_caller
 from elmokit.tasks.task import find_task
 
 if TYPE_CHECKING:

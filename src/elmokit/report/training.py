@@ -13,7 +13,7 @@ from elmokit.pretraining.recipes import RECIPES
 from elmokit.pretraining.run_folder import record_of
 from elmokit.report.output import new_figure, pictures, plain_label
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
-from elmokit.system.python import require
+from elmokit.system.optional import require
 
 if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig

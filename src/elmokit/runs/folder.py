@@ -13,8 +13,7 @@ from elmokit.files.atomic import remove_leftovers, temporary_folder, write_text
 from elmokit.files.json import json_text, read_json
 from elmokit.files.locks import lock
 from elmokit.files.safetensors import read_layout
-from elmokit.system.messages import refuse_link_out
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import refuse_link_out, warn_caller
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"

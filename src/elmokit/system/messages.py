@@ -1,13 +1,17 @@
-"""What every reader of untrusted files needs: an error that names the file, and safe ways to print names and sizes."""
+"""Errors that name a file, warnings that name the line of the user's code, and text that is safe to print."""
 
 import difflib
+import inspect
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 _T = TypeVar("_T")
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 _MAX_SHOWN = 200
 _MAX_REASON = 700
 _MAX_LISTED = 8
@@ -104,3 +108,17 @@ def distinct_names(paths: Iterable[Path]) -> list[str]:
         if len(set(names)) == len(set(paths)):
             return names
     return list(map(str, paths))
+
+
+def warn_caller(message: str) -> None:
+    """Give a UserWarning that points to the user's line: the innermost frame outside elmokit and torch."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and _is_passed_over(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)  # with Python 3.12, `skip_file_prefixes` does this
+
+
+def _is_passed_over(frame: FrameType) -> bool:
+    """Torch is between a module's `forward` and the line that calls the module."""
+    module = str(frame.f_globals.get("__name__"))
+    return frame.f_code.co_filename.startswith(_PACKAGE) or module.partition(".")[0] == "torch"

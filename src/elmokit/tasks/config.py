@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from elmokit.runs.settings import change_settings, check_known
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.text.corpora.cells import numbers_between_commas, whole_number
 
 POSITIONS = ("input", "output", "both")

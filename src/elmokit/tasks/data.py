@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from elmokit.system.messages import distinct_names, first_token, join_names, printable
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.task import E, P, Reading, Task, find_task
 

@@ -14,7 +14,7 @@ from elmokit.files.json import parse_json
 from elmokit.files.lines import STDIN, is_terminal, read_lines, shown_name, with_head
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.tasks.data import read_files, report_foreign_labels, report_skipped
 from elmokit.tasks.loop import predict_all
 from elmokit.tasks.run import BEST_FILE, TaskRecord, read_record, with_elmo_model

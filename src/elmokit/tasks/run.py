@@ -18,7 +18,7 @@ from elmokit.formats.names import is_model_name, resolve_model, with_fingerprint
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
 from elmokit.runs.logged_runs import LoggedRun
 from elmokit.system.messages import FormatError, printable
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.data import TaskExamples, digest
 from elmokit.tasks.task import E, P, Task, find_task

@@ -22,7 +22,7 @@ from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writi
 from elmokit.runs.metrics_log import append_json_line, keep_records, provenance, read_log
 from elmokit.runs.tensor_files import check_tensors, read_tensors, tensors_under
 from elmokit.system.messages import FormatError, printable
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.tasks.config import ElmoInput, Splits, TaskConfig, with_settings
 from elmokit.tasks.data import (
     TaskExamples,
@@ -90,7 +90,7 @@ def train(
     settings: changes of that recipe, written as `field=value`.
     test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
         Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
-    cache: folder of the activations of frozen biLMs (`system.python.default_cache()`); None computes them again.
+    cache: folder of the activations of frozen biLMs (`system.paths.default_cache()`); None computes them again.
     Raises ValueError or OSError for files that cannot be read, ValueError for a folder that already holds a run, and
     `DivergenceError`, a ValueError, for a loss that is not finite.
     """

@@ -18,8 +18,7 @@ from elmokit.files.lines import (
     split_tokens,
     with_head,
 )
-from elmokit.system.messages import FormatError, first_token, join_names, printable
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import FormatError, first_token, join_names, printable, warn_caller
 from elmokit.text.corpora import conllu
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.plain_text import doubt, other_than_text

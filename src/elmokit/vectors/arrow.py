@@ -26,7 +26,7 @@ import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import FormatError, join_names, printable
-from elmokit.system.python import require
+from elmokit.system.optional import require
 from elmokit.text.alignment import token_offsets
 from elmokit.vectors.reader import FlatVectors, read_about
 

@@ -25,8 +25,8 @@ from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folde
 from elmokit.model.vector_source import padded_layers
 from elmokit.system.batches import batched
 from elmokit.system.messages import first_token
+from elmokit.system.paths import cache_limit
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import cache_limit
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, make_room
 from elmokit.vectors.flat import fits_float16, map_npy, read_npy, write_array
 from elmokit.vectors.save_vectors import write_sentences

@@ -22,8 +22,8 @@ from elmokit.files.atomic import check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
 from elmokit.system.batches import batched
+from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import expanded
 from elmokit.vectors.arrow import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.reader import sentences_path, tokens_path

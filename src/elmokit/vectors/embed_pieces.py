@@ -18,8 +18,7 @@ import numpy as np
 
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.atomic import atomic_write
-from elmokit.system.messages import FormatError, first_token, join_names
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import FormatError, first_token, join_names, warn_caller
 from elmokit.vectors.arrow import (
     TableVectors,
     parquet_file,

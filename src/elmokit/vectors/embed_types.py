@@ -17,8 +17,8 @@ from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
 from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
+from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import expanded
 from elmokit.vectors.embed_file import encode_block, sentence_blocks
 from elmokit.vectors.sources import open_source, read_again
 from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from elmokit.files.hdf5 import SIGNATURE
 from elmokit.system.messages import FormatError
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.vectors.arrow import ARROW_MAGIC, PARQUET_MAGIC, TableVectors, write_arrow, write_parquet
 from elmokit.vectors.flat import (
     MAGIC,

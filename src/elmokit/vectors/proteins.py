@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.lines import read_lines, shown_name
-from elmokit.system.messages import first_token
-from elmokit.system.python import expanded, warn_caller
+from elmokit.system.messages import first_token, warn_caller
+from elmokit.system.paths import expanded
 from elmokit.vectors.embed_file import EmbeddedFile, Job, run
 from elmokit.vectors.sources import Sentence, SentenceSource
 

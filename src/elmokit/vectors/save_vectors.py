@@ -13,7 +13,7 @@ import numpy as np
 from elmokit.files.atomic import atomic_write
 from elmokit.files.locks import lock
 from elmokit.system.messages import first_token
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.vectors.flat import fits_float16, npy_start, write_array
 from elmokit.vectors.reader import offsets_path, tokens_path
 from elmokit.vectors.writer import check_is_new

@@ -13,8 +13,8 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from elmokit.files.lines import MAX_LINE_BYTES, is_read_once, shown_name, split_tokens
-from elmokit.system.messages import FormatError, readable_bytes
-from elmokit.system.python import expanded, warn_caller
+from elmokit.system.messages import FormatError, readable_bytes, warn_caller
+from elmokit.system.paths import expanded
 from elmokit.text.sentence_lines import read_sentences, sentence_lines, with_warning
 from elmokit.text.tokenizer import HYPHENATION, tokenize
 from elmokit.vectors.arrow import Groups, is_table, only_column, open_groups, pyarrow_module

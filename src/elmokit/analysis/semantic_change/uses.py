@@ -14,9 +14,9 @@ from pathlib import Path
 from elmokit.analysis.semantic_change.words import spelling
 from elmokit.corpus.manifest import is_corpus, training_files
 from elmokit.files.lines import STDIN, split_tokens
-from elmokit.system.messages import join_names, plural
+from elmokit.system.messages import join_names, plural, warn_caller
+from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.python import expanded, warn_caller
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields
 
 from elmokit.files.json import as_type, parse_json
 from elmokit.files.lines import lines_and_first
-from elmokit.system.messages import first_token
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import first_token, warn_caller
 from elmokit.tasks.task import Passage
 from elmokit.text.corpora import conll2012, conllu
 from elmokit.text.corpora.columns import ColumnSentence, warn_of_documents

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.metrics.score import Accuracy
-from elmokit.system.python import expanded
+from elmokit.system.paths import expanded
 from elmokit.tasks.config import (
     ElmoInput,
     InputConfig,

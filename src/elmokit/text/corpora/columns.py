@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from elmokit.files.lines import split_tokens
-from elmokit.system.messages import first_token
-from elmokit.system.python import warn_caller
+from elmokit.system.messages import first_token, warn_caller
 
 _COMMENT = re.compile(r"# (?:id\b|[\w.:-]+ ?= ?)")
 _NUMBER_OF_WORD = re.compile(r"\d+([-.]\d+)?")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elmokit.system.optional import require
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from jaxtyping import Float32

@@ -3,9 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch import nn
 
-from elmokit.system.python import require, warn_caller
+from elmokit.system.optional import require
 
 
 @pytest.mark.parametrize(("package", "named"), [(None, "no_such_package"), ("no-such-package", "no-such-package")])
@@ -59,16 +58,6 @@ for found in pkgutil.walk_packages(integrations.__path__, "elmokit.integrations.
 def test_whoever_imports_all_integrations_meets_nothing_but_missing_packages(forks: Any):
     done = forks.run_script(WALK)
     assert done.stdout.split() == ["flair", "sentence_transformers", "sklearn", "spacy", "spacy_mix"], done.stderr
-
-
-def test_a_warning_names_the_line_that_called_the_package_or_a_module():
-    module = nn.Module()
-    module.forward = warn_caller
-    line = test_a_warning_names_the_line_that_called_the_package_or_a_module.__code__.co_firstlineno
-    with pytest.warns(UserWarning, match="the text is short") as given:
-        module("the text is short")
-        warn_caller("the text is short")
-    assert [(warning.filename, warning.lineno) for warning in given] == [(__file__, line + 5), (__file__, line + 6)]
 
 
 MEMORY = """

@@ -1,0 +1,37 @@
+"""Paths that start with `~`, and the folder of caches and its limit."""
+
+import math
+import os
+import sys
+from pathlib import Path
+
+LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
+"""The environment variable with the largest size of a cache, in GB; 0 keeps what was added last."""
+DEFAULT_LIMIT_GB = 20.0
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with the home folder in place of a `~` at its start; as it is where there is no such folder."""
+    return Path(os.path.expanduser(path))
+
+
+def default_cache() -> Path:
+    """The folder that ELMOKIT_CACHE names; else `elmokit` in the user's caches, such as `~/.cache`. It is absolute."""
+    usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+    caches = os.environ.get("XDG_CACHE_HOME") or usual or "~/.cache"
+    folder = expanded(os.environ.get("ELMOKIT_CACHE") or Path(caches, "elmokit"))
+    if str(folder).startswith("~"):
+        raise FileNotFoundError(f"{folder}: there is no such home folder; set ELMOKIT_CACHE to a folder for caches")
+    return folder.absolute()
+
+
+def cache_limit() -> int:
+    """Bytes that a cache may have: 20 GB, or what ELMOKIT_CACHE_GB says. ValueError if that is not a number."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_GB)
+    try:
+        gigabytes = float(text)
+    except ValueError:
+        gigabytes = math.nan
+    if not 0 <= gigabytes < math.inf:
+        raise ValueError(f"{LIMIT_VARIABLE} is {text[:80]!r}; expected a number of GB, such as 50")
+    return int(gigabytes * 1e9)
