@@ -32,7 +32,7 @@ import onnxruntime
 import torch
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import bundled_models
+from elmokit.formats.find import bundled_models
 from elmokit.integrations.onnx_export import export_onnx
 from elmokit.system.batches import batched
 from elmokit.text.characters import batch_character_ids

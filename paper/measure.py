@@ -18,7 +18,7 @@ import numpy as np
 from elmokit.analysis.polysemes import read_polysemes
 from elmokit.analysis.polysemy import nearest_hits, occurrence_vectors
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import DEFAULT_MODEL, FINGERPRINT_DIGITS, model_name
+from elmokit.formats.find import DEFAULT_MODEL, FINGERPRINT_DIGITS, model_name
 from elmokit.integrations.embed_with import open_static
 from elmokit.layers.devices import describe_machine, find_device
 from elmokit.metrics.score import Score

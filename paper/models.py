@@ -17,7 +17,7 @@ import numpy as np
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.lines import read_lines, split_tokens
-from elmokit.formats.names import FINGERPRINT_DIGITS, resolve_model
+from elmokit.formats.find import FINGERPRINT_DIGITS, resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
 from elmokit.layers.devices import describe_machine, find_device, seeded

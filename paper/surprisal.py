@@ -19,7 +19,7 @@ import numpy as np
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.surprisal import SurprisalModel
 from elmokit.files.lines import read_lines
-from elmokit.formats.names import FINGERPRINT_DIGITS, model_name
+from elmokit.formats.find import FINGERPRINT_DIGITS, model_name
 from elmokit.runs.results_table import Result
 from elmokit.scoring.minimal_pairs import Sentences, accuracies, score_pairs
 from elmokit.system.messages import FormatError

@@ -21,7 +21,7 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.json import read_json
-from elmokit.formats.names import FINGERPRINT_DIGITS
+from elmokit.formats.find import FINGERPRINT_DIGITS
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.results_table import Result

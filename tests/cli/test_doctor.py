@@ -9,7 +9,7 @@ import torch
 from elmokit import __version__
 from elmokit.cli.main import main
 from elmokit.cli.report import CORE
-from elmokit.formats import names
+from elmokit.formats import find as names
 
 
 @pytest.fixture(autouse=True)

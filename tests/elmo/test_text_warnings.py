@@ -6,7 +6,7 @@ import pytest
 
 from elmokit.elmo.sentences import tokens_of_each
 from elmokit.elmo.text_warnings import TextWarnings
-from elmokit.formats.names import resolve_model
+from elmokit.formats.find import resolve_model
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary

@@ -28,7 +28,8 @@ from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.files import downloads
 from elmokit.files.locks import InUseError
-from elmokit.formats import names, published
+from elmokit.formats import find as finding
+from elmokit.formats import published
 from elmokit.formats.published import find_published, published_folder, published_models
 from elmokit.formats.read import read_bilm
 from elmokit.integrations import allennlp
@@ -133,8 +134,8 @@ def test_a_name_is_downloaded_once_and_gives_the_vectors_of_its_files(server: An
     server.files.clear()
     folder = tmp_path / "cache" / "models" / "tiny"
     for name in ("tiny", "Tiny", "toy", f"{server.url}/two/tiny_options.json"):
-        assert names.resolve_model(name) == folder
-    assert names.lasting_name("tiny") == "tiny"
+        assert finding.resolve_model(name) == folder
+    assert finding.lasting_name("tiny") == "tiny"
     assert left(tmp_path) == ["tiny", "tiny.json"]
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "config.json", "model.safetensors"]
 
@@ -204,7 +205,7 @@ def test_the_next_mirror_is_tried(server: Any, monkeypatch: pytest.MonkeyPatch, 
         server.files["/one/tiny_weights.hdf5"] = server.files["/one/tiny_weights.hdf5"][:100_000]
     else:
         server.faults["/one/tiny_weights.hdf5"] = fault
-    names.resolve_model("tiny")
+    finding.resolve_model("tiny")
     assert server.requests[-1][0] == "/two/tiny_weights.hdf5"
 
 
@@ -223,7 +224,7 @@ def test_without_network_the_error_says_how_to_get_it_by_hand(
     monkeypatch.chdir(tmp_path)
     assert main(command) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'cache' / 'models' / 'tiny'}\n"
-    assert names.resolve_model("tiny").is_dir()
+    assert finding.resolve_model("tiny").is_dir()
     assert server.requests == []
 
 
@@ -255,7 +256,7 @@ def test_sums_are_kept_and_compared(server: Any, tmp_path: Path, capsys: pytest.
     assert f"model.safetensors: has changed since it came; remove {folder}" in capsys.readouterr().err
     shutil.rmtree(folder)
     server.files["/one/tiny_weights.hdf5"] += b"x"
-    names.resolve_model("tiny")  # from the second mirror, which has the file of before
+    finding.resolve_model("tiny")  # from the second mirror, which has the file of before
     assert server.requests[-1][0] == "/two/tiny_weights.hdf5"
     shutil.rmtree(folder)
     server.files["/two/tiny_weights.hdf5"] += b"x"
@@ -323,8 +324,8 @@ def test_callers_that_start_together_download_it_once(server: Any):
 def test_a_path_of_that_name_comes_first_and_a_name_has_its_weights(server: Any, tmp_path: Path, monkeypatch: Any):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(PAIR, "tiny")
-    assert names.resolve_model("tiny") == Path("tiny")
-    assert names.lasting_name("tiny") == str(tmp_path / "tiny")
+    assert finding.resolve_model("tiny") == Path("tiny")
+    assert finding.lasting_name("tiny") == str(tmp_path / "tiny")
     with pytest.raises(ValueError, match="toy is the name of a model, which has weights of its own"):
         Elmo("toy", weights="weights.hdf5")
     assert server.requests == []
@@ -346,7 +347,7 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
     monkeypatch.setenv("ELMOKIT_CACHE", str(tmp_path))
     assert main(["models"]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert len(shown) == 1 + len(names.bundled_models() | names.packaged_models()) + len(published_models())
+    assert len(shown) == 1 + len(finding.bundled_models() | finding.packaged_models()) + len(published_models())
     assert re.fullmatch(r"mini-ko +installed +5.4 M +11 MB +Korean +open texts, .* +Apache-2.0", shown[2].strip())
     assert re.fullmatch(r"small-en +bundled +10.1 M +20 MB +English +open texts, .* +Apache-2.0", shown[1].strip())
     known = {"small", "medium", "original", "original-5.5b", "pubmed", "pt-brwac", "pt-wikipedia", "ja", "de", "eu"}
@@ -370,7 +371,7 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
         assert main(["models", *arguments]) == 2
         assert message in capsys.readouterr().err
     with pytest.raises(FileNotFoundError, match=r"did you mean efml:korean\?"):
-        names.resolve_model("efml:Korena")
+        finding.resolve_model("efml:Korena")
 
 
 def test_a_package_made_as_the_page_says_brings_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -385,13 +386,13 @@ def test_a_package_made_as_the_page_says_brings_a_model(tmp_path: Path, monkeypa
     with zipfile.ZipFile(tmp_path / "elmokit_finnish-1.0-py3-none-any.whl") as wheel:
         wheel.extractall(package.parent)
     monkeypatch.syspath_prepend(package.parent)
-    assert names.packaged_models()["finnish"] == package / "model"
+    assert finding.packaged_models()["finnish"] == package / "model"
     np.testing.assert_array_equal(vectors("finnish"), vectors(package / "model"))
-    assert names.lasting_name("finnish") == "finnish"
+    assert finding.lasting_name("finnish") == "finnish"
     assert read_bilm("Finnish")[0].config.num_layers == 2
     shutil.rmtree(package)
     importlib.invalidate_caches()
-    assert "finnish" not in names.packaged_models() and names.resolve_model("small-en").is_dir()
+    assert "finnish" not in finding.packaged_models() and finding.resolve_model("small-en").is_dir()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

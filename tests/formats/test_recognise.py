@@ -19,10 +19,9 @@ import torch
 
 from elmokit.formats import vocabulary_file as vocabulary
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
-from elmokit.formats.find import find, inspect
+from elmokit.formats.find import find, inspect, model_name
 from elmokit.formats.importers.bilm_tf import find_pair
 from elmokit.formats.importers.sources import Sources
-from elmokit.formats.names import model_name
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
@@ -190,7 +189,7 @@ def test_what_a_failed_download_left_is_named(pair: Path, folder: Path, content:
 
 
 def test_models_have_the_names_that_elmo_knows(folder: Path, pair: Path, tmp_path: Path, monkeypatch: Any):
-    monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {"toy": folder})
+    monkeypatch.setattr("elmokit.formats.find.bundled_models", lambda: {"toy": folder})
     assert inspect("Toy").path == inspect("toy").path == folder
     for path in ("TOY", folder, str(folder / "model.safetensors"), folder / "config.json"):
         assert inspect(path).format == "native"

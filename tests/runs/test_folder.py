@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.files.locks import InUseError
-from elmokit.formats.names import resolve_model
+from elmokit.formats.find import resolve_model
 from elmokit.runs.folder import checked_config, existing_run, model_folder, new_run, read_config, write_config
 from elmokit.runs.tensor_files import write_tensors
 

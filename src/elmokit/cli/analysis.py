@@ -90,7 +90,7 @@ def add_neighbours(parser: Parser) -> None:
 def run_neighbours(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.uses import open_corpus
     from elmokit.files.lines import shown_name
-    from elmokit.formats.names import model_name
+    from elmokit.formats.find import model_name
     from elmokit.system.markdown import columns
 
     how = given(arguments, "column", "as_text")

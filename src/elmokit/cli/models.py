@@ -89,7 +89,7 @@ def add_models(parser: Parser) -> None:
 
 def run_models(arguments: argparse.Namespace) -> None:
     from elmokit.formats import published
-    from elmokit.formats.names import is_model_name
+    from elmokit.formats.find import is_model_name
 
     if (arguments.action == "list") != (arguments.name is None):
         raise ValueError("expected elmokit models, or elmokit models get NAME, or elmokit models add NAME FILE...")
@@ -114,7 +114,7 @@ def run_models(arguments: argparse.Namespace) -> None:
 
 def _table_of_models() -> str:
     from elmokit.formats.config_json import read_config
-    from elmokit.formats.names import bundled_models, packaged_models
+    from elmokit.formats.find import bundled_models, packaged_models
     from elmokit.formats.native import CONFIG_NAME, WEIGHTS_NAME
     from elmokit.formats.published import published_models
     from elmokit.system.markdown import aligned_table

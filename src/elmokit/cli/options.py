@@ -114,7 +114,7 @@ def check_option(
 
 def open_elmo(arguments: argparse.Namespace, **options: Any) -> Elmo:
     """The model of `add_model`; a missing one is refused before torch is imported, which takes seconds."""
-    from elmokit.formats.names import DEFAULT_MODEL, resolve_model
+    from elmokit.formats.find import DEFAULT_MODEL, resolve_model
 
     model = DEFAULT_MODEL if arguments.model is None else arguments.model
     resolve_model(model)

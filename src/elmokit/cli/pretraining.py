@@ -69,7 +69,7 @@ def add_finetune(parser: Parser) -> None:
 
 def run_finetune(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import resolve_model
+    from elmokit.formats.find import resolve_model
 
     check_inputs(*_texts(arguments))
     resolve_model(arguments.model)

@@ -82,7 +82,7 @@ def _torch() -> Iterator[Finding]:
 
 def _models() -> Iterator[Finding]:
     from elmokit.elmo.elmo import Elmo
-    from elmokit.formats.names import DEFAULT_MODEL, bundled_models, packaged_models
+    from elmokit.formats.find import DEFAULT_MODEL, bundled_models, packaged_models
 
     models = bundled_models() | packaged_models()
     if DEFAULT_MODEL not in models:

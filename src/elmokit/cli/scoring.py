@@ -39,7 +39,7 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.stream import check_has_text
     from elmokit.files.atomic import check_is_not_input, check_names
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import check_is_not_a_model, resolve_model
+    from elmokit.formats.find import check_is_not_a_model, resolve_model
 
     check_option(arguments, "--top-min-count", needs="--top")
     check_is_not_a_model(*arguments.files)
@@ -108,7 +108,7 @@ def run_surprisal(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.stream import check_has_text
     from elmokit.files.atomic import check_is_not_input, check_output
     from elmokit.files.lines import check_inputs, is_read_once
-    from elmokit.formats.names import check_is_not_a_model
+    from elmokit.formats.find import check_is_not_a_model
     from elmokit.scoring.minimal_pairs import read_pairs
 
     check_option(arguments, "--nats", needs="--conditional")
@@ -170,7 +170,7 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
 def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from datetime import UTC, datetime
 
-    from elmokit.formats.names import model_name
+    from elmokit.formats.find import model_name
     from elmokit.scoring import lm_zoo
 
     with open_output(arguments.output, sys.stdout) as file:

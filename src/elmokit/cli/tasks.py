@@ -95,7 +95,7 @@ def _settings(arguments: argparse.Namespace) -> list[str]:
 def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
     """The files of the data, if they are given. What is not there is refused now, before torch is imported."""
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import resolve_model
+    from elmokit.formats.find import resolve_model
     from elmokit.tasks.config import Splits
     from elmokit.tasks.task import find_task
 

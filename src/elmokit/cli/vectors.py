@@ -51,7 +51,7 @@ def add_embed(parser: Parser) -> None:
 def run_embed(arguments: argparse.Namespace) -> None:
     from elmokit.files.atomic import check_is_not_input
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import model_name
+    from elmokit.formats.find import model_name
     from elmokit.vectors.arrow import is_table
     from elmokit.vectors.writer import check_is_new
 

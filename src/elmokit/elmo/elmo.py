@@ -30,8 +30,7 @@ from elmokit.elmo.sentences import Sentence, batches_by_length, tokens_of_each
 from elmokit.elmo.surprisal import ConditionalSurprisal, Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.formats import hub
-from elmokit.formats.find import find
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.find import DEFAULT_MODEL, find
 from elmokit.formats.native import card_of, open_weights, write_native
 from elmokit.formats.read import softmax_of, to_weights
 from elmokit.layers.devices import find_device

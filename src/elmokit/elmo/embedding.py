@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.elmo.layer_choice import as_layers
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.formats.read import read_bilm
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import DEFAULT_MODEL, lasting_name
+from elmokit.formats.find import DEFAULT_MODEL, lasting_name
 from elmokit.system.optional import require
 from elmokit.system.paths import expanded
 from elmokit.text.sentence_lines import SAMPLE_TOKENS

@@ -13,7 +13,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
 from elmokit.elmo.sentences import Sentence, tokens_of_each
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.formats.native import remove_saved, write_native
 from elmokit.formats.read import to_weights
 from elmokit.system.messages import FormatError, plural

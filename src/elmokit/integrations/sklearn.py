@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.sentences import tokens_of_each
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.system.optional import require
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import as_int
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.system.optional import require

@@ -14,7 +14,7 @@ from msgspec import Meta
 from elmokit.files.atomic import check_names
 from elmokit.files.json import as_type, picked
 from elmokit.files.lines import is_read_once
-from elmokit.formats.names import is_model_name, resolve_model, with_fingerprint
+from elmokit.formats.find import is_model_name, resolve_model, with_fingerprint
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
 from elmokit.runs.logged_runs import LoggedRun
 from elmokit.system.messages import FormatError, printable

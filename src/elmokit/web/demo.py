@@ -13,7 +13,7 @@ from elmokit.analysis.polysemes import LISTS, language_of, members_of, read_poly
 from elmokit.analysis.polysemy import measure_senses, occurrence_vectors, principal_plane
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import write_text
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name
+from elmokit.formats.find import DEFAULT_MODEL, bundled_models, model_name
 from elmokit.system.markdown import aligned_table
 
 if TYPE_CHECKING:

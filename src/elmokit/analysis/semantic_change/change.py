@@ -22,7 +22,7 @@ from elmokit.analysis.semantic_change.words import (
 from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
 from elmokit.elmo.sentences import TOKENS_AT_ONCE
 from elmokit.files.lines import is_read_once, shown_name
-from elmokit.formats.names import model_name
+from elmokit.formats.find import model_name
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar

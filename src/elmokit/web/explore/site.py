@@ -16,8 +16,7 @@ from elmokit.analysis.polysemes import language_of
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS, script_counts
 from elmokit.files.atomic import check_names, new_folder
-from elmokit.formats.find import find
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models, model_name, packaged_models
+from elmokit.formats.find import DEFAULT_MODEL, bundled_models, find, model_name, packaged_models
 from elmokit.formats.native import open_weights, write_native
 from elmokit.formats.native_softmax import softmax_shards
 from elmokit.web.explore.corpus import read_corpus, write_corpus
