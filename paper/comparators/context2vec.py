@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.corpus.stream import SentenceStream
-from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
+from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.layers.devices import seeded
 from elmokit.runs.folder import CONFIG_NAME
 from elmokit.runs.settings import change_settings
@@ -32,6 +32,7 @@ from paper.comparators.training import (
     check_config,
     comparator_run,
     frequent_words,
+    of_equal_length,
     read_comparator_settings,
     shuffled_groups,
     train_epochs,

@@ -23,7 +23,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.files.lines import read_lines
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
-from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_length
+from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.layers.devices import seeded
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import check_tensors, read_tensors, write_tensors
@@ -32,7 +32,14 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import SPECIALS, Vocabulary
 from elmokit.vectors.file_vector_source import WordVectorSource
-from paper.comparators.training import check_config, comparator_run, frequent_words, shuffled_groups, train_epochs
+from paper.comparators.training import (
+    check_config,
+    comparator_run,
+    frequent_words,
+    of_equal_length,
+    shuffled_groups,
+    train_epochs,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.files.json_fields import Fields
-from elmokit.integrations.encoder import of_equal_length
 from elmokit.runs.folder import (
     CONFIG_NAME,
     METRICS_NAME,
@@ -27,6 +26,7 @@ from elmokit.runs.folder import (
 )
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.runs.tensor_files import DivergenceError
+from elmokit.system.batches import batched
 from elmokit.system.messages import FormatError
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.config import check_bounds
@@ -84,6 +84,18 @@ def train_epochs(
         if log is not None:
             log(epoch=epoch, loss=mean_loss)
     return mean_loss
+
+
+def of_equal_length(sentences: Sequence[Sequence[str]], *, most: int) -> list[list[int]]:
+    """Numbers of the sentences in groups of equal length, of at most `most` each, so that no batch needs padding.
+
+    Sentences without tokens are in no group.
+    """
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for number, sentence in enumerate(sentences):
+        if sentence:
+            groups[len(sentence)].append(number)
+    return [batch for _, numbers in sorted(groups.items()) for batch in batched(numbers, size=most)]
 
 
 def shuffled_groups(sentences: Sequence[Sequence[str]], draws: random.Random, *, most: int) -> list[list[int]]:

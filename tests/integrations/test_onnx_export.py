@@ -162,15 +162,6 @@ def test_a_place_that_is_taken_or_missing_is_refused(tmp_path: Path, monkeypatch
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data"])
-def test_what_another_process_writes_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
-    monkeypatch.setattr(onnx_export, "_onnxruntime", lambda: (tmp_path / name).write_text("theirs"))
-    monkeypatch.setattr(onnx_export, "_program", lambda _: pytest.fail("nothing should be computed"))
-    with pytest.raises(FileExistsError, match=f"{name} exists; choose another name or remove it"):
-        export_onnx(made(BOTH), tmp_path / "model.onnx", model_name="toy")
-    assert [path.name for path in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == "theirs"
-
-
 @pytest.mark.parametrize("missing", ["onnx", "onnxscript", "onnxruntime"])
 def test_without_the_extra_the_command_names_it(
     missing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -126,5 +126,5 @@ def test_what_is_not_finite_cannot_be_trained_or_is_not_there_is_named(saved: Pa
     ):
         FileVectorSource(saved)
     saved.with_suffix(".offsets.npy").unlink()
-    with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; expected where each sentence"):
+    with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file"):
         FileVectorSource(saved)

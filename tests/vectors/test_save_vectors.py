@@ -58,7 +58,12 @@ TWO, ROW = [["a"], ["b"]], np.zeros((1, 4))
         ("v.npy", [["a", "b"]], [ROW], r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),
         ("v.npy", [], [], r"no sentences"),
         ("v.npy", ["ab"], [np.zeros((2, 4))], r"sentence 0 is the string 'ab'; expected a list of tokens"),
-        ("v.npy", TWO, [ROW, np.zeros((1, 5))], r"1 .*\(1, 5\), but sentence 0 of shape \(1, 4\); .* same width"),
+        (
+            "v.npy",
+            TWO,
+            [ROW, np.zeros((1, 5))],
+            r"sentence 1 .*\(1, 5\); expected .* as sentence 0, of shape \(1, 4\)",
+        ),
         *(
             ("v.npy", TWO, [ROW, ROW + value], "sentence 1: .* not finite, or beyond the range of float16")
             for value in (1e6, -1e6, np.nan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import torch
 from torch import Tensor, nn
@@ -123,7 +123,9 @@ class Elmo(nn.Module):
         word_inputs: indices (B,T) or (B,...,T) in `vocab_to_cache`, 0 at padding. `inputs` is used if one is too large.
         Raises ValueError if `inputs` is None but needed.
         """
-        shape = _shape_of_tokens(inputs, word_inputs)
+        if inputs is None and word_inputs is None:
+            raise ValueError("neither character ids nor word_inputs were given; expected one of them")
+        shape = cast("Tensor", inputs).shape[:-1] if word_inputs is None else word_inputs.shape
         rows = shape[:-1].numel()  # -1 is ambiguous without tokens
         words = None if word_inputs is None else word_inputs.reshape(rows, shape[-1])
         characters = None if inputs is None else inputs.reshape(rows, *inputs.shape[-2:])
@@ -136,14 +138,6 @@ class Elmo(nn.Module):
             mask = mask.unflatten(0, shape[:-1])
             mixes = [mix.unflatten(0, shape[:-1]) for mix in mixes]
         return {"elmo_representations": [self._dropout(mix) for mix in mixes], "mask": mask}
-
-
-def _shape_of_tokens(inputs: Tensor | None, word_inputs: Tensor | None) -> torch.Size:
-    if word_inputs is not None:
-        return word_inputs.shape
-    if inputs is None:
-        raise ValueError("neither character ids nor word_inputs were given; expected one of them")
-    return inputs.shape[:-1]
 
 
 class ElmoTokenEmbedder(nn.Module):

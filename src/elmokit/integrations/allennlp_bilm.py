@@ -162,20 +162,17 @@ def _on_load(
 ) -> None:
     """Tensor by tensor; one that is missing, or has another shape, stays as it is, and torch reports it."""
     for row in rows(module.bilm.config, _NAMES):
-        name, own = prefix + row.name, [f"{prefix}{_OWN}{native}" for native in row.native]
+        name = prefix + row.name
         values = [module.get_parameter(_OWN + native).detach() for native in row.native]
-        if name in state_dict:
-            theirs = state_dict.pop(name)
-            if tuple(theirs.shape) == row.shape:
-                values = row.turn(theirs.detach().to(torch.promote_types(theirs.dtype, torch.float32)), -FORGET_BIAS)
-            else:
-                said = f"has shape {tuple(theirs.shape)}; the biLM of this module calls for {row.shape}"
-                error_msgs.append(f"{name} {said}")
-        elif not all(native in state_dict for native in own):  # which are the names of elmokit
+        theirs = state_dict.pop(name, None)
+        if theirs is None:
             missing_keys.append(name)
+        elif tuple(theirs.shape) != row.shape:
+            said = f"has shape {tuple(theirs.shape)}; the biLM of this module calls for {row.shape}"
+            error_msgs.append(f"{name} {said}")
         else:
-            continue
-        state_dict.update(zip(own, values, strict=True))
+            values = row.turn(theirs.detach().to(torch.promote_types(theirs.dtype, torch.float32)), -FORGET_BIAS)
+        state_dict.update(zip((f"{prefix}{_OWN}{native}" for native in row.native), values, strict=True))
 
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:

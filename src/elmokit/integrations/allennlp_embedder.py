@@ -120,22 +120,16 @@ class ElmoEmbedder:
         sentences = [line.strip() for line in input_file]
         if "" in sentences:
             raise ValueError(f"line {sentences.index('') + 1} is blank; each line has to be a sentence")
-        keys = [str(number) for number in range(len(sentences))]
-        datasets = self._datasets(sentences, keys, output_format, batch_size)
-        if not forget_sentences:
-            index = json.dumps(dict(zip(sentences, keys, strict=True)))
-            datasets = chain(datasets, [("sentence_to_index", [index])])
-        write_datasets(Path(output_file_path), datasets, in_order=True)
-
-    def _datasets(
-        self, sentences: list[str], keys: list[str], output_format: str, batch_size: int
-    ) -> Iterator[tuple[str, object]]:
         arrays = self.embed_sentences((sentence.split() for sentence in sentences), batch_size)
-        for key, layers in zip(keys, counted(arrays, progress_bar(unit="sentence", total=len(keys))), strict=True):
-            if output_format == "all":
-                yield key, layers
-            else:
-                yield key, layers[-1] if output_format == "top" else layers.mean(axis=0)
+        if output_format == "top":
+            arrays = (layers[-1] for layers in arrays)
+        elif output_format == "average":
+            arrays = (layers.mean(axis=0) for layers in arrays)
+        keys = [str(number) for number in range(len(sentences))]
+        index = json.dumps(dict(zip(sentences, keys, strict=True)))
+        datasets = zip(keys, counted(arrays, progress_bar(unit="sentence", total=len(keys))), strict=True)
+        last = [] if forget_sentences else [("sentence_to_index", [index])]
+        write_datasets(Path(output_file_path), chain(datasets, last), in_order=True)
 
 
 def checked_options(options_file: str | Path | None, weight_file: str | Path | None) -> str | Path:

@@ -22,7 +22,6 @@ from elmokit.vectors.file_vector_source import WordVectorSource
 from elmokit.vectors.reader import tokens_path
 from elmokit.vectors.save_vectors import save_vectors
 from elmokit.vectors.sources import open_source
-from elmokit.vectors.writer import check_is_new
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
@@ -60,7 +59,6 @@ def embed_with(
     zeros, because the system has no vector of them.
     """
     output_path = expanded(output_path)
-    check_is_new(output_path, overwrite=overwrite)
     check_paths(output_path, input_path, model)
     found = find_system(SYSTEMS, system, str(model))
     if device is not None and not found.takes_device:

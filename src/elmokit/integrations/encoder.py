@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.digests import file_digest
 from elmokit.model.vector_source import VectorSource, padded_layers
-from elmokit.system.batches import batched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,15 +64,3 @@ class Comparator:
     """Opens MODEL. Raises OSError or ValueError for what is not a model."""
     takes_device: bool = False
     """Whether `open` has a keyword argument `device`."""
-
-
-def of_equal_length(sentences: Sentences, *, most: int) -> list[list[int]]:
-    """Numbers of the sentences in groups of equal length, of at most `most` each, so that no batch needs padding.
-
-    Sentences without tokens are in no group.
-    """
-    groups: defaultdict[int, list[int]] = defaultdict(list)
-    for number, sentence in enumerate(sentences):
-        if sentence:
-            groups[len(sentence)].append(number)
-    return [batch for _, numbers in sorted(groups.items()) for batch in batched(numbers, size=most)]

@@ -79,15 +79,14 @@ def export_onnx(bilm: BiLM, path: str | Path, *, model_name: str) -> ExportedMod
     """
     if bilm.config.lookup is not None:
         raise ValueError("the ONNX export is for models that read bytes; this one looks its words up in dictionaries")
+    onnxruntime, scan = _onnxruntime(), torch_scan()
     path = Path(path)
     weights_path = path.with_name(f"{path.name}.data")  # the graph refers to it by this name
     _check_free(path, weights_path)
     check_output(path)
-    onnxruntime, scan = _onnxruntime(), torch_scan()
     if {(weight.device.type, weight.dtype) for weight in bilm.parameters()} != {("cpu", torch.float32)}:
         raise ValueError("the ONNX export needs a biLM in float32 on the CPU: use bilm.float().cpu()")
     with lock(path), atomic_write(path) as unfinished, temporary_folder(path) as folder:
-        _check_free(path, weights_path)  # again, now that no other process can make it
         draft = folder / path.name
         draft_weights = draft.with_name(weights_path.name)
         program = _program(ExportableBiLM(bilm, scan))

@@ -13,7 +13,7 @@ import json
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from elmokit.model.vector_source import padded_layers
 from elmokit.system.batches import batched
 from elmokit.system.messages import first_token
 from elmokit.system.paths import cache_limit
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, make_room
 from elmokit.vectors.flat import fits_float16, map_npy, read_npy, write_array
 from elmokit.vectors.save_vectors import write_sentences
@@ -68,7 +68,7 @@ class CachedActivations:
         if folder is None:
             held = ExitStack()
             folder = held.enter_context(temporary_folder(Path(tempfile.gettempdir()) / "elmokit-activations"))
-            folder.chmod(0o700)  # as text that is embedded may be nobody else's business
+            folder.chmod(0o700)  # embedded text may be private
             weakref.finalize(self, held.close)
         exact = elmo.precision == "float32"
         self._fingerprint = elmo.fingerprint(recompute=True)
@@ -144,27 +144,23 @@ class CachedActivations:
         num_bytes = np.dtype(np.float16).itemsize * sum(lengths) * self.num_layers * self.dim
         make_room(self.folder.parents[1], num_bytes=num_bytes, limit=self._max_bytes)
         label = f"activations ({num_bytes / 1e6:,.0f} MB)"
-        with progress_bar(unit="sentence", total=len(lengths), label=label) as bar:
-            write_sentences(path, self._encode_all(new.values(), bar.update), lengths=lengths)
+        bar = progress_bar(unit="sentence", total=len(lengths), label=label)
+        batches = batched(new.values(), size=SENTENCES_PER_BATCH)
+        layers = (layers for batch in batches for layers in self._encode(batch))
+        write_sentences(path, counted(layers, bar), lengths=lengths)
         with atomic_write(path.with_suffix(KEYS_ENDING)) as unfinished, unfinished.open("wb") as file:
             write_array(file, np.frombuffer(keys, np.uint64).reshape(-1, 2))
-
-    def _encode_all(
-        self, sentences: Iterable[Sequence[str]], when_done: Callable[[int], object]
-    ) -> Iterator[Float16[np.ndarray, "L T E"]]:
-        for batch in batched(sentences, size=SENTENCES_PER_BATCH):
-            yield from self._encode(batch)
-            when_done(len(batch))
 
     def _open_pieces(self) -> None:
         for keys_path in sorted(self.folder.glob(f"[!.]*{KEYS_ENDING}")):
             if keys_path not in self._pieces:
-                with suppress(FileNotFoundError):  # removed by another process meanwhile: its sentences are new again
-                    self._open_piece(_piece_path(keys_path), keys_path)
+                self._open_piece(_piece_path(keys_path), keys_path)
 
     def _open_piece(self, path: Path, keys_path: Path) -> None:
         try:
             piece, keys = read_npy(path), map_npy(keys_path)
+        except FileNotFoundError:
+            return  # removed by another process meanwhile: its sentences are new again
         except ValueError as error:
             raise ValueError(f"{error}; {_how_to_mend(path)}") from None
         same_layers = (piece.num_layers, piece.dim) == (self.num_layers, self.dim)

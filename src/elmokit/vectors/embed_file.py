@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -95,25 +95,23 @@ def embed_file(
     output = expanded(output_path)
     layout = format_to_write(output)
     raw_text = raw_text or split_sentences
-    how: dict[str, Any] = {"split_sentences": split_sentences, "as_text": as_text}
-    source = open_source(input_path, raw_text=raw_text, column=column, **how)
+    source = open_source(input_path, raw_text=raw_text, column=column, split_sentences=split_sentences, as_text=as_text)
     default: Layers = "all" if output.suffix in (".h5", ".hdf5") else DEFAULT_LAYERS
     layers = as_layers(default if layers is None else layers, top=elmo.config.num_layers)
-    given = expanded(input_path)
     neighbour, tokens_file = output.with_suffix(".txt"), tokens_path(output)  # readers look for the sentences there
-    is_other = neighbour.is_file() and not (source.is_text and given.is_file() and neighbour.samefile(given))
+    is_embedded = source.is_text and source.path.is_file() and neighbour.is_file() and neighbour.samefile(source.path)
+    is_other = neighbour.is_file() and not is_embedded
     beside: dict[Path, Callable[[Sentence], str]] = {}
     if not layout.holds_text and (raw_text or is_other or tokens_file.exists()):
         beside[tokens_file] = lambda sentence: " ".join(sentence[1])
     if split_sentences:
         beside[sentences_path(output)] = lambda sentence: sentence[0]
-    settings = {"raw_text": raw_text} | ({} if source.column is None else {"column": source.column})
     job = Job(
         elmo,
         source,
         output,
         layers=layers,
-        settings=settings | ({"split_sentences": True} if split_sentences else {}),
+        settings={"raw_text": raw_text, "column": source.column, "split_sentences": split_sentences},
         encode=functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False),
         beside=beside,
         raw_text=raw_text,
@@ -172,32 +170,28 @@ def run(job: Job, *, resume: bool, overwrite: bool) -> EmbeddedFile:
         out.start(record, shape=shape, offsets=text.offsets)
         done = text.num_tokens * out.num_sentences // len(text.offsets)
         with progress_bar(unit="token", total=text.num_tokens, done=done, scale=True) as bar:
-            for start, block in _blocks_after(read(False), out.num_sentences):
-                out.append(start, encode_block(job.elmo, job.encode, block))
+            for start, block, arrays in encoded_blocks(job.elmo, job.encode, read(False), num_done=out.num_sentences):
+                out.append(start, arrays)
                 bar.update(sum(len(tokens) for _, tokens in block))
         texts = read(False) if layout.holds_text and job.raw_text is not None else None
         out.finish(beside=job.beside, texts=texts, raw_text=bool(job.raw_text))
     return EmbeddedFile(num_lines=len(text.offsets) - 1, num_tokens=int(text.offsets[-1]))
 
 
-def encode_block(elmo: Elmo, encode: Encode, block: Block) -> list[Float32[np.ndarray, "*L T E"]]:
-    """The vectors of the sentences of a block. Their bytes depend on that block alone."""
-    if not elmo.same_in_any_batch:
-        elmo.forget_tokens()
-    return encode([tokens for _, tokens in block])
+def encoded_blocks(
+    elmo: Elmo, encode: Encode, sentences: Iterable[Sentence], *, num_done: int = 0
+) -> Iterator[tuple[int, Block, list[Float32[np.ndarray, "*L T E"]]]]:
+    """Each block of a text: the number of its first sentence, its sentences and their vectors.
 
-
-def sentence_blocks(sentences: Iterable[Sentence]) -> Iterator[Block]:
-    """Blocks of sentences of a text."""
-    return batched(sentences, size=BLOCK_LINES, weight=lambda one: len(one[1]), enough_weight=BLOCK_TOKENS)
-
-
-def _blocks_after(sentences: Iterable[Sentence], num_done: int) -> Iterator[tuple[int, Block]]:
-    """The blocks that are not done, with the number of their first sentence. One that is half done is done again."""
+    num_done: sentences that need no vectors. Their blocks are left out; a block that is half done is encoded again.
+    The bytes of the vectors depend on their block alone.
+    """
     start = 0
-    for block in sentence_blocks(sentences):
+    for block in batched(sentences, size=BLOCK_LINES, weight=lambda one: len(one[1]), enough_weight=BLOCK_TOKENS):
         if start + len(block) > num_done:
-            yield start, block
+            if not elmo.same_in_any_batch:
+                elmo.forget_tokens()
+            yield start, block, encode([tokens for _, tokens in block])
         start += len(block)
 
 

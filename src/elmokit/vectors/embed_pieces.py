@@ -7,9 +7,9 @@ continues where it stopped, whoever did it. `integrations/ray_data.py` gives the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,13 +28,11 @@ from elmokit.vectors.arrow import (
     record_batches,
     table_schema,
 )
-from elmokit.vectors.embed_file import encode_block, sentence_blocks
-from elmokit.vectors.reader import FlatVectors
+from elmokit.vectors.embed_file import encoded_blocks
+from elmokit.vectors.reader import FlatVectors, tokens_first
 from elmokit.vectors.sources import ColumnSource
 
 if TYPE_CHECKING:
-    from jaxtyping import Float32
-
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
 
@@ -128,16 +126,16 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
     with atomic_write(piece.output) as unfinished, ExitStack() as stack:
         writer = None
         encode = partial(elmo.encode, layers=layers, show_progress_bar=False)
-        for block in sentence_blocks(source.of_group(piece.row_group)):
-            vectors = replace(
-                _flat(encode_block(elmo, encode, block)), about=about, texts=block, raw_text=settings.raw_text
-            )
+        for _, block, arrays in encoded_blocks(elmo, encode, source.of_group(piece.row_group)):
+            rows = np.concatenate([tokens_first(array) for array in arrays])
+            ends = np.cumsum([0, *(len(tokens) for _, tokens in block)], dtype=np.int64)
+            vectors = FlatVectors(rows, ends, about, texts=block, raw_text=settings.raw_text)
             for batch in record_batches(vectors, table_schema(vectors)):
                 table = _joined(others.slice(num_sentences, batch.num_rows), batch)
                 writer = writer or stack.enter_context(parquet_writer(unfinished, table.schema))
                 writer.write_table(table)
                 num_sentences += batch.num_rows
-            num_tokens += len(vectors.vectors)
+            num_tokens += len(rows)
     return EmbeddedPiece(num_sentences, num_tokens, was_there=False)
 
 
@@ -146,12 +144,6 @@ def _digest(source: ColumnSource, group: int) -> str:
     for text, _ in source.texts(group):
         digest.update(f"{len(text)} {text}".encode())
     return digest.hexdigest()
-
-
-def _flat(arrays: Sequence[Float32[np.ndarray, "*L T E"]]) -> FlatVectors:
-    rows = [array if array.ndim == 2 else array.swapaxes(0, 1) for array in arrays]
-    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return FlatVectors(np.concatenate(rows), ends)
 
 
 def _other_columns(path: Path, written: Set[str], *groups: int) -> Any:

@@ -9,7 +9,7 @@ import functools
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
 from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.vectors.embed_file import encode_block, sentence_blocks
+from elmokit.vectors.embed_file import encoded_blocks
 from elmokit.vectors.sources import open_source, read_again
 from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
 from elmokit.vectors.writer import check_is_new
@@ -73,8 +73,7 @@ def embed_types(
         )
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected at least 1")
-    how: dict[str, Any] = {"split_sentences": split_sentences, "as_text": as_text}
-    source = open_source(input_path, raw_text=raw_text, column=column, **how)
+    source = open_source(input_path, raw_text=raw_text, column=column, split_sentences=split_sentences, as_text=as_text)
     check_is_new(output, overwrite=overwrite)
     check_output(output)
     check_is_not_input(output, source.path)
@@ -93,8 +92,8 @@ def embed_types(
         # float64, as float32 loses a hundredth of a sum of a million; a number that is added to -0 stays as it is
         sums = {word: np.full(elmo.dim, -0.0) for word in words}
         with progress_bar(unit="token", total=num_tokens, scale=True) as bar:
-            for block in sentence_blocks(read(False)):
-                for (_, tokens), array in zip(block, encode_block(elmo, encode, block), strict=True):
+            for _, block, arrays in encoded_blocks(elmo, encode, read(False)):
+                for (_, tokens), array in zip(block, arrays, strict=True):
                     for token, vector in zip(tokens, array, strict=True):
                         if token in sums:
                             sums[token] += vector

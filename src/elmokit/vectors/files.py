@@ -16,7 +16,6 @@ attributes of HDF5, but not in `.npy`.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from elmokit.files.hdf5 import SIGNATURE
@@ -25,6 +24,7 @@ from elmokit.system.paths import expanded
 from elmokit.vectors.arrow import ARROW_MAGIC, PARQUET_MAGIC, TableVectors, write_arrow, write_parquet
 from elmokit.vectors.flat import (
     MAGIC,
+    ZIP_MAGIC,
     read_npy,
     read_npz,
     read_safetensors,
@@ -40,22 +40,16 @@ from elmokit.vectors.text_tables import START_OF_TSV, read_tsv, write_tsv
 
 _START_BYTES = 1 << 16  # bytes at the start of a file that show its layout
 
-
-def _starts_with(magic: bytes, _path: Path, start: bytes) -> bool:
-    return start.startswith(magic)
-
-
-_NPY, _PARQUET, _ARROW, _TSV = (
-    partial(_starts_with, magic) for magic in (MAGIC, PARQUET_MAGIC, ARROW_MAGIC, START_OF_TSV)
-)
 FORMATS = (
-    VectorsFormat((".h5", ".hdf5"), recognise_hdf5, HDF5Vectors, write_hdf5),
-    VectorsFormat((".npz",), recognise_npz, read_npz, write_npz),
-    VectorsFormat((".npy",), _NPY, read_npy, start=start_of_npy),
-    VectorsFormat((".safetensors",), recognise_safetensors, read_safetensors, start=start_of_safetensors),
-    VectorsFormat((".parquet",), _PARQUET, TableVectors, write_parquet, holds_text=True, package="pyarrow"),
-    VectorsFormat((".arrow", ".feather"), _ARROW, TableVectors, write_arrow, holds_text=True, package="pyarrow"),
-    VectorsFormat((".tsv",), _TSV, read_tsv, write_tsv, holds_text=True),
+    VectorsFormat((".h5", ".hdf5"), SIGNATURE, HDF5Vectors, write_hdf5, recognise=recognise_hdf5),
+    VectorsFormat((".npz",), ZIP_MAGIC, read_npz, write_npz, recognise=recognise_npz),
+    VectorsFormat((".npy",), MAGIC, read_npy, start=start_of_npy),
+    VectorsFormat(
+        (".safetensors",), b"", read_safetensors, start=start_of_safetensors, recognise=recognise_safetensors
+    ),
+    VectorsFormat((".parquet",), PARQUET_MAGIC, TableVectors, write_parquet, holds_text=True, package="pyarrow"),
+    VectorsFormat((".arrow", ".feather"), ARROW_MAGIC, TableVectors, write_arrow, holds_text=True, package="pyarrow"),
+    VectorsFormat((".tsv",), START_OF_TSV, read_tsv, write_tsv, holds_text=True),
 )
 BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}
 
@@ -68,8 +62,6 @@ def load_vectors(path: str | Path) -> StoredVectors:
     file or a folder, and ValueError, naming the file and the part of it, for one that holds no vectors or is damaged.
     """
     path = expanded(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a file of vectors")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected a file of vectors")
     layout = recognise(path)
@@ -89,7 +81,8 @@ def recognise(path: str | Path) -> VectorsFormat | None:
     if not path.is_file():
         return None
     start = _start(path)
-    return next((layout for layout in FORMATS if layout.recognise(path, start)), None)
+    may_be = (layout for layout in FORMATS if start.startswith(layout.magic))
+    return next((layout for layout in may_be if layout.recognise is None or layout.recognise(path, start)), None)
 
 
 def _start(path: Path) -> bytes:

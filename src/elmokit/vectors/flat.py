@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x93NUMPY"
 NAMES = ("vectors", "offsets", "about")
-MAX_ENTRIES = 100
 MAX_ABOUT_CHARACTERS = 100_000
-_ZIP_MAGIC = b"PK\x03\x04"
+ZIP_MAGIC = b"PK\x03\x04"
 _LOCAL_HEADER_BYTES = 30  # before the name of an entry
 _BYTES_PER_WRITE = 1 << 24
 _NPY_DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
@@ -93,15 +92,12 @@ def write_npz(path: Path, stored: FlatVectors) -> None:
 def read_npy(path: Path) -> FlatVectors:
     """Map both arrays. Raises `FormatError` or FileNotFoundError if one is damaged or missing, or they do not fit."""
     offsets = offsets_path(path)
-    if not offsets.is_file():
-        raise FileNotFoundError(f"{offsets}: there is no such file; expected where each sentence begins")
-    return _checked(path, map_npy(path), map_npy(offsets), about={}, offsets_path=offsets)
+    return _checked(path, {"vectors": map_npy(path), "offsets": map_npy(offsets)}, about={}, offsets_path=offsets)
 
 
 def recognise_npz(path: Path, start: bytes) -> bool:
-    """Whether the file, which starts with these bytes, is an archive whose first array is one of `NAMES`."""
-    names = tuple(f"{name}.npy".encode() for name in NAMES)
-    return start.startswith(_ZIP_MAGIC) and start[_LOCAL_HEADER_BYTES:].startswith(names)
+    """Whether the first array of an archive, which starts with these bytes, is one of `NAMES`."""
+    return start[_LOCAL_HEADER_BYTES:].startswith(tuple(f"{name}.npy".encode() for name in NAMES))
 
 
 def read_npz(path: Path) -> FlatVectors:
@@ -113,20 +109,14 @@ def read_npz(path: Path) -> FlatVectors:
             reason = f"cannot be opened as a zip archive, perhaps cut short: {printable(str(error))}"
             raise FormatError(path, reason) from None
         with archive:
-            entries = archive.infolist()
-            if len(entries) > MAX_ENTRIES:
-                raise FormatError(path, f"holds {len(entries)} arrays; at most {MAX_ENTRIES} are read")
+            entries = {entry.filename: entry for entry in archive.infolist()}
             arrays = {
-                name: _map_entry(path, file, entry, part=name)
+                name: _map_entry(path, file, entries[f"{name}.npy"], part=name)
                 for name in NAMES
-                for entry in entries
-                if entry.filename == f"{name}.npy"
+                if f"{name}.npy" in entries
             }
-    for name in NAMES[:2]:
-        if name not in arrays:
-            raise FormatError(path, "is missing", part=name)
     about = _about_of(path, arrays["about"]) if "about" in arrays else {}
-    return _checked(path, arrays["vectors"], arrays["offsets"], about=about)
+    return _checked(path, arrays, about=about)
 
 
 def recognise_safetensors(path: Path, start: bytes) -> bool:
@@ -137,13 +127,12 @@ def recognise_safetensors(path: Path, start: bytes) -> bool:
 def read_safetensors(path: Path) -> FlatVectors:
     """Map both arrays. Raises `FormatError` if one is missing, or they do not fill the file or do not fit together."""
     layout = read_layout(path, dtypes=("F32", "F16", "I64"))
-    arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
-    for name in ("vectors", "offsets"):
-        if name not in layout.tensors:
-            raise FormatError(path, "is missing", part=f"tensor {name}")
-        entry = layout.tensors[name]
-        arrays[name] = _map(path, DTYPES[entry.dtype], entry.shape, start=layout.num_header_bytes + entry.start)
-    return _checked(path, arrays["vectors"], arrays["offsets"], about=layout.metadata)
+    arrays = {
+        name: _map(path, DTYPES[entry.dtype], entry.shape, start=layout.num_header_bytes + entry.start)
+        for name, entry in layout.tensors.items()
+        if name in NAMES
+    }
+    return _checked(path, arrays, about=layout.metadata)
 
 
 def map_npy(path: Path) -> Shaped[np.ndarray, "..."]:
@@ -195,7 +184,7 @@ def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str
     local = file.read(_LOCAL_HEADER_BYTES)  # it repeats the lengths of the name and the extra field
     name_and_extra = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
     start = entry.header_offset + _LOCAL_HEADER_BYTES + name_and_extra
-    if not local.startswith(_ZIP_MAGIC) or start + entry.file_size > os.fstat(file.fileno()).st_size:
+    if not local.startswith(ZIP_MAGIC) or start + entry.file_size > os.fstat(file.fileno()).st_size:
         raise FormatError(path, "is not where the archive's directory says", part=part)
     file.seek(start)
     return _map_npy_part(path, file, num_bytes=entry.file_size, part=part)
@@ -213,13 +202,16 @@ def _about_of(path: Path, array: Shaped[np.ndarray, "..."]) -> dict[str, str]:
 
 def _checked(
     path: Path,
-    vectors: Shaped[np.ndarray, "..."],
-    offsets: Shaped[np.ndarray, "..."],
+    arrays: Mapping[str, Shaped[np.ndarray, "..."]],
     *,
     about: Mapping[str, str],
     offsets_path: Path | None = None,
 ) -> FlatVectors:
     """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, for anything else."""
+    for name in ("vectors", "offsets"):
+        if name not in arrays:
+            raise FormatError(path, "is missing", part=name)
+    vectors, offsets = arrays["vectors"], arrays["offsets"]
     if vectors.ndim not in (2, 3) or vectors.dtype.str not in ("<f2", "<f4") or 0 in vectors.shape[1:]:
         expected = "float16 or float32, (tokens, width) or (tokens, layers, width)"
         raise FormatError(path, f"has {vectors.dtype} of shape {vectors.shape}; expected {expected}", part="vectors")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.hdf5 import SIGNATURE, HDF5File, refusing_damage, write_datasets
+from elmokit.files.hdf5 import HDF5File, refusing_damage, write_datasets
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ SENTENCE_TO_INDEX = b"sentence_to_index"
 
 
 def recognise_hdf5(path: Path, start: bytes) -> bool:
-    """Whether the file, which starts with these bytes, is an HDF5 file with a dataset `0`, or a damaged one."""
-    if not start.startswith(SIGNATURE):
-        return False
+    """Whether an HDF5 file has a dataset `0`, or is damaged."""
     try:
         with refusing_damage(path, "is damaged"):
             file = HDF5File(path)  # open as long as it has a name

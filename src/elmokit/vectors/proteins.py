@@ -5,7 +5,6 @@ The biLM is one of residues: SeqVec (Heinzinger et al., 2019), whose files are a
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -53,13 +52,13 @@ def embed_fasta(
     of `embed_file`; then no output is left.
     """
     _warn_of_words(elmo)
-    output = expanded(output_path)
+    path, output = expanded(input_path), expanded(output_path)
 
     def read(warns: bool) -> Iterator[Sentence]:
         """The text is `>NAME`, a line end and the sequence; its residues are tokens."""
-        proteins = read_fasta(input_path)
+        proteins = read_fasta(path)
         if warns:
-            proteins = _with_warning_of_equal_names(proteins, path=input_path)
+            proteins = _with_warning_of_equal_names(proteins, path=path)
         return ((f">{name}\n{sequence}", list(sequence)) for name, sequence in proteins)
 
     def encode(residues: list[list[str]]) -> list[Float32[np.ndarray, "*L T E"]]:
@@ -69,7 +68,7 @@ def embed_fasta(
 
     job = Job(
         elmo,
-        SentenceSource(input_path, read),
+        SentenceSource(path, read),
         output,
         layers="sum" if layers is None else as_layers(layers, top=elmo.config.num_layers),
         settings={"per_protein": per_protein},
@@ -92,7 +91,7 @@ def _warn_of_words(elmo: Elmo) -> None:
         )
 
 
-def _with_warning_of_equal_names(proteins: Iterator[tuple[str, str]], *, path: str | Path) -> Iterator[tuple[str, str]]:
+def _with_warning_of_equal_names(proteins: Iterator[tuple[str, str]], *, path: Path) -> Iterator[tuple[str, str]]:
     names: Counter[str] = Counter()
     for protein in proteins:
         names[protein[0]] += 1
@@ -105,7 +104,7 @@ def _with_warning_of_equal_names(proteins: Iterator[tuple[str, str]], *, path: s
         )
 
 
-def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+def read_fasta(path: Path) -> Iterator[tuple[str, str]]:
     """Name and sequence of each record of a FASTA file (Pearson and Lipman, 1988), plain, gzip or xz.
 
     The name is the second field of a header that begins with the code of a database (`>sp|P12345|...` is P12345, as

@@ -95,8 +95,7 @@ class FlatVectors:
         return len(self.offsets) - 1
 
     def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]:
-        tokens = self.vectors[self.offsets[sentence] : self.offsets[sentence + 1]]
-        return tokens if tokens.ndim == 2 else tokens.swapaxes(0, 1)
+        return tokens_first(self.vectors[self.offsets[sentence] : self.offsets[sentence + 1]])
 
     def lengths(self) -> Int64[np.ndarray, " B"]:
         return np.diff(self.offsets)
@@ -105,13 +104,18 @@ class FlatVectors:
         return None
 
 
+def tokens_first(array: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    """The vectors (T,E) of a sentence as they are, (L,T,E) as (T,L,E), and (T,L,E) as (L,T,E)."""
+    return array if array.ndim == 2 else array.swapaxes(0, 1)
+
+
 @dataclass(frozen=True)
 class VectorsFormat:
     """A layout of vectors on disk: how to recognise, read and write it."""
 
     endings: tuple[str, ...]
-    recognise: Callable[[Path, bytes], bool]
-    """Whether a file, which starts with these bytes, has this layout."""
+    magic: bytes
+    """What its files begin with."""
     read: Callable[[Path], SentenceArrays]
     """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated."""
     write: Callable[[Path, FlatVectors], None] | None = None
@@ -119,6 +123,8 @@ class VectorsFormat:
     start: Callable[[tuple[int, ...], Int64[np.ndarray, " M"], Mapping[str, str]], bytes] | None = None
     """What a file begins with, from the shape of its vectors, their offsets and `about`. Float32 rows, which can be
     appended to it, are the rest of the file. A layout has either this or `write`."""
+    recognise: Callable[[Path, bytes], bool] | None = None
+    """Whether a file that begins with `magic` has this layout, from its path and its first bytes; None if it has."""
     holds_text: bool = False
     """Whether the sentences are written as well."""
     package: str | None = None

@@ -15,7 +15,7 @@ from elmokit.files.locks import lock
 from elmokit.system.messages import first_token
 from elmokit.system.paths import expanded
 from elmokit.vectors.flat import fits_float16, npy_start, write_array
-from elmokit.vectors.reader import offsets_path, tokens_path
+from elmokit.vectors.reader import offsets_path, tokens_first, tokens_path
 from elmokit.vectors.writer import check_is_new
 
 if TYPE_CHECKING:
@@ -67,9 +67,8 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
     Raises ValueError, with the number of the sentence, for a different shape and for numbers that float16 cannot hold,
     and for more or fewer arrays than lengths.
     """
-    ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    ends = np.cumsum([0, *lengths], dtype=np.int64)
     first: tuple[int, ...] = ()
-    shape: tuple[int, ...] | None = None
     with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:
         with vectors_path.open("wb") as file:
             for number, (length, given) in enumerate(zip_longest(lengths, arrays)):
@@ -77,23 +76,18 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
                     found = number if given is None else "more"
                     raise ValueError(f"{len(lengths)} sentences, but {found} arrays; expected one for each")
                 array = np.asarray(given)
-                if array.ndim not in (2, 3):
-                    raise ValueError(f"sentence {number} has vectors of shape {array.shape}; expected (T,E) or (L,T,E)")
-                rows = array if array.ndim == 2 else array.swapaxes(0, 1)
-                if shape is None:
-                    first, shape = array.shape, rows.shape[1:]
-                    file.write(npy_start((int(ends[-1]), *shape), np.float16))
-                if len(rows) != length:
-                    raise ValueError(f"sentence {number} has {length} tokens, but vectors of shape {array.shape}")
-                if rows.shape[1:] != shape:
+                first = first or array.shape
+                if len(first) not in (2, 3) or array.shape != (*first[:-2], length, first[-1]):
                     raise ValueError(
-                        f"sentence {number} has vectors of shape {array.shape}, but sentence 0 of shape {first}; "
-                        "expected the same layers and the same width"
+                        f"sentence {number} has {length} tokens, but vectors of shape {array.shape}; expected (T,E) or "
+                        f"(L,T,E), with the same L and E as sentence 0, of shape {first}"
                     )
-                if not fits_float16(rows):
+                if not fits_float16(array):
                     raise ValueError(f"sentence {number}: its vectors are not finite, or beyond the range of float16")
-                file.write(rows.astype(np.float16).tobytes())
-        if shape is None:
+                if number == 0:
+                    file.write(npy_start((int(ends[-1]), *first[:-2], first[-1]), np.float16))
+                file.write(tokens_first(array).astype(np.float16).tobytes())
+        if not first:
             raise ValueError("there are no sentences; expected at least one")
         with unfinished_offsets.open("wb") as file:
             write_array(file, ends)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ Block = list[Sentence]
 class SentenceSource:
     """The sentences of a file, in order."""
 
-    path: str | os.PathLike[str]
+    path: Path
     read: Callable[[bool], Iterator[Sentence]]
     """Reads the sentences, with warnings about the text if the argument is true. Raises ValueError, with the place, for
     what is not a sentence."""

@@ -27,7 +27,7 @@ from elmokit.files.json import json_text, parse_json, read_json
 from elmokit.system.messages import FormatError, first_token, join_names, readable_bytes
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.flat import write_array
-from elmokit.vectors.reader import FlatVectors, RowsInFile
+from elmokit.vectors.reader import FlatVectors, RowsInFile, tokens_first
 
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
@@ -126,8 +126,7 @@ class Writer:
         if [array.shape[-2] for array in arrays] != np.diff(offsets).tolist():
             raise self._text_has_changed()
         self._file.seek(self._first_row + int(offsets[0]) * self._row_bytes)
-        for array in arrays:
-            self._file.write((array if array.ndim == 2 else array.swapaxes(0, 1)).astype(FLOAT).tobytes())
+        self._file.writelines(tokens_first(array).astype(FLOAT).tobytes() for array in arrays)
         self._file.flush()
         os.fsync(self._file.fileno())
         self.num_sentences = start + len(arrays)
