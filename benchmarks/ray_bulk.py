@@ -28,7 +28,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.lines import read_lines
 from elmokit.integrations.ray_data import embed_parquet
 from elmokit.system.batches import batched
-from elmokit.vectors.embed_pieces import PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.embed_pieces import embed_piece, list_pieces
 
 TEXT = Path(__file__).parents[1] / ".data" / "en" / "train-00000.txt"
 GROUP_WORDS = 5_000
@@ -101,7 +101,7 @@ def one_process(folder: Path, num_words: int, records: list[dict[str, object]]) 
     start, processor = time.monotonic(), time.process_time()
     elmo = Elmo.from_pretrained(device="cpu")
     for piece in list_pieces(folder / "corpus.parquet", folder / "alone"):
-        embed_piece(elmo, piece, PieceSettings())
+        embed_piece(elmo, piece)
     seconds, used = time.monotonic() - start, time.process_time() - processor
     record = {"run": "one process, without Ray", "seconds": round(seconds, 1), "CPU seconds": round(used, 1)}
     record |= {"words per second": round(num_words / seconds), "words per CPU second": round(num_words / used)}

@@ -19,7 +19,7 @@ import torch
 from elmokit.elmo.elmo import Elmo
 from elmokit.integrations import ray_data
 from elmokit.integrations.ray_data import PieceEmbedder, embed_parquet
-from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, embed_piece, list_pieces
 from elmokit.vectors.files import load_vectors
 from ray_bulk import ray_workers, start_ray
 from toy_bilm import random_bilm
@@ -75,7 +75,7 @@ def test_a_killed_workers_block_is_embedded_by_another_as_by_one_process_and_a_s
     torch.set_num_threads(1)
     alone = Elmo.from_pretrained(model, device="cpu")
     for piece in list_pieces(corpus, tmp_path / "alone"):
-        embed_piece(alone, piece, PieceSettings())
+        embed_piece(alone, piece)
         for ours, theirs in zip(load_vectors(out / piece.output.name), load_vectors(piece.output), strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-6)
     (out / "a-00002.parquet").unlink()
@@ -114,10 +114,10 @@ def test_raw_text_is_warned_of_before_ray_starts(tmp_path: Path, monkeypatch: py
 
 
 def test_files_that_cannot_be_written_are_named(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def fail(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPiece:
+    def fail(elmo: Elmo, piece: Piece, **settings: Any) -> EmbeddedPiece:
         raise OSError("the file system does not answer")
 
     monkeypatch.setattr(ray_data, "embed_piece", fail)
     pieces = list_pieces(write_corpus(tmp_path / "in"), tmp_path / "out")
-    refused = PieceEmbedder(pieces, PieceSettings(), model, "float32", on_gpus=False)({"number": 1})
+    refused = PieceEmbedder(pieces, {}, model, "float32", on_gpus=False)({"number": 1})
     assert refused["of_files"] and refused["refused"] == "the file system does not answer"

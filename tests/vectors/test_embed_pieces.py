@@ -13,7 +13,7 @@ import pytest
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
-from elmokit.vectors.embed_pieces import EmbeddedPiece, PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.embed_pieces import EmbeddedPiece, embed_piece, list_pieces
 from elmokit.vectors.files import load_vectors
 from toy_bilm import random_bilm
 
@@ -33,7 +33,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def embed_all(corpus: Path, output: Path, **settings: Any) -> list[EmbeddedPiece]:
     output.mkdir(exist_ok=True)
-    return [embed_piece(ELMO, piece, PieceSettings(**settings)) for piece in list_pieces(corpus, output)]
+    return [embed_piece(ELMO, piece, **settings) for piece in list_pieces(corpus, output)]
 
 
 @pytest.mark.parametrize("layers", ["top", "all"])

@@ -22,7 +22,7 @@ from elmokit.formats.find import DEFAULT_MODEL, lasting_name
 from elmokit.system.optional import require
 from elmokit.system.paths import expanded
 from elmokit.text.sentence_lines import SAMPLE_TOKENS
-from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, embed_piece, list_pieces
 from elmokit.vectors.sources import open_source
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def embed_parquet(
         return BulkResult(0, 0, 0, 0, seconds=time.monotonic() - start)
     sample = open_source(pieces[0].input, raw_text=raw_text, column=column).read(True)
     deque(islice(sample, SAMPLE_TOKENS + 1), maxlen=0)  # warns of text that looks raw, before hours of work
-    settings = PieceSettings(layers, column, raw_text)
+    settings = {"layers": layers, "column": column, "raw_text": raw_text}
     with _running(ray, workers):
         kind = "GPU" if on_gpus else "CPU"
         num_actors = min(workers or int(ray.cluster_resources().get(kind, 0)), len(pieces))
@@ -124,7 +124,7 @@ class PieceEmbedder:
     """What each actor holds: a model, which embeds one piece per call."""
 
     def __init__(
-        self, pieces: list[Piece], settings: PieceSettings, model: str, precision: Precision, on_gpus: bool
+        self, pieces: list[Piece], settings: dict[str, Any], model: str, precision: Precision, on_gpus: bool
     ) -> None:
         self._pieces, self._settings = pieces, settings
         device = "cuda" if on_gpus else "cpu"
@@ -133,7 +133,7 @@ class PieceEmbedder:
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Embed the piece of that number. What is wrong with its input is in the result, and is not tried again."""
         try:
-            done = embed_piece(self._elmo, self._pieces[int(row["number"])], self._settings)
+            done = embed_piece(self._elmo, self._pieces[int(row["number"])], **self._settings)
         except (ValueError, OSError) as error:
             nothing = EmbeddedPiece(0, 0, was_there=False)
             return asdict(nothing) | {"refused": str(error), "of_files": isinstance(error, OSError)}

@@ -86,7 +86,7 @@ class TableVectors:
 
     def sentences(self) -> list[list[str]] | None:
         """Tokens of each sentence; None if the table has no column of tokens."""
-        if "tokens" not in self._groups.columns:
+        if "tokens" not in self._groups.schema.names:
             return None
         return [row for group in range(len(self._ends)) for row in self._groups.read(group, "tokens").to_pylist()]
 
@@ -178,7 +178,6 @@ class Groups:
     kind: str
     """What a group is called: `row group` or `record batch`."""
     schema: Any
-    columns: list[str]
     sizes: list[int]
     """Rows of each group."""
     column_of: Callable[[int, str], Any]
@@ -198,13 +197,13 @@ def parquet_groups(path: Path) -> Groups:
     """The row groups of a Parquet file."""
     with refused(path):
         file = parquet_file(path)
-        schema, metadata = file.schema_arrow, file.metadata
+        metadata = file.metadata
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
         def column_of(group: int, column: str) -> Any:
             return file.read_row_group(group, columns=[column], use_threads=False).column(column).combine_chunks()
 
-        return Groups(path, "row group", schema, schema.names, sizes, column_of)
+        return Groups(path, "row group", file.schema_arrow, sizes, column_of)
 
 
 def _arrow_groups(path: Path) -> Groups:
@@ -216,7 +215,7 @@ def _arrow_groups(path: Path) -> Groups:
         def column_of(group: int, column: str) -> Any:
             return file.get_batch(group).column(column)
 
-        return Groups(path, "record batch", file.schema, file.schema.names, sizes, column_of)
+        return Groups(path, "record batch", file.schema, sizes, column_of)
 
 
 def open_groups(path: Path) -> Groups:
@@ -241,12 +240,13 @@ def pyarrow_module(name: str) -> Any:
 
 def only_column(groups: Groups, names: Sequence[str]) -> str:
     """The first of the names that the file has as a column. Raises FormatError, with the columns that it has."""
+    columns: list[str] = groups.schema.names
     for name in names:
-        if groups.columns.count(name) == 1:
+        if columns.count(name) == 1:
             return name
-    if twice := [name for name in names if name in groups.columns]:
+    if twice := [name for name in names if name in columns]:
         raise FormatError(groups.path, f"has two columns {twice[0]}; expected one, rename the other")
-    wanted, there = " or ".join(names), join_names(groups.columns) or "none"
+    wanted, there = " or ".join(names), join_names(columns) or "none"
     raise FormatError(groups.path, f"has no column {wanted}; its columns are {there}")
 
 

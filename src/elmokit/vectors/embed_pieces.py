@@ -47,18 +47,6 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class PieceSettings:
-    """How pieces are embedded."""
-
-    layers: Layers = "top"
-    """As in `Elmo.encode`."""
-    column: str | None = None
-    """Of texts, or of lists of tokens; None takes `tokens`, or else `text`."""
-    raw_text: bool = False
-    """Whether texts are to be tokenised; otherwise tokens are separated by spaces."""
-
-
-@dataclass(frozen=True)
 class EmbeddedPiece:
     """The size of a piece."""
 
@@ -97,17 +85,19 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
     return pieces
 
 
-def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPiece:
+def embed_piece(
+    elmo: Elmo, piece: Piece, *, layers: Layers = "top", column: str | None = None, raw_text: bool = False
+) -> EmbeddedPiece:
     """Embed a piece, unless its file is there. All columns of the input are kept next to tokens, offsets and vectors.
 
-    The vectors are those of `embed_file`. Memory holds the input's row group and a block of vectors. Raises ValueError,
-    naming file, row group and row, for a value that is not a sentence, for columns of the input that would be replaced,
-    and for a file that was made from something else.
+    The arguments and the vectors are those of `embed_file`. Memory holds the input's row group and a block of vectors.
+    Raises ValueError, naming file, row group and row, for a value that is not a sentence, for columns of the input that
+    would be replaced, and for a file that was made from something else.
     """
-    layers = as_layers(settings.layers, top=elmo.config.num_layers)
-    source = ColumnSource.open(piece.input, raw_text=settings.raw_text, column=settings.column)
-    written = {"tokens", "vectors", *(("text", "offsets") if settings.raw_text else ())}
-    if replaced := sorted((written - {source.column}).intersection(source.groups.columns)):
+    layers = as_layers(layers, top=elmo.config.num_layers)
+    source = ColumnSource.open(piece.input, raw_text=raw_text, column=column)
+    written = {"tokens", "vectors", *(("text", "offsets") if raw_text else ())}
+    if replaced := sorted((written - {source.column}).intersection(source.groups.schema.names)):
         reason = f"its columns {join_names(replaced)} would be replaced by those that are written; rename or drop them"
         raise FormatError(piece.input, reason)
     others = _other_columns(piece.input, written, piece.row_group)
@@ -118,7 +108,7 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
         "input": f"row group {piece.row_group} of {piece.input.name}",
         "column": source.column,
         "text": _digest(source, piece.row_group),
-        "tokenised": str(settings.raw_text).lower(),
+        "tokenised": str(raw_text).lower(),
     }
     if piece.output.exists():
         return _there(piece, about, others, written)
@@ -129,7 +119,7 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
         for _, block, arrays in encoded_blocks(elmo, encode, source.of_group(piece.row_group)):
             rows = np.concatenate([tokens_first(array) for array in arrays])
             ends = np.cumsum([0, *(len(tokens) for _, tokens in block)], dtype=np.int64)
-            vectors = FlatVectors(rows, ends, about, texts=block, raw_text=settings.raw_text)
+            vectors = FlatVectors(rows, ends, about, texts=block, raw_text=raw_text)
             for batch in record_batches(vectors, table_schema(vectors)):
                 table = _joined(others.slice(num_sentences, batch.num_rows), batch)
                 writer = writer or stack.enter_context(parquet_writer(unfinished, table.schema))
