@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.layer_choice import as_int
 from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
-from elmokit.layers.packed.linear import Precision, check_precision
+from elmokit.layers.packed.linear import Precision
 from elmokit.system.optional import require
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
@@ -64,7 +63,7 @@ class ElmoPipe:
     batch_size: number of sentences that are encoded at once.
 
     Each sentence is read on its own if the document has sentences, and otherwise the whole document. White space has
-    zeros. Raises ValueError for settings that are not among these, for layers when the model is there.
+    zeros. Raises ValueError for other `tokens`; `Elmo` refuses other settings when the first document comes.
     """
 
     def __init__(
@@ -80,10 +79,6 @@ class ElmoPipe:
     ) -> None:
         if tokens not in get_args(Tokens):
             raise ValueError(f"tokens is {tokens!r}; expected {' or '.join(get_args(Tokens))}")
-        check_precision(precision)
-        size = as_int(batch_size)
-        if size is None or size < 1:
-            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
         self.model = model
         self.layers: Layers = cast("Any", layers).tolist() if isinstance(layers, np.ndarray) else layers
         self.tokens: Tokens = tokens

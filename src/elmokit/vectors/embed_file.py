@@ -146,9 +146,8 @@ def run(job: Job, *, resume: bool, overwrite: bool) -> EmbeddedFile:
     written = (*layout.files(output), *job.beside)
     for path in written:
         check_is_not_input(path, job.source.path)
-    check_is_new(*written, overwrite=overwrite or (resume and partial_folder(output).exists()))
-    for path in written:
         check_output(path)
+    check_is_new(*written, overwrite=overwrite or (resume and partial_folder(output).exists()))
     if layout.package:
         pyarrow_module(layout.package)  # or an error before anything is computed
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
