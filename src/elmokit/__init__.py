@@ -14,6 +14,7 @@ from elmokit.version import __version__
 if TYPE_CHECKING:  # what is imported `as` its own name is public to type checkers
     from elmokit.analysis.semantic_change.change import ChangeSettings as ChangeSettings
     from elmokit.analysis.semantic_change.change import semantic_change as semantic_change
+    from elmokit.analysis.semantic_change.change import use_vectors as use_vectors
     from elmokit.corpus.prepare import Preparation as Preparation
     from elmokit.corpus.prepare import prepare as prepare
     from elmokit.corpus.vocabulary_counts import write_vocabulary as write_vocabulary
@@ -85,6 +86,7 @@ _HOMES = {
     "task_sentences": "elmokit.tasks.data:task_sentences",
     "tokenize": "elmokit.text.tokenizer:tokenize",
     "train_task": "elmokit.tasks.train:train",
+    "use_vectors": "elmokit.analysis.semantic_change.change:use_vectors",
     "write_vocabulary": "elmokit.corpus.vocabulary_counts:write_vocabulary",
 }
 """Public name -> the module that has it, and its name there."""

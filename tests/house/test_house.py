@@ -20,7 +20,7 @@ FILES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_bytes()) for p
 CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2", "filelock", "msgspec", "safetensors"}
 """The dependencies that pyproject.toml requires; everything else is asked for by `system.optional.require`."""
 
-IMPORTS_BY_NAME = {"__init__.py", "tasks/task.py", "system/optional.py"}  # these import by name
+IMPORTS_BY_NAME = {"__init__.py", "tasks/task.py", "system/optional.py", "files/lines.py"}  # these import by name
 
 
 def calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:

@@ -16,7 +16,8 @@ from safetensors.torch import load_file, save_file
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
-from elmokit.pretraining.run_folder import Change, checkpoints, read_record
+from elmokit.pretraining.record import Change, read_record
+from elmokit.pretraining.run_folder import checkpoints
 from elmokit.pretraining.train import pretrain, resume_pretraining
 from elmokit.report.report import write_report
 from run_contents import contents_of_run

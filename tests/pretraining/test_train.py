@@ -243,10 +243,12 @@ def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(tmp_path: Path)
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Python's own answer to Ctrl-C, which a shell takes from what it runs in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """The usual answers to signals, which a shell and nohup take from what they run in the background."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -280,6 +282,7 @@ def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
     assert _losses(run) == _losses(whole)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_terminal_that_closes_does_not_end_a_run_before_it_has_saved(tmp_path: Path, monkeypatch: Any) -> None:
     master, slave = os.openpty()
 

@@ -13,7 +13,7 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run_folder import RunRecord, write_record
+from elmokit.pretraining.record import RunRecord, write_record
 from elmokit.report import report
 from elmokit.report.report import write_report
 from elmokit.report.training import LoggedLosses, RunHistory, read_history, training_curve, training_figure
@@ -153,7 +153,7 @@ def test_what_is_no_run_is_refused(run: Path, tmp_path: Path, capsys: pytest.Cap
     (run / "config.json").write_text(json.dumps(config | {"pretraining": {"shards": [], "unheard": 1}}))
     for path, message in (
         (tmp_path / "empty", "has no metrics.jsonl and no runs.jsonl, and no folder in it is a run"),
-        (run, "config.json: field pretraining.unheard: is not known"),
+        (run, "config.json: pretraining: field unheard is not known"),
     ):
         assert main(["report", str(path), "-o", str(tmp_path / "docs")]) == 2
         assert message in capsys.readouterr().err

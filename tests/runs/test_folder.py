@@ -7,7 +7,15 @@ import pytest
 
 from elmokit.files.locks import InUseError
 from elmokit.formats.find import resolve_model
-from elmokit.runs.folder import checked_config, existing_run, model_folder, new_run, read_config, write_config
+from elmokit.runs.folder import (
+    checked_config,
+    existing_run,
+    model_folder,
+    new_run,
+    read_config,
+    start_writing,
+    write_config,
+)
 from elmokit.runs.tensor_files import write_tensors
 
 
@@ -48,6 +56,13 @@ def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
         (run / "config.json").write_text(json.dumps({"format": format}))
         with pytest.raises(ValueError, match=f"holds a run; resume it with elmokit {verb} --resume '.*/a run', or"):
             new_run(run).__enter__()
+
+
+def test_a_start_that_fails_before_it_has_written_leaves_no_mark(tmp_path: Path):
+    with pytest.raises(OSError, match="full"), new_run(tmp_path / "run", files=["vocabulary.txt"]):
+        start_writing(tmp_path / "run")
+        raise OSError("the disk is full")
+    assert not list((tmp_path / "run").iterdir())
 
 
 def test_the_model_of_a_run_is_its_best_if_it_has_one(tmp_path: Path):

@@ -16,7 +16,8 @@ from elmokit.corpus.stream import SentenceStream
 from elmokit.files.lines import is_read_once
 from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
-from elmokit.pretraining.run_folder import PretrainingProgress, RunRecord, TextSize
+from elmokit.pretraining.record import RunRecord, TextSize
+from elmokit.pretraining.run_folder import PretrainingProgress
 from elmokit.runs.folder import HELD_OUT_NAME
 from elmokit.system.messages import join_names, plural, warn_caller
 from elmokit.system.progress_bar import progress_bar

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.run_folder import PretrainingProgress, RunRecord, best_step
+from elmokit.pretraining.record import RunRecord
+from elmokit.pretraining.run_folder import PretrainingProgress, best_step
 from elmokit.runs.folder import BEST_DIR, METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.scoring.perplexity import Perplexity

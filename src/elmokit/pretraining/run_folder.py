@@ -18,7 +18,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,20 +26,17 @@ from elmokit.corpus.batches import PackerState
 from elmokit.files.atomic import temporary_folder, write_text
 from elmokit.files.json import as_type, read_json
 from elmokit.files.safetensors import read_layout
-from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME, WEIGHTS_NAME
+from elmokit.formats.native import CARD_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.optimizers import CombinedOptimizer
+from elmokit.pretraining.record import RunRecord, write_record
 from elmokit.runs.folder import (
     BEST_DIR,
-    BILM_FORMAT,
     CONFIG_NAME,
     HELD_OUT_NAME,
-    checked_config,
-    read_config,
-    write_config,
 )
 from elmokit.runs.tensor_files import (
     check_tensors,
@@ -58,68 +54,7 @@ TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"
 MAX_PROGRESS_BYTES = 1 << 32
 """It has the rest of the sentence of each stream, which may be a line of text of up to 16 MB."""
-_EARLIER_FIELDS = ("shard_sha256", "vocabulary_sha256")
-"""Fields of config.json that earlier versions wrote."""
 _NAME = re.compile(r"step-\d{8,}")
-
-
-@dataclass(frozen=True)
-class Change:
-    """The settings that one `--resume --set` changed, with their old and new values."""
-
-    step: int
-    """Number of steps that the run had made."""
-    num_tokens: int
-    """Number of corpus tokens that it had read."""
-    before: dict[str, Any]
-    after: dict[str, Any]
-
-    def __str__(self) -> str:
-        """Step and settings, such as `step 1,000: num_steps 2000 -> 3000`."""
-        settings = ", ".join(f"{name} {self.before.get(name)} -> {value}" for name, value in self.after.items())
-        return f"step {self.step:,}: {settings}"
-
-
-@dataclass(frozen=True)
-class TextSize:
-    """How much text there is in all shards."""
-
-    num_sentences: int
-    num_tokens: int
-
-    def steps_per_pass(self, config: PretrainingConfig) -> float:
-        """Steps in which a run reads the text once; a sentence of n tokens has n + 1 predictions."""
-        return (self.num_tokens + self.num_sentences) / config.tokens_per_step
-
-    def times(self, config: PretrainingConfig) -> str:
-        """How often a run of all its steps reads the text, such as `5.6 times`."""
-        passes = config.num_steps / self.steps_per_pass(config)
-        return f"{passes:,.{0 if passes >= 10 else 1}f} times"
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """What config.json says about a run, next to the resolved settings under the names of these fields."""
-
-    config: PretrainingConfig
-    shards: tuple[str, ...]
-    """Absolute paths of the text."""
-    shard_bytes: tuple[int, ...] = ()
-    """Sizes of these files when the run started; empty in the folders of earlier versions."""
-    text: TextSize | None = None
-    """How much text they have; None in the folders of earlier versions."""
-    started_from: str | None = None
-    """Model that a fine-tuning run started from; None for random weights."""
-    changes: tuple[Change, ...] = ()
-    """Settings that were changed under way; `config` has the newest values."""
-
-    def changed(self, config: PretrainingConfig, progress: PretrainingProgress) -> RunRecord:
-        """The record of a run that continues with another config."""
-        before, after = self.config.to_json(), config.to_json()
-        names = [name for name in before if before[name] != after[name]]
-        values = ({name: record[name] for name in names} for record in (before, after))
-        change = Change(progress.step, progress.num_tokens, *values)
-        return replace(self, config=config, changes=(*self.changes, change) if names else self.changes)
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
@@ -142,37 +77,6 @@ def _card(name: str, record: RunRecord, num_tokens: int) -> str:
         f"or has trained{start} on {shards}{text}, with a vocabulary of {num_tokens:,} tokens.\n"
         "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
     )
-
-
-def write_record(run_dir: Path, record: RunRecord) -> None:
-    """Write the record as the run's config.json. Raises FormatError for more shards than it can list."""
-    settings, others = record.config.to_json(), dataclasses.asdict(record)
-    del others["config"]
-    known = {name: value for name, value in others.items() if value}
-    values = {"bilm": settings.pop("bilm"), "pretraining": settings | known}
-    write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
-
-
-def read_record(run_dir: Path) -> RunRecord:
-    """Read the record of a run.
-
-    Raises FileNotFoundError if the folder is not a run, and ValueError for a model that elmokit did not pretrain.
-    """
-    return record_of(read_config(run_dir), run_dir / CONFIG_NAME)
-
-
-def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
-    """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
-    both = checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, verb="pretrain")
-    run = as_type(both.get("pretraining") or {}, dict[str, Any], where=where, part="pretraining")
-    if "shards" not in run:
-        raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
-    run = {name: value for name, value in run.items() if name not in _EARLIER_FIELDS}
-    names = {entry.name for entry in dataclasses.fields(RunRecord)}
-    settings = {name: value for name, value in run.items() if name not in names}
-    known = {name: value for name, value in run.items() if name in names}
-    values = known | {"config": settings | {"bilm": both.get("bilm")}}
-    return as_type(values, RunRecord, where=where, part="pretraining")
 
 
 @dataclass(frozen=True)

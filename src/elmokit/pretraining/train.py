@@ -43,9 +43,9 @@ from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.logging import RunLog, held_out_summary, start_line
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.ranks import Ranks, join_ranks
+from elmokit.pretraining.record import RunRecord, read_record, write_record
 from elmokit.pretraining.run_folder import (
     PretrainingProgress,
-    RunRecord,
     all_weights,
     best_step,
     checkpoint_path,
@@ -53,12 +53,10 @@ from elmokit.pretraining.run_folder import (
     create_run,
     load_checkpoint,
     newest_checkpoint,
-    read_record,
     save_best,
     save_checkpoint,
     settle,
     state_tensors,
-    write_record,
 )
 from elmokit.runs.folder import BEST_DIR, HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.tensor_files import DivergenceError, optimizer_tensors
@@ -149,7 +147,7 @@ def resume_pretraining(
         if ranks.first:
             if config != record.config:
                 warn_of_settings(config, record.text, has_held_out=has_held_out)
-            new = found.changed(config, run.progress)
+            new = found.changed(config, step=run.progress.step, num_tokens=run.progress.num_tokens)
             if new != record:
                 check_names(*new.shards)
                 write_record(run_dir, new)

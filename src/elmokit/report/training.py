@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.pretraining.recipes import RECIPES
-from elmokit.pretraining.run_folder import record_of
+from elmokit.pretraining.record import record_of
 from elmokit.report.output import new_figure, pictures, plain_label
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 from elmokit.system.optional import require
 
 if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
-    from elmokit.pretraining.run_folder import Change
+    from elmokit.pretraining.record import Change
     from elmokit.runs.logged_runs import LoggedRun
 
 CURVE_NAME = "training-curve.svg"

@@ -55,7 +55,12 @@ def new_run(run_dir: Path, *, files: Sequence[str] = ()) -> Generator[None]:
         for name in () if (run_dir / STARTING_NAME).exists() else files:
             if (run_dir / name).exists():
                 raise ValueError(f"{run_dir} already has {name}, which the run would replace; choose another folder")
-        yield
+        try:
+            yield
+        except BaseException:
+            if not any((run_dir / name).exists() for name in (CONFIG_NAME, *files)):  # as on a full disk
+                (run_dir / STARTING_NAME).unlink(missing_ok=True)
+            raise
 
 
 def start_writing(run_dir: Path) -> None:
