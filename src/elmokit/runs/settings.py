@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import msgspec
 
@@ -42,7 +42,7 @@ def check_known(name: str, known: Sequence[str]) -> None:
 
 def _settable(config: Any) -> dict[str, Any]:
     """Types of the fields by name; fields that hold dataclasses are left out."""
-    kinds = get_type_hints(type(config))
+    kinds = get_type_hints(cast("type[object]", type(config)))
     return {entry.name: kinds[entry.name] for entry in dataclasses.fields(config) if not _has_fields(kinds[entry.name])}
 
 

@@ -59,7 +59,7 @@ def find(folder: Path) -> Splits:
     """The files of a treebank of Universal Dependencies (`en_ewt-ud-train.conllu`), or `train.conllu` and the like."""
     found = sorted(expanded(folder).glob(_UD_TRAIN))
     name = found[0].name.removesuffix("train.conllu") if len(found) == 1 else ""
-    names = [tuple(f"{name}{part}.conllu" for part in ("train", "dev", "test"))] if name else []
+    names = [(f"{name}train.conllu", f"{name}dev.conllu", f"{name}test.conllu")] if name else []
     without_dev = [(train, "", test) for train, _, test in (*names, *_FILES)]
     return find_splits(folder, [*names, *_FILES, *without_dev], task_name="tags")
 
