@@ -45,25 +45,6 @@ def test_links_lead_to_pages_of_the_site_or_to_the_repository_if_there_is_one(pa
     assert PAGES.with_links(f"see {link}.", page, repo_url=repo_url) == f"see {expected}."
 
 
-def test_every_picture_of_a_page_is_on_the_site():
-    docs = ROOT / "docs"
-    pages = {path.relative_to(docs).as_posix(): path for path in docs.rglob("*.md")}
-    pages |= {page: ROOT / name for name, page in PAGES.ROOT_PAGES.items()}
-    found = [
-        docs / Path(page).parent / picture
-        for page, path in pages.items()
-        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", PAGES.with_links(path.read_text(), page, repo_url=None))
-    ]
-    assert docs / "explorer-small-en-contexts.png" in found
-    assert [path for path in found if not path.is_file()] == []
-
-
-def test_the_site_is_built_strictly_and_asks_no_third_party():
-    recipe = re.findall(r"^\t.*mkdocs build.*$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
-    assert len(recipe) == 1 and "--strict" in recipe[0] and "--quiet" not in recipe[0]  # which hides all warnings
-    assert "highlightjs: false" in (ROOT / "mkdocs.yml").read_text()  # the theme takes it from a CDN
-
-
 def test_the_reference_has_every_public_name():
     shown = PAGES.reference()
     assert shown.index("## elmokit.") == shown.index("## elmokit.Elmo\n")

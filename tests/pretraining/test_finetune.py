@@ -85,7 +85,7 @@ def test_learns_a_domain_stops_when_patience_ends_and_keeps_the_best(
         never = f"held-out perplexity {best:.1f} at the start and never lower: {run}/best has those weights"
         assert summary == never + last
     else:
-        assert best < measured[0] / 4
+        assert best < measured[0] / 4  # usually a sixtieth
         assert summary.startswith(f"held-out perplexity {measured[0]:.1f} -> {best:.1f} (step {best_step}): {run}/best")
     record = json.loads((run / "config.json").read_text())
     assert record["pretraining"]["started_from"] == str(model)

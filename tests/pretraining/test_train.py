@@ -64,8 +64,8 @@ def test_learns_four_sentences_by_heart(shard: Path, tmp_path: Path) -> None:
     learnt = perplexity(str(run), [shard])
     best = 4 ** (4 / 37)  # which of the four sentences it is cannot be known; every other of 37 predictions can
     assert learnt.backward is not None
-    assert best * 0.99 < learnt.forward.perplexity < 1.25
-    assert best * 0.99 < learnt.backward.perplexity < 1.25
+    for side in (learnt.forward, learnt.backward):
+        assert best * 0.99 < side.perplexity < 1.5  # usually 1.163; a guess has about 20
 
 
 @pytest.mark.usefixtures("on_cpu")
