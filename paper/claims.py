@@ -16,6 +16,8 @@ from paper.statistics import CONFIDENCE, Difference, over_clusters, over_seeds, 
 from paper.tables import BASELINE, HALF_MILLION, Pair, curve, headline, layer_gain, layer_gains, pairs
 
 Outcome = Literal["held", "contradicted", "mixed", "undecided", "not measured"]
+AFTER_RULE = ("9290dcb",)
+"""Commits of the runs that were read after the rule was written. Add a later commit before you read its runs."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Finding:
     difference: Difference | None
     was_improving: bool = False
     """Whether a run was still improving: then it may show faster learning alone, and decides nothing."""
+    is_after_rule: bool = False
+    """Whether all of its runs were read after the rule was written."""
 
     @property
     def has_error(self) -> bool:
@@ -67,15 +71,21 @@ class Comparison:
         differences = [one.difference for one in self.findings if one.counts and one.difference]
         is_complete = self.is_pooled and len(differences) == len(self.findings)
         mean = pooled(differences) if is_complete else None
-        return mean and Finding(f"{self.what}, mean of {len(differences)} tasks", mean)
+        is_after_rule = all(one.is_after_rule for one in self.findings)
+        what = f"{self.what}, mean of {len(differences)} tasks"
+        return mean and Finding(what, mean, is_after_rule=is_after_rule)
+
+    @property
+    def deciding_mean(self) -> Finding | None:
+        """The mean, if its runs were read after the rule was written."""
+        return self.pooled if self.pooled and self.pooled.is_after_rule else None
 
     @property
     def weakest(self) -> Finding:
         """What decides whether it holds: the mean, or the least certain finding if that is above it."""
         lowest = min(self.findings, key=lambda one: one.bounds()[0] if one.counts else -math.inf)
-        return max(
-            (one for one in (lowest, self.pooled) if one), key=lambda one: one.bounds()[0] if one.counts else -math.inf
-        )
+        mean = self.deciding_mean
+        return mean if mean and (not lowest.counts or mean.bounds()[0] > lowest.bounds()[0]) else lowest
 
     @property
     def holds(self) -> bool:
@@ -95,7 +105,7 @@ class Verdict:
     @property
     def said(self) -> str:
         """The outcome, and whether a mean of several tasks decides."""
-        is_mean = self.deciding is not None and any(self.deciding == each.pooled for each in self.comparisons)
+        is_mean = self.deciding is not None and any(self.deciding == each.deciding_mean for each in self.comparisons)
         return f"{self.outcome} (mean of the tasks)" if is_mean else self.outcome
 
     @property
@@ -112,7 +122,7 @@ def verdicts(results: Results) -> list[Verdict]:
 def judged(claim: str, comparisons: Sequence[Comparison], uncounted: Sequence[str] = ()) -> Verdict:
     """The verdict on differences that should all be positive."""
     findings = [one for each in comparisons for one in each.findings]
-    able = [one for one in findings if one.counts] + [each.pooled for each in comparisons if each.pooled]
+    able = [one for one in findings if one.counts] + [each.deciding_mean for each in comparisons if each.deciding_mean]
     level = 1 - (1 - CONFIDENCE) / max(1, len(able))
     below = [one for one in able if one.bounds(level)[1] < 0]
     missing = [one for one in findings if not one.has_error]
@@ -263,7 +273,12 @@ def _pair(results: Results, table: str, task: str, recipe: str, model: str, bett
 
 
 def _finding(what: str, pair: Pair | None) -> Finding:
-    return Finding(what, pair.gain, pair.was_improving) if pair else Finding(what, None)
+    return Finding(what, pair.gain, pair.was_improving, _is_after_rule([pair])) if pair else Finding(what, None)
+
+
+def _is_after_rule(compared: Iterable[Pair]) -> bool:
+    rows = (row for pair in compared for row in (*pair.baseline.rows, *pair.arm.rows))
+    return all(row.commit.startswith(AFTER_RULE) for row in rows)
 
 
 def _slope(results: Results, task: str, model: str) -> Finding:
@@ -274,7 +289,8 @@ def _slope(results: Results, task: str, model: str) -> Finding:
     seeds = set[int | None].intersection(*(set(one.gains) for one in able.values())) if len(able) > 1 else set()
     logs = [math.log10(size) for size in able]
     slopes = [statistics.linear_regression(logs, [one.gains[seed] for one in able.values()]).slope for seed in seeds]
-    return Finding(what, over_seeds([-slope for slope in slopes]), any(one.was_improving for one in able.values()))
+    was_improving = any(one.was_improving for one in able.values())
+    return Finding(what, over_seeds([-slope for slope in slopes]), was_improving, _is_after_rule(able.values()))
 
 
 def _is_above_chance(one: Pair) -> bool:

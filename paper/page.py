@@ -9,7 +9,7 @@ from pathlib import Path
 from elmokit.files.atomic import write_text
 from elmokit.runs.results_table import Result
 from elmokit.system.markdown import escape_markdown, markdown_table
-from paper.claims import Verdict, verdicts
+from paper.claims import Finding, Verdict, verdicts
 from paper.experiments import DATASETS, MODEL, SHIPPED, SIX_TASKS
 from paper.figures import FIGURES, drawn
 from paper.results import Results
@@ -48,11 +48,12 @@ def claims_page(found: Sequence[Verdict]) -> str:
     """Every difference of each claim, and the rule."""
     parts = ["# The claims of the paper", RULE.read_text(encoding="utf-8").strip()]
     for number, one in enumerate(found, start=1):
-        lines = [
-            f"{finding}{_detectable(finding.difference and finding.difference.detectable)}"
-            for comparison in one.comparisons
-            for finding in (*comparison.findings, *([comparison.pooled] if comparison.pooled else ()))
-        ]
+        lines: list[str] = []
+        for comparison in one.comparisons:
+            lines += map(_finding_text, comparison.findings)
+            if comparison.pooled:
+                purpose = "" if comparison.deciding_mean else " (for information)"
+                lines.append(f"{_finding_text(comparison.pooled)}{purpose}")
         lines += [f"not counted: {text}" for text in one.uncounted]
         parts += [f"## {number}. {escape_markdown(one.claim)}: {one.outcome}", bullets(map(escape_markdown, lines))]
     return "\n\n".join([*parts, GENERATED]) + "\n"
@@ -169,8 +170,9 @@ def _sources(results: Results, name: str) -> str:
     return escape_markdown(f"Commits: {', '.join(commits)}. Machines: {'; '.join(machines)}.")
 
 
-def _detectable(effect: float | None) -> str:
-    return "" if effect is None else f"; detectable: {effect:.2f}"
+def _finding_text(finding: Finding) -> str:
+    effect = finding.difference.detectable if finding.difference else None
+    return str(finding) if effect is None else f"{finding}; detectable: {effect:.2f}"
 
 
 def _listed(names: Sequence[str]) -> str:

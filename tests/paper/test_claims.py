@@ -21,8 +21,10 @@ SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
 """Below zero at 95 %, but not at 97.5 %."""
 
 
-def verdict(*differences: Difference | None, is_pooled: bool = False, improving: bool = False) -> Verdict:
-    findings = [Finding(name, one, improving) for name, one in zip("abcdef", differences, strict=False)]
+def verdict(
+    *differences: Difference | None, is_pooled: bool = False, improving: bool = False, is_after_rule: bool = True
+) -> Verdict:
+    findings = [Finding(name, one, improving, is_after_rule) for name, one in zip("abcdef", differences, strict=False)]
     return judged("claim", [Comparison("tasks", findings, is_pooled)])
 
 
@@ -59,6 +61,14 @@ def test_a_mean_of_several_tasks_can_decide_but_hides_no_contradiction():
     assert found.detectable is not None and found.detectable < Difference(1, of_items=0.6).detectable
     assert verdict(*alike, *[Difference(-5, of_items=0.5)], is_pooled=True).outcome == "contradicted"
     assert verdict(*alike, Difference(1), is_pooled=True).outcome == "not measured"
+
+
+def test_a_mean_of_runs_that_were_read_before_the_rule_decides_nothing():
+    for each, outcome in ((1, "held"), (-1, "contradicted")):
+        alike = [Difference(each, of_items=0.52)] * 6
+        assert verdict(*alike, is_pooled=True).outcome == outcome
+        older = verdict(*alike, is_pooled=True, is_after_rule=False)
+        assert older.outcome == "undecided" and older.comparisons[0].pooled  # which is still printed
 
 
 @pytest.mark.parametrize(("number", "is_pooled"), [(1, False), (6, False), (2, True), (3, True), (6, True)])
@@ -141,3 +151,10 @@ def test_the_committed_results_decide_some_claims_and_say_what_the_others_could_
     findings = [one for each in found for comparison in each.comparisons for one in comparison.findings]
     assert all(math.isfinite(one.difference.estimate) for one in findings if one.difference)
     assert len(found[0].comparisons[0].findings) == len(SIX_TASKS)
+
+
+def test_the_pooled_mean_of_the_committed_results_decides_only_if_all_its_runs_are_of_commits_after_the_rule():
+    for comparison in (one for each in committed() for one in each.comparisons):
+        assert comparison.deciding_mean is None or all(one.is_after_rule for one in comparison.findings)
+    by_task = {one.what: one.is_after_rule for one in committed()[0].comparisons[0].findings}
+    assert by_task["NER"]  # the runs of all other tasks may follow
