@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.analysis.polysemy import TIE
-from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.elmo.encoding import unit_vectors
 from elmokit.model.vector_source import VectorSource
 from paper.probes.sense_corpora import SenseCorpus, Senses, Word, word_of
 from paper.probes.targets import mixes, target_batches

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.elmo.encoding import unit_vectors
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.batches import batched
 

@@ -12,7 +12,7 @@ import torch
 
 from elmokit.elmo import elmo as module
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.sentences import TOKENS_PER_SENTENCE, batches_by_length
+from elmokit.elmo.encoding import TOKENS_PER_SENTENCE, batches_by_length
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.token_cache import TokenCache
 from elmokit.text.indexer import ByteSpelling

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import pytest
 
-from elmokit.elmo.sentences import tokens_of_each
+from elmokit.elmo.encoding import tokens_of_each
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.formats.find import resolve_model
 from elmokit.formats.vocabulary_file import read_vocabulary

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.elmo.encoding import unit_vectors
 
 if TYPE_CHECKING:
     from elmokit.analysis.polysemes import Occurrence

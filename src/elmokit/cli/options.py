@@ -12,7 +12,7 @@ from elmokit.system.messages import did_you_mean, printable
 
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
-    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.encoding import Layers
 
 T = TypeVar("T")
 MAX_SHOWN = 2000  # characters of a message

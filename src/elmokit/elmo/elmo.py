@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overloa
 import numpy as np
 import torch
 
-from elmokit.elmo.layer_choice import (
+from elmokit.elmo.encoding import (
     DEFAULT_LAYERS,
     Layers,
     Pooling,
+    Sentence,
     as_int,
     as_layers,
+    batches_by_length,
     pool,
     select,
     split,
+    tokens_of_each,
     unit_vectors,
 )
 from elmokit.elmo.nearest import Among, NearOccurrence, nearest_occurrences
-from elmokit.elmo.sentences import Sentence, batches_by_length, tokens_of_each
 from elmokit.elmo.surprisal import ConditionalSurprisal, Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.formats import hub
@@ -50,6 +52,7 @@ from elmokit.text.tokenizer import tokenize
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32
     from numpy.typing import NDArray
+    from torch import Tensor
 
     from elmokit.layers.sampled_softmax import Softmax
     from elmokit.model.config import BiLMConfig
@@ -278,6 +281,15 @@ class Elmo:
         **options: Unpack[EncodeOptions],
     ) -> Array: ...
     @overload
+    def encode(  # pyright: ignore[reportOverlappingOverload] - a string is an iterable of strings, and comes first
+        self,
+        sentences: str,
+        *,
+        pooling: Pooling | None = ...,
+        convert_to_tensor: Literal[True],
+        **options: Unpack[EncodeOptions],
+    ) -> Tensor: ...
+    @overload
     def encode(
         self,
         sentences: Iterable[Sentence],
@@ -286,6 +298,33 @@ class Elmo:
         convert_to_tensor: Literal[False] = ...,
         **options: Unpack[EncodeOptions],
     ) -> list[Array]: ...
+    @overload
+    def encode(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        pooling: None = ...,
+        convert_to_tensor: Literal[True],
+        **options: Unpack[EncodeOptions],
+    ) -> list[Tensor]: ...
+    @overload
+    def encode(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        pooling: Pooling,
+        convert_to_tensor: Literal[False] = ...,
+        **options: Unpack[EncodeOptions],
+    ) -> Array: ...
+    @overload
+    def encode(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        pooling: Pooling,
+        convert_to_tensor: Literal[True],
+        **options: Unpack[EncodeOptions],
+    ) -> Tensor: ...
     @overload
     def encode(
         self,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.elmo.layer_choice import as_layers
+from elmokit.elmo.encoding import as_layers
 from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.formats.read import read_bilm
 from elmokit.layers.masks import sentence_lengths
@@ -37,6 +37,19 @@ class ElmoVectors:
 
     mixes: list[Float[Tensor, "B T E"]]
     mask: Bool[Tensor, "B T"]
+
+
+class EmbeddingOptions(TypedDict, total=False):
+    """Keyword arguments of `ElmoEmbedding`, with its defaults."""
+
+    num_mixes: int
+    dropout_rate: float
+    layer_norm: bool
+    layers: LayerChoice
+    rescale: bool
+    penalty_factor: float
+    encode_distinct: bool
+    requires_grad: bool
 
 
 class ElmoEmbedding(nn.Module):
@@ -117,7 +130,10 @@ class ElmoEmbedding(nn.Module):
 
     @classmethod
     def from_pretrained(
-        cls, name_or_path: str | Path = DEFAULT_MODEL, weights: str | Path | None = None, **options: Any
+        cls,
+        name_or_path: str | Path = DEFAULT_MODEL,
+        weights: str | Path | None = None,
+        **options: Unpack[EmbeddingOptions],
     ) -> Self:
         """Load a model as `Elmo.from_pretrained` does; `options` are the keyword arguments of the constructor."""
         bilm, _, _ = read_bilm(name_or_path, weights)

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import as_int, unit_vectors
-from elmokit.elmo.sentences import TOKENS_AT_ONCE, Sentence, tokens_in_turn, tokens_of_each
+from elmokit.elmo.encoding import TOKENS_AT_ONCE, Sentence, as_int, tokens_in_turn, tokens_of_each, unit_vectors
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from elmokit.elmo.layer_choice import Array
+    from elmokit.elmo.encoding import Array
 
 Among = Literal["any", "same", "other"]
 """Occurrences of any word, of the same word, or of other words."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 import torch
 
-from elmokit.elmo.sentences import TOKENS_AT_ONCE, batches_by_length
+from elmokit.elmo.encoding import TOKENS_AT_ONCE, batches_by_length
 from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.layers.devices import for_inference, on_meta_device, without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.layer_choice import DEFAULT_LAYERS, Layers, as_layers
+from elmokit.elmo.encoding import DEFAULT_LAYERS, Layers, as_layers
 from elmokit.formats import hub
 from elmokit.formats.find import DEFAULT_MODEL, is_model_name
 from elmokit.integrations.model_bytes import bytes_of, elmo_of

@@ -26,7 +26,7 @@ from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, embed_piece, list
 from elmokit.vectors.sources import open_source
 
 if TYPE_CHECKING:
-    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.encoding import Layers
     from elmokit.layers.packed.linear import Precision
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
-from elmokit.elmo.sentences import Sentence, tokens_of_each
+from elmokit.elmo.encoding import Sentence, tokens_of_each
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.formats.native import remove_saved, write_native

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.sentences import tokens_of_each
+from elmokit.elmo.encoding import tokens_of_each
 from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.system.optional import require
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float32
     from numpy import ndarray
 
-    from elmokit.elmo.layer_choice import Layers, Pooling
-    from elmokit.elmo.sentences import Sentence
+    from elmokit.elmo.encoding import Layers, Pooling, Sentence
 
 _base: Any = require("sklearn.base", extra="sklearn", purpose="ElmoVectorizer", package="scikit-learn")
 _validation: Any = require(

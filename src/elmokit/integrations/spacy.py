@@ -21,7 +21,7 @@ from elmokit.text.tokenizer import tokenize
 if TYPE_CHECKING:
     from jaxtyping import Float32
 
-    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.encoding import Layers
 
     Array = Float32[np.ndarray, "T E"]
 

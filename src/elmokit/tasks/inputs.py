@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.elmo.embedding import ElmoEmbedding
-from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.elmo.encoding import unit_vectors
 from elmokit.files.atomic import write_text
 from elmokit.files.json import read_json
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
+from elmokit.elmo.encoding import DEFAULT_LAYERS, as_layers
 from elmokit.files.atomic import check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
 
     from elmokit.elmo.elmo import Elmo
-    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.encoding import Layers
     from elmokit.vectors.sources import Block, Sentence, SentenceSource
 
     Encode = Callable[[list[list[str]]], list[Float32[np.ndarray, "*L T E"]]]

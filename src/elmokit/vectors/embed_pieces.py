@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import as_layers
+from elmokit.elmo.encoding import as_layers
 from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import FormatError, first_token, join_names, warn_caller
 from elmokit.vectors.arrow import (
@@ -34,7 +34,7 @@ from elmokit.vectors.sources import ColumnSource
 
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
-    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.encoding import Layers
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
+from elmokit.elmo.encoding import DEFAULT_LAYERS, as_layers
 from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
@@ -26,7 +26,7 @@ from elmokit.vectors.writer import check_is_new
 
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
-    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.encoding import Layers
 
 _WRITERS = {".vec": write_word2vec, ".tsv": write_type_table}
 

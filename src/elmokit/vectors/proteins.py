@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.elmo.layer_choice import as_layers
+from elmokit.elmo.encoding import as_layers
 from elmokit.files.lines import read_lines, shown_name
 from elmokit.system.messages import first_token, warn_caller
 from elmokit.system.paths import expanded
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float32
 
     from elmokit.elmo.elmo import Elmo
-    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.encoding import Layers
 
 _NO_RESIDUE = re.compile("[^A-Z*]")
 DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")

@@ -19,8 +19,7 @@ from elmokit.analysis.semantic_change.words import (
     parse_words,
     stop_list,
 )
-from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
-from elmokit.elmo.sentences import TOKENS_AT_ONCE
+from elmokit.elmo.encoding import TOKENS_AT_ONCE, as_int, as_layers, unit_vectors
 from elmokit.files.lines import is_read_once, shown_name
 from elmokit.formats.find import model_name
 from elmokit.system.batches import batched
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Float64
 
     from elmokit.elmo.elmo import Elmo
-    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.encoding import Layers
 
     Vectors = Float32[np.ndarray, "L N E"]
 

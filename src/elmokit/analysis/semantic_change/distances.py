@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.elmo.encoding import unit_vectors
 from elmokit.metrics.statistics import CONFIDENCE
 
 if TYPE_CHECKING:

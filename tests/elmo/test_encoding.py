@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from elmokit.elmo.sentences import tokens_of_each
+from elmokit.elmo.encoding import tokens_of_each
 
 
 class DataFrame(list[str]):

@@ -1,0 +1,156 @@
+"""What `Elmo.encode` takes and gives: sentences, read in batches; layers, chosen and pooled."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
+
+import numpy as np
+import torch
+
+from elmokit.system.messages import printable
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Float32
+    from torch import Tensor
+
+    Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+Sentence = str | Sequence[str]
+Layers = Literal["average", "all", "top"] | int | Sequence[float]
+Pooling = Literal["mean", "max"]
+
+DEFAULT_LAYERS: Literal["top"] = "top"
+"""Ours: the nearest mean finds 66.9 % of word senses in the top layer of `small-en`, and 64.3 % in the average of all
+layers, in which the token layer is the longest (docs/vectors.md)."""
+
+TOKENS_AT_ONCE = 65_536
+"""Tokens with which a block of sentences ends: 67 MB of hidden states for the released `original` model."""
+TOKENS_PER_SENTENCE = 32
+"""A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
+
+_MAX_SHOWN = 40
+_NOT_LISTS: tuple[type, ...] = (Set, Mapping, str, bytes, bytearray, memoryview)
+"""Iterating over them gives something, but no items in an order."""
+
+
+def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
+    """Tokens of each sentence: strings are tokenised, lists of tokens are used unchanged.
+
+    Raises ValueError, with the index and the type, for what is neither, such as a missing value (None, NaN), and for
+    what has no order or whose items are not sentences: a set, a dict, bytes, a table.
+    """
+    return list(tokens_in_turn(sentences))
+
+
+def tokens_in_turn(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
+    """The lists of `tokens_of_each`, each when it is asked for."""
+    for number, sentence in enumerate(_items(sentences, "the sentences are", "a list of sentences")):
+        if isinstance(sentence, str):
+            yield tokenize(sentence)
+            continue
+        tokens = list(_items(sentence, f"sentence {number} is", "a string or a list of tokens (str)"))
+        for position, token in enumerate(tokens):
+            if not isinstance(token, str):
+                raise ValueError(
+                    f"token {position} of sentence {number} is {_described(token)}; expected a string: sentences are "
+                    "strings or lists of tokens (str)"
+                )
+        yield cast("list[str]", tokens)
+
+
+def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[list[int]]:
+    """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens."""
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    start = 0
+    while start < len(order):
+        # the first sentence of a batch is its longest, so its length decides how many fit
+        fit = batch_size * TOKENS_PER_SENTENCE // max(lengths[order[start]], 1)
+        end = start + max(1, min(batch_size, fit))
+        yield order[start:end]
+        start = end
+
+
+def as_layers(layers: Layers, *, top: int) -> Layers:
+    """The same for `layers` as a plain string, int or list of floats, such as 1 for `numpy.int64(1)`.
+
+    Raises ValueError unless it is "average", "all", "top", a number from 0 to `top`, or a weight for each layer.
+    """
+    if np.ndim(cast("Any", layers)) > 0:
+        return _as_weights(cast("Sequence[float]", layers), top=top)
+    number = as_int(layers)
+    if number is None and layers not in ("average", "all", "top"):
+        known = f"'average', 'all', 'top', a number from 0 to {top}, or a weight for each layer"
+        raise ValueError(f"layers is {layers!r}; expected {known}")
+    if number is not None and not 0 <= number <= top:
+        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
+    return layers if number is None else number
+
+
+def as_int(value: object) -> int | None:
+    """A value as an int; None for what is not a whole number, as True is not; those of NumPy are."""
+    try:
+        return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        return None
+
+
+def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np.ndarray, "*L N E"]:
+    """The chosen layers, as an array on the CPU.
+
+    activations: layers 0 to the highest that is needed: for a number, the layer of that number is the last.
+    """
+    if which == "all":
+        selected = torch.stack(activations)
+    elif which == "average":
+        selected = torch.stack(activations).mean(dim=0)
+    elif not isinstance(which, int | str):
+        stacked = torch.stack(activations)
+        selected = torch.einsum("l,lne->ne", torch.tensor(which, dtype=stacked.dtype, device=stacked.device), stacked)
+    else:
+        selected = activations[-1]
+    return selected.cpu().numpy()
+
+
+def split(vectors: Float32[np.ndarray, "*L N E"], sentences: Sequence[Sequence[str]]) -> list[Array]:
+    """Views of the vectors of each sentence."""
+    return np.split(vectors, np.cumsum([len(sentence) for sentence in sentences])[:-1], axis=-2)
+
+
+def pool(vectors: Array, pooling: Pooling) -> Array:
+    """One vector for a sentence (*L,T,E): the mean or the largest values of its tokens; zeros if it has none."""
+    if vectors.shape[-2] == 0:
+        return np.zeros((*vectors.shape[:-2], vectors.shape[-1]), np.float32)
+    return vectors.mean(axis=-2) if pooling == "mean" else vectors.max(axis=-2)
+
+
+def unit_vectors(vectors: Float[np.ndarray, "*N E"]) -> Float[np.ndarray, "*N E"]:
+    """The vectors scaled to length 1, of float16 in float32; a zero vector stays zero."""
+    vectors = np.asarray(vectors, np.result_type(np.asarray(vectors), np.float32))
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def _as_weights(weights: Sequence[float], *, top: int) -> list[float]:
+    numbers = np.asarray(weights)
+    is_of_numbers = numbers.ndim == 1 and numbers.dtype.kind in "iuf" and np.isfinite(numbers).all()
+    if not is_of_numbers or len(numbers) != top + 1:
+        raise ValueError(f"layers is {weights!r}; expected {top + 1} finite weights, of layers 0 to {top}")
+    return [float(number) for number in numbers]
+
+
+def _items(given: object, subject: str, expected: str) -> Iterator[object]:
+    is_table = hasattr(given, "columns")  # of pandas, polars or Arrow: iterating gives its columns or their names
+    if not isinstance(given, _NOT_LISTS) and not is_table:
+        with suppress(TypeError):  # arrays without dimensions, too, which have the method
+            return iter(cast("Iterable[object]", given))
+    raise ValueError(f"{subject} {_described(given)}; expected {expected}")
+
+
+def _described(given: object) -> str:
+    name = type(given).__name__
+    is_short = given is None or isinstance(given, (str, bytes, int, float))
+    return f"{printable(repr(given), most=_MAX_SHOWN)} ({name})" if is_short else f"of type {name}"
