@@ -259,7 +259,9 @@ def fine_tuning(results: Results) -> Found:
             fall = over_clusters(items[:1], items[1:], score=perplexity_fall)  # type: ignore[arg-type]
         falls.append(Finding(f"{text}, perplexity {before[0].value:.1f} to {after[0].value:.1f}, fall", fall))
     tuned = ("fine-tuned", "not fine-tuned")
-    others = dict.fromkeys(("named-entities", "semantic-roles", "question-answering", "sentiment"), tuned)
+    others: dict[str, tuple[str, str]] = dict.fromkeys(
+        ("named-entities", "semantic-roles", "question-answering", "sentiment"), tuned
+    )
     of_snli, shown = about_arms(results, table="table7", contrasts={"SNLI": {"entailment": tuned}}, shown=others)
     return [Comparison("fall of perplexity", falls, is_pooled=False), *of_snli], shown
 
@@ -286,7 +288,8 @@ def _slope(results: Results, task: str, model: str) -> Finding:
     points = curve(results, task, model, "cpu-converged")
     able = {size: one for size, one in points.items() if _is_above_chance(one)}
     what = f"{DATASETS[task].row}, {min(able):,} to {max(able):,} examples" if able else DATASETS[task].row
-    seeds = set[int | None].intersection(*(set(one.gains) for one in able.values())) if len(able) > 1 else set()
+    of_each = [set(one.gains) for one in able.values()]
+    seeds = of_each[0].intersection(*of_each[1:]) if len(of_each) > 1 else set[int | None]()
     logs = [math.log10(size) for size in able]
     slopes = [statistics.linear_regression(logs, [one.gains[seed] for one in able.values()]).slope for seed in seeds]
     was_improving = any(one.was_improving for one in able.values())

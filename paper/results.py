@@ -85,7 +85,8 @@ class Results:
             path = self.folder / ITEMS
             kept = dict(np.load(path)) if path.exists() else {}
             unfinished = path.with_suffix(".unfinished.npz")
-            np.savez_compressed(unfinished, **dict(sorted({**kept, **arrays}.items())))
+            together: dict[str, Any] = dict(sorted({**kept, **arrays}.items()))
+            np.savez_compressed(unfinished, **together)
             os.replace(unfinished, path)
             _open.cache_clear()
 

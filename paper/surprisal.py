@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -44,7 +44,13 @@ def blimp_results(data_dir: Path, model: str) -> list[Result]:
     with progress_bar(unit="paradigm") as bar:
         for file in sorted(folder.glob("*.jsonl")):
             term, pairs = read_paradigm(file)
-            common = {"table": "blimp", "task": term, "data": file.stem, "corpus_size": len(pairs), **_named(elmo)}
+            common: dict[str, Any] = {
+                "table": "blimp",
+                "task": term,
+                "data": file.stem,
+                "corpus_size": len(pairs),
+                **_named(elmo),
+            }
             right = accuracies(list(score_pairs(reader, pairs)))
             rows += [Result(one.percent, "accuracy", layer=direction, **common) for direction, one in right.items()]
             bar.update()
@@ -59,7 +65,12 @@ def reading_times_results(data_dir: Path, model: str) -> list[Result]:
     rows: list[Result] = []
     for direction, directions in RATES.items():
         added = added_likelihood(scored, directions)
-        common = {"table": "reading-times", "data": "Natural Stories", "corpus_size": len(added), **_named(elmo)}
+        common: dict[str, Any] = {
+            "table": "reading-times",
+            "data": "Natural Stories",
+            "corpus_size": len(added),
+            **_named(elmo),
+        }
         error = float(added.std(ddof=1)) / math.sqrt(len(added))
         rows.append(Result(float(added.mean()), "added log likelihood", layer=direction, **common))
         rows.append(Result(error, "standard error", layer=direction, **common))

@@ -505,9 +505,9 @@ def _probes(
         names = list(dict.fromkeys((row.metric if metrics else row.split) or "accuracy" for row in rows))
         lines: dict[tuple[str, str, str], dict[str, list[float]]] = {}
         for row in rows:
-            label = (HALF_MILLION, "") if row.model.startswith("half-million") else (row.model, row.fingerprint)
+            model, print_ = (HALF_MILLION, "") if row.model.startswith("half-million") else (row.model, row.fingerprint)
             cell = (row.metric if metrics else row.split) or "accuracy"
-            lines.setdefault((*label, row.layer), {}).setdefault(cell, []).append(row.value)
+            lines.setdefault((model, print_, row.layer), {}).setdefault(cell, []).append(row.value)
         shown = [
             [model, print_, layer, *(_spread(cells.get(one, [])) for one in names)]
             for (model, print_, layer), cells in sorted(lines.items())

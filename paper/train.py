@@ -228,7 +228,8 @@ def add_runs(folders: Sequence[Path], results: Results, planned: Sequence[Planne
 
 def run_results(run: PlannedRun, config: Mapping[str, Any], log: Sequence[Mapping[str, Any]]) -> list[Result]:
     """The rows of a run, out of its config.json and its log; none if it has not ended."""
-    last, epochs = (log[-1] if log else {}), [line for line in log if "step" in line]
+    last: Mapping[str, Any] = log[-1] if log else {}
+    epochs = [line for line in log if "step" in line]
     diverged = "diverged" in last
     if not (last.get("result") or diverged):
         return []
@@ -289,7 +290,11 @@ def check_settings(config: Mapping[str, Any], planned: PlannedRun, *, where: Pat
 def flat_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """All settings by name, `inputs.elmo.penalty` for instance; ELMo's are left out if there is no ELMo."""
     inputs = dict(config["inputs"])
-    parts = {"model": config["model"], "training": config["training"], "inputs.elmo": inputs.pop("elmo") or {}}
+    parts: dict[str, Mapping[str, Any]] = {
+        "model": config["model"],
+        "training": config["training"],
+        "inputs.elmo": inputs.pop("elmo") or {},
+    }
     parts["inputs"] = inputs
     return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
 

@@ -39,19 +39,19 @@ def weights_targets(folder: Path) -> Iterator[Target]:
     small, large = stored_bilm(), stored_bilm(LARGE)
     many = stored_bilm(words=[str(number) for number in range(2500)])
     ways = {
-        "native float32": partial(write_native, stored=small),
-        "native float16": partial(write_native, stored=small, dtype="float16"),
-        "native float16 softmax": partial(write_native, stored=small, softmax_dtype="float16"),
-        "native int8 softmax": partial(write_native, stored=small, softmax_dtype="int8"),
-        "native of 10 MB": partial(write_native, stored=large),
-        "native in parts": partial(write_native, stored=many, max_file_bytes=40_000),
-        "bilm_tf float32": partial(write_bilm_tf, stored=small),
-        "bilm_tf of 10 MB": partial(write_bilm_tf, stored=large),
+        "native float32": partial(write_native, weights=small),
+        "native float16": partial(write_native, weights=small, dtype="float16"),
+        "native float16 softmax": partial(write_native, weights=small, softmax_dtype="float16"),
+        "native int8 softmax": partial(write_native, weights=small, softmax_dtype="int8"),
+        "native of 10 MB": partial(write_native, weights=large),
+        "native in parts": partial(write_native, weights=many, max_file_bytes=40_000),
+        "bilm_tf float32": partial(write_bilm_tf, weights=small),
+        "bilm_tf of 10 MB": partial(write_bilm_tf, weights=large),
     }
     for name, make in ways.items():
         yield target(name, folder, make, read_model)
-    yield target("native: embed", folder, partial(write_native, stored=small), embed)
-    yield target("bilm_tf: embed", folder, partial(write_bilm_tf, stored=small), embed)
+    yield target("native: embed", folder, partial(write_native, weights=small), embed)
+    yield target("bilm_tf: embed", folder, partial(write_bilm_tf, weights=small), embed)
     yield from _published_targets(folder)
     for compression, libver in (("gzip", "earliest"), ("gzip", "latest"), (None, "latest")):
         make = partial(_write_packed, small, compression, libver)
