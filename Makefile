@@ -24,7 +24,7 @@ INSTALL := python -m pip install --quiet --no-compile
 # uv needs less processor time than pip. pip installs torch, because pip's settings may name an index of CPU wheels, and it
 # stands in for uv where only pip is set up to reach the network.
 UV := $(BIN)/uv pip install --quiet
-PIP_GROUP := python -m pip install --quiet --upgrade 'pip>=25.1' && $(BIN)/$(INSTALL)  # older versions know no groups
+NEWER_PIP := python -m pip install --quiet --upgrade 'pip>=25.1'  # older versions know no groups
 PROJECT := --editable . --editable packages/elmokit-ko
 
 # The tests run in as many processes as there are cores, each with one thread.
@@ -82,7 +82,7 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/$(INSTALL) torch uv --constraint constraints.txt
 	$(UV) --python $(BIN)/python --group dev $(PROJECT) --constraint constraints.txt || \
-	  { $(BIN)/$(PIP_GROUP) --group dev $(PROJECT) --constraint constraints.txt; }
+	  { $(BIN)/$(NEWER_PIP) && $(BIN)/$(INSTALL) --group dev $(PROJECT) --constraint constraints.txt; }
 	touch $@
 
 # The group `docs` alone: mkdocstrings reads the source, so neither elmokit nor torch has to be installed.
@@ -99,5 +99,5 @@ $(INTEGRATIONS_STAMP): $(STAMP) constraints-integrations.txt
 	mkdir -p build
 	grep -vxFf constraints.txt constraints-integrations.txt > build/integrations-requirements.txt
 	$(UV) --python $(INTEGRATIONS)/bin/python --no-deps --requirement build/integrations-requirements.txt --editable . || \
-	  { $(INTEGRATIONS)/bin/$(PIP_GROUP) --group integrations --editable . --constraint constraints-integrations.txt; }
+	  { $(INTEGRATIONS)/bin/$(NEWER_PIP) && $(INTEGRATIONS)/bin/$(INSTALL) --group integrations --editable . --constraint constraints-integrations.txt; }
 	touch $@
