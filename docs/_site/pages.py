@@ -86,7 +86,7 @@ def with_links(markdown: str, page: str, *, repo_url: str | None) -> str:
 
 
 def reference() -> str:
-    """A page with the docstring of each public name, read from where the front door finds it."""
+    """A page with the docstring of each public name, read from the module that has it."""
     tree = ast.parse((ROOT / "src" / "elmokit" / "__init__.py").read_text(encoding="utf-8"))
     homes = next(
         ast.literal_eval(node.value)

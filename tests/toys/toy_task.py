@@ -1,4 +1,4 @@
-"""Fixtures that several rooms share: a toy task of two lines, its data, and two tiny biLMs."""
+"""Fixtures that several subpackages share: a toy task of two lines, its data, and two tiny biLMs."""
 
 import random
 import sys
