@@ -157,7 +157,9 @@ def write_text(path: Path, text: str) -> None:
 
 def _real_target(path: str | os.PathLike[str]) -> Path:
     if os.fspath(path) == "-":
-        raise ValueError("- cannot name an output; name a file, or leave out -o of commands that write to standard output")
+        raise ValueError(
+            "- cannot name an output; name a file. Commands that write to standard output do so without -o"
+        )
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # so is what /dev/stdout links to
         raise OSError(f"{path} is a device or a pipe; expected the name of a file, which is replaced as a whole")
     target = Path(os.path.realpath(path))
