@@ -13,7 +13,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.convert import convert
 from elmokit.formats.find import inspect
-from elmokit.formats.native import write_native
+from elmokit.formats.native import replacing_saved, write_native
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights
 from elmokit.system.messages import FormatError
@@ -242,3 +242,15 @@ def test_the_name_of_a_file_of_a_saved_model_leads_nowhere_else():
     files = bytes_of(Elmo(random_bilm()))
     with pytest.raises(FormatError, match=r"config\.json"):
         elmo_of(files | {"../config.json": b"{"})
+
+
+def test_a_saved_model_comes_back_if_the_one_in_its_place_cannot_be_written(tmp_path: Path):
+    folder = tmp_path / "model"
+    Elmo("small-en").save(folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(OSError, match="full"), replacing_saved(folder):
+        raise OSError("the disk is full")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    with replacing_saved(folder):
+        Elmo("small-en").save(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

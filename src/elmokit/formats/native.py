@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.files.atomic import new_folder, write_text
+from elmokit.files.atomic import new_folder, temporary_folder, write_text
 from elmokit.files.json import as_type, json_text, read_json
 from elmokit.files.safetensors import DTYPES, WEIGHTS, read_layout, write_arrays
 from elmokit.files.weights_file import give_back
@@ -138,11 +139,24 @@ def write_native(
         write_text(target / CONFIG_NAME, config_text)
 
 
-def remove_saved(folder: Path) -> None:
-    """Remove a model that `write_native` wrote, if the folder holds nothing else."""
+@contextmanager
+def replacing_saved(folder: Path) -> Generator[None]:
+    """Write another model in place of one that `write_native` wrote, which comes back if that fails.
+
+    A folder that holds anything else is left alone, so that `write_native` refuses it.
+    """
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set[str]()
-    if CONFIG_NAME in names and names <= {CONFIG_NAME, WEIGHTS_NAME, VOCABULARY_NAME, DICTIONARY_NAME, CARD_NAME}:
-        shutil.rmtree(folder)
+    is_saved = CONFIG_NAME in names
+    if not is_saved or not names <= {CONFIG_NAME, WEIGHTS_NAME, VOCABULARY_NAME, DICTIONARY_NAME, CARD_NAME}:
+        yield
+        return
+    with temporary_folder(folder.resolve(), named=folder) as aside:
+        os.replace(folder, aside / "saved")
+        try:
+            yield
+        except BaseException:
+            os.replace(aside / "saved", folder)
+            raise
 
 
 def card_of(weights: Weights, *, name: str = "this folder") -> str:

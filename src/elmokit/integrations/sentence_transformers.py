@@ -14,7 +14,7 @@ from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
 from elmokit.elmo.encoding import Sentence, tokens_of_each
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.find import DEFAULT_MODEL
-from elmokit.formats.native import remove_saved, write_native
+from elmokit.formats.native import replacing_saved, write_native
 from elmokit.formats.read import to_weights
 from elmokit.system.messages import FormatError, plural
 from elmokit.system.optional import require
@@ -109,8 +109,8 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
         mixes = self.embedding.mixes.state_dict()
         mix = {name: tensor.detach().float().cpu().numpy() for name, tensor in mixes.items()}
         self.save_config(output_path)  # after the weights are read, so that no part is written if they cannot be
-        remove_saved(Path(output_path, MODEL_FOLDER))  # of an earlier step of the training
-        write_native(Path(output_path, MODEL_FOLDER), stored)
+        with replacing_saved(Path(output_path, MODEL_FOLDER)):  # of an earlier step of the training
+            write_native(Path(output_path, MODEL_FOLDER), stored)
         write_arrays(Path(output_path, MIX_NAME), mix)
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.find import DEFAULT_MODEL
-from elmokit.formats.native import remove_saved
+from elmokit.formats.native import replacing_saved
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.layers.packed.linear import Precision
 from elmokit.system.optional import require
@@ -117,8 +117,8 @@ class ElmoPipe:
         """Write the model into a folder, in the native format, for `nlp.to_disk`, unless `model` is excluded."""
         if MODEL_FOLDER not in exclude:
             elmo = self.elmo  # opened before its folder is replaced
-            remove_saved(Path(path, MODEL_FOLDER))  # of an earlier step of the training
-            elmo.save(Path(path, MODEL_FOLDER))
+            with replacing_saved(Path(path, MODEL_FOLDER)):  # of an earlier step of the training
+                elmo.save(Path(path, MODEL_FOLDER))
 
     def from_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> ElmoPipe:
         """Read the model that `to_disk` wrote. Raises FormatError if a file of it is damaged."""
