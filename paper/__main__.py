@@ -92,7 +92,12 @@ def _train(arguments: argparse.Namespace) -> None:
 
 
 def _add_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder of a finished run of the experiments")
+    add = parser.add_argument
+    add(
+        "runs", nargs="+", type=Path, metavar="RUN", help="folder of a finished run of the experiments or of train tags"
+    )
+    add("--data", default="", metavar="NAME", help="treebank of runs of train tags (default: name of its folder)")
+    add("--corpus-size", type=int, metavar="N", help="words of raw text that vectors or biLM of these runs have read")
 
 
 def _add(arguments: argparse.Namespace) -> None:
@@ -100,7 +105,8 @@ def _add(arguments: argparse.Namespace) -> None:
     from paper.train import Setup, add_runs
 
     planned = [run for scale in SCALES.values() for run in Setup(scale=scale, seeds=20).runs(EXPERIMENTS)]
-    print(*add_runs(arguments.runs, Results(), planned), sep="\n")
+    given = {"data": arguments.data, "corpus_size": arguments.corpus_size}
+    print(*add_runs(arguments.runs, Results(), planned, **given), sep="\n")
 
 
 def _add_measure(parser: argparse.ArgumentParser) -> None:

@@ -42,6 +42,8 @@ class Dataset:
     """Its recipe at the scale `cpu`, the only one that it has runs of; empty for the recipe that any scale names."""
     settings: tuple[str, ...] = ()
     """Changes to the recipe in all runs."""
+    other_metrics: tuple[str, ...] = ()
+    """Scores on the test set that are kept, too."""
 
 
 DATASETS = {
@@ -67,6 +69,11 @@ DATASETS = {
         chance=50.0,
         recipe="cpu-ko",
         settings=("max_train_examples=0", "max_dev_examples=0", "max_epochs=4", "patience=1"),
+    ),
+    "tags": Dataset(
+        *("tags", "UPOS", "la/tasks", "", "accuracy"),
+        recipe="cpu",
+        other_metrics=("accuracy_known", "accuracy_unknown"),
     ),
 }
 """The data sets by the name that runs and results have. SRL and Coref stand for OntoNotes, which is not free; SNLI and

@@ -40,6 +40,13 @@ def _matches(example: Any, prediction: Any, *, score: Callable[..., Any]) -> Cou
     return (overall.correct, overall.predicted, overall.gold)
 
 
+def _words(example: Any, prediction: Any) -> Counts:
+    """Right words and all words of a sentence, and the same of those whose vectors were not learnt in training."""
+    right = [gold == guess for gold, guess in zip(example.tags, prediction.tags, strict=True)]
+    unknown = [hit for hit, is_known in zip(right, prediction.known, strict=True) if not is_known]
+    return (sum(right), len(right), sum(unknown), len(unknown))
+
+
 def _labels(example: Any, prediction: Any) -> Counts:
     return (float(example.label == prediction.label), 1.0)
 
@@ -61,9 +68,10 @@ COUNTS: Mapping[str, Callable[[Any, Any], Counts]] = {
     "entailment": _labels,
     "question-answering": _answers,
     "sentiment": _labels,
+    "tags": _words,
 }
 """By task: (example, prediction) -> what the item adds to the sums that `statistics.SCORES` makes a score of. Items are
-sentences, predicates, documents, pairs, questions and sentences."""
+sentences, predicates, documents, pairs, questions, sentences and sentences."""
 CLUSTER: Mapping[str, Callable[[Any], Hashable]] = {
     "semantic-roles": lambda example: tuple(example.tokens),
     "question-answering": lambda example: example.article,

@@ -59,7 +59,10 @@ class Results:
     def run_items(self, row: Result) -> ItemCounts | None:
         """The items of the run of a row, on the row's test set; None if they are not known."""
         counts = self._array(f"counts/{row.run}@{row.commit}/{row.split}")
-        return None if counts is None else ItemCounts(counts, self._clusters(row.task or row.data, row.split))
+        if counts is None:
+            return None
+        where = (row.table, row.data) if row.table == "latin" else (row.task or row.data, row.split)
+        return ItemCounts(counts, self._clusters(*where))
 
     def probe_items(self, row: Result) -> ItemCounts | None:
         """Whether each test item of a probe is right (1 or 0), with a 1 next to it; None if that is not known."""

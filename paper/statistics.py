@@ -159,6 +159,7 @@ SCORES = {
     "entailment": share,
     "question-answering": share,
     "sentiment": share,
+    "tags": share,
 }
 """By task, what makes a score of the sums of `items.COUNTS`."""
 

@@ -198,42 +198,88 @@ def train_runs(runs: Sequence[PlannedRun], folder: Path, *, jobs: int = 1, cache
         list(processes.map(one, own))
 
 
-def add_runs(folders: Sequence[Path], results: Results, planned: Sequence[PlannedRun]) -> list[str]:
+def add_runs(
+    folders: Sequence[Path],
+    results: Results,
+    planned: Sequence[PlannedRun],
+    *,
+    data: str = "",
+    corpus_size: int | None = None,
+) -> list[str]:
     """Add finished runs, and the outcomes of their test items, to the results; returns their names.
 
+    Runs of `elmokit train tags` need no plan: their arm follows from what they read. The outcomes of their test items
+    are computed here.
+
+    data: name of the treebank of runs of tags; empty for that of its folder.
+    corpus_size: words of raw text that the vectors or the biLM of these runs have read.
     Raises ValueError for a run that has not ended, is not planned, or has other settings than planned.
     """
+    names: list[str] = []
     runs = {run.name: run for run in planned}
     rows: list[Result] = []
     arrays: dict[str, np.ndarray] = {}
     for folder in folders:
-        name = folder.resolve().name
-        if name not in runs:
-            raise ValueError(f"{folder} is a run that no table has; its name says which one it is: leave it as it was")
         config, log = read_json(folder / CONFIG_NAME, is_named=True), read_log(folder / METRICS_NAME).records
-        check_settings(config, runs[name], where=folder)
-        of_run = run_results(runs[name], config, log)
+        if config.get("task") == "tags":
+            of_run = tag_results(config, log, data=data, corpus_size=corpus_size)
+        else:
+            name = folder.resolve().name
+            if name not in runs:
+                raise ValueError(f"{folder} is a run that no table has; its name says which one: leave it as it was")
+            check_settings(config, runs[name], where=folder)
+            of_run = run_results(runs[name], config, log)
         if not of_run:
             raise ValueError(f"{folder} has not ended; continue it with `elmokit train --resume {folder} --test`")
+        if of_run[0].task == "tags" and not (folder / ITEMS_NAME).exists():
+            measure_items(folder)
         rows += of_run
-        key = f"{name}@{of_run[0].commit}"
-        arrays[f"curve/{key}"] = curve(log, DATASETS[runs[name].dataset].metric)
+        names.append(of_run[0].run)
+        key, task = f"{of_run[0].run}@{of_run[0].commit}", of_run[0].task
+        arrays[f"curve/{key}"] = curve(log, DATASETS[task].metric)
         if (folder / ITEMS_NAME).exists():
             items = json.loads(gzip.decompress((folder / ITEMS_NAME).read_bytes()))
-            arrays[f"counts/{key}/{items['test_set']}"] = np.array(items["counts"], np.float32)
-            arrays[f"clusters/{runs[name].dataset}/{items['test_set']}"] = cluster_steps(items["clusters"])
+            counts = np.array(items["counts"], np.float32)
+            whole = counts.astype(np.uint16)
+            arrays[f"counts/{key}/{items['test_set']}"] = whole if (whole == counts).all() else counts
+            where = f"latin/{of_run[0].data}" if task == "tags" else f"{task}/{items['test_set']}"
+            arrays[f"clusters/{where}"] = cluster_steps(items["clusters"])
     results.add(rows, arrays)
-    return [folder.resolve().name for folder in folders]
+    return names
+
+
+def tag_results(
+    config: Mapping[str, Any], log: Sequence[Mapping[str, Any]], *, data: str, corpus_size: int | None
+) -> list[Result]:
+    """The rows of a run of `elmokit train tags`, whose arm is what it reads besides its treebank."""
+    inputs = config["inputs"]
+    arm = "fastText" if inputs["word_vectors"] else "none"
+    if inputs["elmo"]:
+        vectors = Path(inputs["elmo"]["model"]).stem if config["other_vectors"] else "biLM"
+        arm = vectors if arm == "none" else "both" if vectors == "biLM" else f"fastText, {vectors}"
+    found = _results("", "tags", [Place("latin", "", arm, tests=True)], config, log)
+    data, read = data or (found[0].data if found else ""), None if arm == "none" else corpus_size
+    parts = ("tags", data, arm, str(read or 0), *([found[0].fingerprint] if found and inputs["elmo"] else []))
+    names = ["-".join([*parts, str(row.train_size), str(row.seed)]) for row in found]
+    return [
+        replace(row, data=data, corpus_size=read, run=name, settings={}) for row, name in zip(found, names, strict=True)
+    ]
 
 
 def run_results(run: PlannedRun, config: Mapping[str, Any], log: Sequence[Mapping[str, Any]]) -> list[Result]:
     """The rows of a run, out of its config.json and its log; none if it has not ended."""
+    return _results(run.name, run.dataset, run.places, config, log)
+
+
+def _results(
+    name: str, dataset: str, places: Sequence[Place], config: Mapping[str, Any], log: Sequence[Mapping[str, Any]]
+) -> list[Result]:
     last: Mapping[str, Any] = log[-1] if log else {}
     epochs = [line for line in log if "step" in line]
     diverged = "diverged" in last
     if not (last.get("result") or diverged):
         return []
-    metric, counts = DATASETS[run.dataset].metric, config["examples"]
+    metric, counts = DATASETS[dataset].metric, config["examples"]
     elmo, training = config["inputs"]["elmo"], config["training"]
     best = last.get("best_epoch")
     waited = best is not None and len(epochs) - best >= training["patience"]
@@ -241,7 +287,7 @@ def run_results(run: PlannedRun, config: Mapping[str, Any], log: Sequence[Mappin
     common = Result(
         value=1.0,
         metric="diverged",
-        task=run.dataset,
+        task=dataset,
         data=Path(config["files"]["train"][0]).parent.name,
         corpus_size=counts["dev"]["examples"],
         model=_model_name(elmo["model"], config["elmo_fingerprint"]) if elmo else "",
@@ -255,17 +301,18 @@ def run_results(run: PlannedRun, config: Mapping[str, Any], log: Sequence[Mappin
         cpu_minutes=round(last.get("processor_seconds", last.get("seconds", 0.0)) / 60, 2),
         commit=last.get("commit", ""),
         machine=last.get("machine", ""),
-        run=run.name,
+        run=name,
     )
     found = [common]
     if not diverged:
         found = [replace(common, metric=metric, value=last["dev"][metric])]
         for file, scores in last["test"].items():
             size = counts.get(f"test {file}", {}).get("examples")
-            found.append(replace(common, metric=metric, value=scores[metric], split=file, corpus_size=size))
+            for one in (metric, *DATASETS[dataset].other_metrics):
+                found.append(replace(common, metric=one, value=scores[one], split=file, corpus_size=size))
     return [
         replace(one, table=place.table, arm=place.arm, settings={"recipe": place.recipe})
-        for place in run.places
+        for place in places
         for one in (_mix_results(common, last) if place.table == "figure2" else found[: None if place.tests else 1])
     ]
 

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_weights
+from elmokit.tasks.task import task_recipe
+from elmokit.tasks.train import train as train_task
 from paper import train
 from paper.__main__ import main
 from paper.experiments import (
@@ -26,6 +30,7 @@ from paper.experiments import (
 from paper.items import ITEMS_NAME, measure_items
 from paper.results import Results
 from paper.train import Setup, add_runs, check_data, missing_runs, run_results, train_runs
+from toy_bilm import random_bilm
 from toy_planned_runs import planned, write_arm
 
 
@@ -149,6 +154,42 @@ def test_a_run_is_trained_once_with_the_outcomes_of_its_test_items(data: Path, m
     (folder / runs[0].name / ITEMS_NAME).unlink()
     measure_items(folder / runs[0].name)
     assert (folder / runs[0].name / ITEMS_NAME).exists() and dev.split == "dev"
+
+
+EMPTY_CELLS = 6 * "\t_"
+TREEBANK = [[("canis", "NOUN"), ("currit", "VERB")], [("ille", "PRON"), ("canis", "NOUN"), ("dormit", "VERB")]]
+
+
+def test_runs_of_train_tags_are_rows_by_what_they_read_with_the_outcomes_of_sentences(tmp_path: Path, monkeypatch: Any):
+    write_native(tmp_path / "biLM-2M", to_weights(random_bilm()))
+    (tmp_path / "ittb").mkdir()
+    lines = [
+        "".join(f"{at}\t{word}\t_\t{tag}{EMPTY_CELLS}\n" for at, (word, tag) in enumerate(each, 1)) for each in TREEBANK
+    ]
+    for name in ("train", "dev", "test"):
+        (tmp_path / "ittb" / f"{name}.conllu").write_text("\n".join(lines * 3))
+    (tmp_path / "vectors.vec").write_text("canis 1 0\ncurrit 0 1\n")
+    fast, model = [f"word_vectors={tmp_path / 'vectors.vec'}"], [f"elmo.model={tmp_path / 'biLM-2M'}"]
+    arms = {"none": ["elmo=none"], "fastText": ["elmo=none", *fast], "biLM": model, "both": [*model, *fast]}
+    small = ["max_epochs=1", "max_train_examples=4", "first_dim=4", "second_dim=4"]
+    for arm, settings in arms.items():
+        config = task_recipe("tags", "cpu", [*settings, *small])
+        train_task("tags", tmp_path / "ittb", run_dir=tmp_path / "runs" / arm, config=config, test=True)
+    monkeypatch.setattr("paper.__main__.Results", lambda: Results(tmp_path))
+    assert (
+        main(["add", *(str(tmp_path / "runs" / arm) for arm in arms), "--corpus-size", "2000000", "--data", "ITTB"])
+        == 0
+    )
+    results = Results(tmp_path)
+    rows = results.select("latin", task="tags", split="test.conllu", metric="accuracy")
+    assert {(row.arm, row.corpus_size, row.train_size, row.data) for row in rows} == {
+        (arm, None if arm == "none" else 2_000_000, 4, "ITTB") for arm in arms
+    }
+    assert len(results.select("latin", metric="accuracy_unknown")) == 4
+    for row in rows:
+        items = results.run_items(row)
+        assert items is not None and len(items.counts) == 6
+        assert row.value == pytest.approx(100 * items.counts[:, 0].sum() / items.counts[:, 1].sum())
 
 
 def test_the_command_lists_what_is_missing_and_names_missing_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
