@@ -26,12 +26,12 @@ import elmokit
 from elmokit import Elmo
 from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import measure_senses
+from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import read_lines
 from elmokit.formats.convert import convert
-from elmokit.runs.logged_runs import read_runs, write_runs
+from elmokit.runs.log import read_runs, write_runs
 from elmokit.scoring.perplexity import Perplexity, join_texts, text_losses
 from elmokit.system.markdown import markdown_table
-from elmokit.text.corpora.cells import json_lines
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
 MAX_FILE_BYTES = 21_000_000
@@ -252,6 +252,16 @@ def _sense_table(results: dict[str, Any]) -> str:
     return markdown_table(("", *columns), rows, num_names=1 + len(columns))
 
 
+@dataclass(frozen=True)
+class _Homonym:
+    """A line of a file of homonyms."""
+
+    word: str
+    sense: str
+    index: int
+    tokens: tuple[str, ...]
+
+
 def read_homonyms(path: Path) -> list[Occurrence]:
     """The occurrences in a file of JSON lines: word (the noun without its particle), sense, index, tokens.
 
@@ -259,16 +269,8 @@ def read_homonyms(path: Path) -> list[Occurrence]:
     some senses apart. Raises ValueError, naming the line, for a field that is missing.
     """
     lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
-    return [
-        Occurrence(
-            fields.text("word"),
-            "noun/noun",
-            fields.text("sense"),
-            fields.integer("index"),
-            tuple(fields.tokens("tokens")),
-        )
-        for fields in json_lines(lines, name=str(path))
-    ]
+    found = [picked(values, _Homonym, where=where) for where, values in json_lines(lines, name=str(path))]
+    return [Occurrence(each.word, "noun/noun", each.sense, each.index, each.tokens) for each in found]
 
 
 def of_one_form(train: Sequence[Occurrence], test: Sequence[Occurrence]) -> tuple[list[Occurrence], list[Occurrence]]:

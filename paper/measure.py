@@ -23,7 +23,7 @@ from elmokit.integrations.embed_with import open_static
 from elmokit.layers.devices import describe_machine, find_device
 from elmokit.metrics.score import Score
 from elmokit.model.vector_source import VectorSource
-from elmokit.runs.metrics_log import provenance
+from elmokit.runs.log import provenance
 from elmokit.runs.results_table import Result
 from elmokit.system.paths import default_cache
 from elmokit.vectors.cache import CachedActivations

@@ -27,7 +27,7 @@ from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import resume_pretraining
 from elmokit.runs.folder import CONFIG_NAME
-from elmokit.runs.metrics_log import provenance
+from elmokit.runs.log import provenance
 from elmokit.runs.results_table import Result
 from elmokit.tasks.data import read_files
 from elmokit.tasks.task import find_task, task_recipe

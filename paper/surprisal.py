@@ -18,6 +18,7 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.surprisal import SurprisalModel
+from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import read_lines
 from elmokit.formats.find import FINGERPRINT_DIGITS, model_name
 from elmokit.runs.results_table import Result
@@ -25,7 +26,6 @@ from elmokit.scoring.minimal_pairs import Sentences, accuracies, score_pairs
 from elmokit.system.messages import FormatError
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.alignment import token_offsets
-from elmokit.text.corpora.cells import json_lines
 from elmokit.text.tokenizer import split_sentences, tokenize
 from paper.data import data_folder, not_empty
 
@@ -81,15 +81,25 @@ def _named(elmo: Elmo) -> dict[str, str]:
     return {"model": model_name(str(elmo.name)), "fingerprint": elmo.fingerprint()[:FINGERPRINT_DIGITS]}
 
 
+@dataclass(frozen=True)
+class _Pair:
+    """A line of a file of BLiMP."""
+
+    linguistics_term: str
+    sentence_good: str
+    sentence_bad: str
+
+
 def read_paradigm(path: Path) -> tuple[str, list[Sentences]]:
     """The phenomenon that a file of JSON lines is about, such as `island_effects`, and its minimal pairs.
 
     Raises FormatError, naming file and line, for what is not a file of BLiMP.
     """
     term, pairs = "", list[Sentences]()
-    for fields in json_lines(read_lines(path), name=str(path)):
-        term = fields.text("linguistics_term")
-        pairs.append((tokenize(fields.text("sentence_good")), tokenize(fields.text("sentence_bad"))))
+    for where, values in json_lines(read_lines(path), name=str(path)):
+        pair = picked(values, _Pair, where=where)
+        term = pair.linguistics_term
+        pairs.append((tokenize(pair.sentence_good), tokenize(pair.sentence_bad)))
     return term, not_empty(path, pairs)
 
 

@@ -23,7 +23,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.json import read_json
 from elmokit.formats.find import FINGERPRINT_DIGITS
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
-from elmokit.runs.metrics_log import append_json_line, read_log
+from elmokit.runs.log import append_json_line, read_log
 from elmokit.runs.results_table import Result
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.tasks.config import TaskConfig, with_settings
@@ -220,7 +220,8 @@ def add_runs(
     rows: list[Result] = []
     arrays: dict[str, np.ndarray] = {}
     for folder in folders:
-        config, log = read_json(folder / CONFIG_NAME, is_named=True), read_log(folder / METRICS_NAME).records
+        config = read_json(folder / CONFIG_NAME, is_named=True)
+        log = [record.values for record in read_log(folder / METRICS_NAME).records]
         if config.get("task") == "tags":
             of_run = tag_results(config, log, data=data, corpus_size=corpus_size)
         else:
@@ -382,7 +383,8 @@ def _mix_results(common: Result, last: Mapping[str, Any]) -> list[Result]:
 
 def _has_ended(folder: Path, *, tests: bool) -> bool:
     log = folder / METRICS_NAME
-    last = (read_log(log).records or [{}])[-1] if log.exists() else {}
+    records = read_log(log).records
+    last = records[-1].values if records else {}
     return "diverged" in last or (last.get("result") is True and (bool(last["test"]) or not tests))
 
 
@@ -400,7 +402,7 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
     except DivergenceError as error:
         print(f"{run.name} has diverged: {error}", file=sys.stderr, flush=True)
         log = run_dir / METRICS_NAME
-        num_epochs = len(read_log(log).records) if log.exists() else 0
+        num_epochs = len(read_log(log).records)
         append_json_line(log, {"epoch": num_epochs + 1, "diverged": str(error)})
     else:
         if test:

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import numpy as np
 import torch
+from msgspec import Meta
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -131,15 +132,21 @@ class Context2vec:
         return torch.from_numpy(np.stack(rows))
 
 
+@dataclass(frozen=True)
+class _Dims:
+    word_dim: Annotated[int, Meta(ge=1, le=MAX_DIM)]
+    lstm_dim: Annotated[int, Meta(ge=1, le=MAX_DIM)]
+    dim: Annotated[int, Meta(ge=1, le=MAX_DIM)]
+
+
 def read_context2vec(run_dir: Path) -> Context2vec:
     """Read the folder that `train_context2vec` wrote. Raises FileNotFoundError, and FormatError if it is damaged."""
-    settings = read_comparator_settings(run_dir, SYSTEM)
-    dims = {name: settings.integer(name, least=1, most=MAX_DIM) for name in ("word_dim", "lstm_dim", "dim")}
+    dims = read_comparator_settings(run_dir, SYSTEM, _Dims)
     vocabulary = Vocabulary.read(run_dir / VOCABULARY_FILE)
     path = run_dir / MODEL_FILE
     tensors = read_tensors(path)
     with torch.device("meta"):
-        encoder = ContextEncoder(vocabulary, **dims)
+        encoder = ContextEncoder(vocabulary, word_dim=dims.word_dim, lstm_dim=dims.lstm_dim, dim=dims.dim)
     check_tensors(path, tensors, encoder.state_dict())
     encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
     return Context2vec(encoder.eval().requires_grad_(False), vocabulary)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from elmokit.files.json_fields import Fields
+from elmokit.files.json import as_type, picked
 from elmokit.runs.folder import (
     CONFIG_NAME,
     METRICS_NAME,
@@ -24,7 +24,7 @@ from elmokit.runs.folder import (
     start_writing,
     write_config,
 )
-from elmokit.runs.metrics_log import append_json_line
+from elmokit.runs.log import append_json_line
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.system.batches import batched
 from elmokit.system.messages import FormatError
@@ -35,6 +35,7 @@ from elmokit.text.vocabulary import SPECIALS
 FORMAT = "elmokit-comparator"
 VERSION = 1
 Batch = TypeVar("Batch")
+Settings = TypeVar("Settings")
 
 
 def check_config(
@@ -140,10 +141,14 @@ def comparator_run(
         yield log
 
 
-def read_comparator_settings(run_dir: Path, system: str) -> Fields:
-    """The settings of a run of this system. Raises FileNotFoundError, and ValueError for another kind of folder."""
+def read_comparator_settings(run_dir: Path, system: str, kind: type[Settings]) -> Settings:
+    """Those settings of a run of this system that a dataclass has.
+
+    Raises FileNotFoundError, and ValueError for another kind of folder.
+    """
     path, config = run_dir / CONFIG_NAME, read_config(run_dir)
     values = checked_config(config, where=path, format=FORMAT, version=VERSION, verb="train-comparator")
     if values.get("system") != system:
         raise FormatError(path, f"is of {values.get('system')!r}; expected {system}")
-    return Fields(path, values).fields("settings")
+    settings = as_type(values.get("settings"), dict[str, Any], where=path, part="settings")
+    return picked(settings, kind, where=path, part="settings")

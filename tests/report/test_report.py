@@ -17,7 +17,7 @@ from elmokit.pretraining.record import RunRecord, write_record
 from elmokit.report import report
 from elmokit.report.report import write_report
 from elmokit.report.training import LoggedLosses, RunHistory, read_history, training_curve, training_figure
-from elmokit.runs.logged_runs import read_runs, write_runs
+from elmokit.runs.log import read_runs, write_runs
 from paper.experiments import NO_ELMO
 from toy_planned_runs import write_arm
 
@@ -132,9 +132,12 @@ LINE = json.dumps(trained(500_000, 9.0))
     ("log", "message"),
     [
         ("", "run has logged 0 training lines, and a curve needs 2"),
-        (f'{LINE}\n{{"step": 1}}\n', "line 2: field step: is 1, after step 500"),
-        (f'{LINE}\n{{"step": 600}}\n', "line 2: field losses: is missing, and so is heldout"),
-        ('{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}', "line 1: field heldout.mean: is 0; exp"),
+        (f'{LINE}\n{{"step": 1}}\n', "line 2: step 1 follows step 500; expected the lines of one run in order"),
+        (f'{LINE}\n{{"step": 600}}\n', "line 2: has neither losses nor heldout; expected"),
+        (
+            '{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}',
+            "line 1: field heldout: field mean: expected",
+        ),
     ],
 )
 def test_a_bad_log_is_refused_and_nothing_is_written(

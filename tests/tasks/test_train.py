@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 import elmokit
 from elmokit.files.locks import InUseError, lock
-from elmokit.runs.logged_runs import read_runs
+from elmokit.runs.log import read_runs
 from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.data import digest, read_data, report_foreign_labels
 from elmokit.tasks.loop import read_progress
@@ -308,7 +308,7 @@ def test_a_run_whose_checkpoint_is_damaged_is_neither_continued_nor_started_agai
     (whole / "metrics.jsonl").write_text('{"step": 1}\n')
     for gone in ("none", "checkpoint.safetensors"):
         (whole / gone).unlink(missing_ok=True)
-        with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: is missing"):
+        with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: expected `int`"):
             resume_task(whole, task=toy, device="cpu")
     assert (whole / "metrics.jsonl").read_text() == '{"step": 1}\n'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -55,6 +55,14 @@ def parse_json(
     except RecursionError as error:
         raise FormatError(where, "is nested too deeply", part=part) from error
     return as_type(value, kind, where=where, part=part)
+
+
+def json_lines(lines: Iterable[str], *, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place, for errors, and object of each line that is not blank. Raises FormatError, naming file and line."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            where = f"{name}, line {number}"
+            yield where, parse_json(line, where=where)
 
 
 def as_type(value: object, kind: type[_T], *, where: str | Path, part: str | None = None) -> _T:

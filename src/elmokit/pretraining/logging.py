@@ -14,7 +14,7 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.record import RunRecord
 from elmokit.pretraining.run_folder import PretrainingProgress, best_step
 from elmokit.runs.folder import BEST_DIR, METRICS_NAME
-from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
+from elmokit.runs.log import append_json_line, keep_records, read_log
 from elmokit.scoring.perplexity import Perplexity
 from elmokit.system.optional import require
 from elmokit.system.progress_bar import LINE_EVERY, progress_bar, shows_bars
@@ -129,7 +129,7 @@ def start_line(record: RunRecord, num_softmax_parameters: int, *, step: int) -> 
 
 def held_out_summary(run_dir: Path) -> str | None:
     """What came out of a run by the held-out text that it has measured, and which weights `best` has; None without."""
-    records = read_log(run_dir / METRICS_NAME).records
+    records = [record.values for record in read_log(run_dir / METRICS_NAME).records]
     measured = [(record["heldout"]["mean"], record["step"]) for record in records if "heldout" in record]
     kept = best_step(run_dir)
     of_kept = [one for one in measured if one[1] == kept]

@@ -6,19 +6,22 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from elmokit.files.json_fields import Fields
+from msgspec import Meta
+
+from elmokit.files.json import picked
 from elmokit.pretraining.recipes import RECIPES
 from elmokit.pretraining.record import record_of
 from elmokit.report.output import new_figure, pictures, plain_label
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
+from elmokit.system.messages import FormatError
 from elmokit.system.optional import require
 
 if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
     from elmokit.pretraining.record import Change
-    from elmokit.runs.logged_runs import LoggedRun
+    from elmokit.runs.log import LoggedRun, Record
 
 CURVE_NAME = "training-curve.svg"
 NO_PICTURE = "The picture of the training curves needs matplotlib: `pip install 'elmokit[plots]'`."
@@ -31,6 +34,8 @@ MOST_MARKS = 40  # per line
 SIZE = (8.0, 4.8)  # inches
 MARKERS = "oD^sv"
 STYLE = {"axes.grid": True, "grid.color": "#d5dae1"}
+_Count = Annotated[int, Meta(ge=0)]
+_Perplexity = Annotated[float, Meta(ge=1)]
 
 
 def training_page(histories: Sequence[RunHistory], *, command: str, has_picture: bool) -> str:
@@ -177,12 +182,12 @@ def _distinct(histories: Sequence[RunHistory]) -> Sequence[RunHistory]:
 class LoggedLosses:
     """A training line of a log: means over the steps since the previous line."""
 
-    step: int
-    num_tokens: int
+    step: _Count
+    num_tokens: _Count
     """Tokens of the corpus read so far."""
-    seconds: float
+    seconds: Annotated[float, Meta(ge=0)]
     """Seconds of optimisation so far."""
-    losses: tuple[float, ...]
+    losses: Annotated[tuple[Annotated[float, Meta(ge=0)], ...], Meta(min_length=1, max_length=2)]
     """Loss of each direction, forward first, in nats per predicted token; of the sampled softmax if that is trained."""
 
     @property
@@ -228,15 +233,15 @@ def read_history(run: LoggedRun) -> RunHistory:
     training: list[LoggedLosses] = []
     evaluations: list[LoggedPerplexity] = []
     step = 0
-    for line in run.lines:
+    for line in run.records:
         before, step = step, line.integer("step")
         if step < before:
-            raise line.error("step", f"is {step}, after step {before}; expected the lines of one run in their order")
-        if "losses" not in line and "heldout" not in line:
-            raise line.error("losses", "is missing, and so is heldout; expected a line of a pretraining run")
-        if "losses" in line:
-            training.append(_losses(line))
-        if "heldout" in line:
+            raise FormatError(line.where, f"step {step} follows step {before}; expected the lines of one run in order")
+        if "losses" not in line.values and "heldout" not in line.values:
+            raise FormatError(line.where, "has neither losses nor heldout; expected a line of a pretraining run")
+        if "losses" in line.values:
+            training.append(picked(line.values, LoggedLosses, where=line.where))
+        if "heldout" in line.values:
             evaluations.append(_perplexity(line))
     if run.has_torn_line:
         torn = "the last line of its log is incomplete (is the run writing it?) and left out"
@@ -251,21 +256,21 @@ def read_history(run: LoggedRun) -> RunHistory:
     return RunHistory(run.name, run.where, training, evaluations, config, changes)
 
 
-def _losses(line: Fields) -> LoggedLosses:
-    losses = line.read("losses", tuple[float, ...])
-    if len(losses) not in (1, 2):
-        raise line.error("losses", f"has {len(losses)} numbers; expected one for each direction")
-    return LoggedLosses(
-        step=line.integer("step"), num_tokens=line.integer("num_tokens"), seconds=line.number("seconds"), losses=losses
-    )
+@dataclass(frozen=True)
+class _Evaluation:
+    step: _Count
+    num_tokens: _Count
+    heldout: dict[str, Any]
 
 
-def _perplexity(line: Fields) -> LoggedPerplexity:
-    measured = line.fields("heldout")
-    return LoggedPerplexity(
-        step=line.integer("step"),
-        num_tokens=line.integer("num_tokens"),
-        forward=measured.number("forward", least=1),
-        backward=measured.read("backward", float | None, least=1) if "backward" in measured else None,
-        mean=measured.number("mean", least=1),
-    )
+@dataclass(frozen=True)
+class _Heldout:
+    forward: _Perplexity
+    mean: _Perplexity
+    backward: _Perplexity | None = None
+
+
+def _perplexity(line: Record) -> LoggedPerplexity:
+    at = picked(line.values, _Evaluation, where=line.where)
+    measured = picked(at.heldout, _Heldout, where=line.where, part="field heldout")
+    return LoggedPerplexity(at.step, at.num_tokens, measured.forward, measured.backward, measured.mean)

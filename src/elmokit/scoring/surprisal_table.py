@@ -23,7 +23,7 @@ from elmokit.elmo.surprisal import (
     SurprisalSettings,
     Unit,
 )
-from elmokit.files.json import parse_json
+from elmokit.files.json import json_lines
 from elmokit.files.lines import is_read_once, is_terminal, read_lines, shown_name, split_tokens, with_head
 from elmokit.system.messages import join_names
 from elmokit.text.alignment import token_offsets
@@ -154,13 +154,10 @@ def _kept(path: Path | str, settings: TableSettings) -> Iterator[Row]:
     name = shown_name(path)
     lines, head = with_head(read_lines(path))
     if head and head[0].lstrip().startswith("{"):
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                where = f"{name}, line {number}"
-                row = parse_json(line, where=where)
-                if missing := [field for field in settings.keep if field not in row]:
-                    raise ValueError(f"{where}: has no field {missing[0]}; there are {join_names(row)}")
-                yield [_text_of(row[field]) for field in settings.keep]
+        for where, row in json_lines(lines, name=name):
+            if missing := [field for field in settings.keep if field not in row]:
+                raise ValueError(f"{where}: has no field {missing[0]}; there are {join_names(row)}")
+            yield [_text_of(row[field]) for field in settings.keep]
     else:
         columns = [[each] for each in (column, *settings.keep)]
         for _, cells in table_rows(lines, name=name, columns=columns):

@@ -20,7 +20,7 @@ from elmokit.files.json import parse_json
 from elmokit.files.safetensors import read_layout
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
 from elmokit.runs.folder import METRICS_NAME
-from elmokit.runs.metrics_log import append_json_line, read_log
+from elmokit.runs.log import append_json_line, read_log
 from elmokit.runs.tensor_files import (
     DivergenceError,
     check_tensors,
@@ -354,7 +354,7 @@ def load_checkpoint(
     """
     path = run_dir / CHECKPOINT_FILE
     if not path.exists():
-        epochs = [record.integer("epoch") for record in read_log(run_dir / METRICS_NAME).fields()]
+        epochs = [record.integer("epoch") for record in read_log(run_dir / METRICS_NAME).records]
         if max(epochs, default=0) > 1:  # an epoch is logged before its checkpoint
             raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch; put back a copy")
         return None

@@ -16,7 +16,7 @@ from elmokit.files.json import as_type, picked
 from elmokit.files.lines import is_read_once
 from elmokit.formats.find import is_model_name, resolve_model, with_fingerprint
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
-from elmokit.runs.logged_runs import LoggedRun
+from elmokit.runs.log import LoggedRun
 from elmokit.system.messages import FormatError, printable
 from elmokit.system.paths import expanded
 from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
@@ -309,15 +309,14 @@ def read_task_run(run: LoggedRun) -> TaskRun:
     metric = find_task(record.task).metric
     curve: list[tuple[int, float]] = []
     last: _Line | None = None
-    for number, values in enumerate(run.records, start=1):
-        where = f"{run.where}, record {number}"
-        last = picked(values, _Line, where=where)
+    for line in run.records:
+        last = picked(line.values, _Line, where=line.where)
         if last.step is not None:
-            curve.append((last.step, _of_metric(last.dev, metric, where)))
+            curve.append((last.step, _of_metric(last.dev, metric, line.where)))
     result = None
     if last is not None and last.result:
         for scores in (last.dev, *last.test.values()):
-            _of_metric(scores, metric, f"{run.where}, record {len(run.records)}")
+            _of_metric(scores, metric, run.records[-1].where)
         training = record.config.training
         num_steps = curve[-1][0] if curve else 0
         has_waited = last.epoch - last.best_epoch >= training.patience and num_steps >= training.min_steps
@@ -333,7 +332,7 @@ def read_task_run(run: LoggedRun) -> TaskRun:
             stopped_by=last.stopped_by or stopped_by,
             mixes={position: LearntMix(mix.gamma, mix.shares or mix.weights) for position, mix in last.mixes.items()},
         )
-    diverged = bool(run.records) and "diverged" in run.records[-1]
+    diverged = bool(run.records) and "diverged" in run.records[-1].values
     return TaskRun(run.name, run.where, record, result, tuple(curve), diverged)
 
 

@@ -19,7 +19,7 @@ from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bilm import BiLM
 from elmokit.model.vector_source import VectorSource
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.runs.metrics_log import append_json_line, keep_records, provenance, read_log
+from elmokit.runs.log import append_json_line, keep_records, provenance, read_log
 from elmokit.runs.tensor_files import check_tensors, read_tensors, tensors_under
 from elmokit.system.messages import FormatError, printable
 from elmokit.system.paths import expanded
@@ -235,7 +235,7 @@ def _run_to_the_end(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None
     log = loop.run_dir / METRICS_NAME
     earlier = _results(log)
     epoch, had_ended = loop.progress.epoch, loop.progress.stopped_by(loop.config) is not None
-    keep_records(log, lambda record: record.integer("epoch") <= epoch and (had_ended or "result" not in record))
+    keep_records(log, lambda record: record.integer("epoch") <= epoch and (had_ended or "result" not in record.values))
     loop.run()
     if examples.test or not _results(log):
         loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
@@ -243,7 +243,7 @@ def _run_to_the_end(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None
         same_weights = {"epoch": epoch, "best_epoch": loop.progress.best_epoch}
         kept = [result.get("test", {}) for result in earlier if same_weights.items() <= result.items()]
         result = _result(loop, dev=loop.scores(examples.dev, label=DEV_NAME), test=test or (kept or [{}])[-1])
-        keep_records(log, lambda record: "result" not in record)
+        keep_records(log, lambda record: "result" not in record.values)
         append_json_line(log, result)
         for name, scores in test.items():
             shown = ", ".join(f"{score} {number:.2f}" for score, number in scores.items())
@@ -252,7 +252,7 @@ def _run_to_the_end(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None
 
 
 def _results(log: Path) -> list[dict[str, Any]]:
-    return [record for record in read_log(log).records if "result" in record]
+    return [record.values for record in read_log(log).records if "result" in record.values]
 
 
 def _result(

@@ -6,9 +6,9 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
-from elmokit.files.json import as_type, parse_json
+from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import lines_and_first
 from elmokit.system.messages import first_token, warn_caller
 from elmokit.tasks.task import Passage
@@ -97,13 +97,8 @@ class _JSONDocument:
 
 
 def _of_json_lines(lines: Iterable[str], name: str) -> Iterator[CoreferenceDocument]:
-    known = [entry.name for entry in fields(_JSONDocument)]
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        where = f"{name}, line {number}"
-        values = parse_json(line, where=where)
-        document = as_type({key: values[key] for key in known if key in values}, _JSONDocument, where=where)
+    for where, values in json_lines(lines, name=name):
+        document = picked(values, _JSONDocument, where=where)
         lengths = [len(sentence) for sentence in document.sentences]
         speakers = document.speakers or [[_NOBODY] * length for length in lengths]
         if not sum(lengths) or [len(each) for each in speakers] != lengths:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from elmokit.files.json import parse_json, picked
+from elmokit.files.json import json_lines, parse_json, picked
 from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
 from elmokit.system.messages import first_token, printable
 from elmokit.tasks.task import Passage, tokens_of
@@ -152,21 +152,16 @@ def _keys(line: str) -> set[str]:
 def _articles_of_lines(lines: Iterable[str], name: str) -> list[_Article]:
     """SQuAD's articles of JSON lines that are a question each; without titles, each passage is an article."""
     articles: dict[str, dict[str, _Paragraph]] = {}
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{name}, line {number}"
-            values = parse_json(line, where=where)
-            if isinstance(values.get("answers"), dict):
-                values["answers"] = {key: values["answers"].get(key) for key in ("text", "answer_start")}
-            entry = picked(values, _Line, where=where)
-            texts, starts = entry.answers.text, entry.answers.answer_start
-            if len(texts) != len(starts):
-                raise ValueError(
-                    f"{where}: field answers.text has {len(texts)} answers, but answer_start {len(starts)}"
-                )
-            passages = articles.setdefault(entry.context if entry.title is None else entry.title, {})
-            paragraph = passages.setdefault(entry.context, _Paragraph(entry.context, []))
-            paragraph.qas.append(_Question(entry.id, entry.question, list(map(_Answer, texts, starts))))
+    for where, values in json_lines(lines, name=name):
+        if isinstance(values.get("answers"), dict):
+            values["answers"] = {key: values["answers"].get(key) for key in ("text", "answer_start")}
+        entry = picked(values, _Line, where=where)
+        texts, starts = entry.answers.text, entry.answers.answer_start
+        if len(texts) != len(starts):
+            raise ValueError(f"{where}: field answers.text has {len(texts)} answers, but answer_start {len(starts)}")
+        passages = articles.setdefault(entry.context if entry.title is None else entry.title, {})
+        paragraph = passages.setdefault(entry.context, _Paragraph(entry.context, []))
+        paragraph.qas.append(_Question(entry.id, entry.question, list(map(_Answer, texts, starts))))
     return [_Article(list(passages.values()), title) for title, passages in articles.items()]
 
 

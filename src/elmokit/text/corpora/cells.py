@@ -1,8 +1,4 @@
-"""What a cell or a token of a corpus says: whole numbers, Penn Treebank spellings, and JSON."""
-
-from collections.abc import Iterable, Iterator
-
-from elmokit.files.json_fields import Fields, parse_json_object
+"""What a cell or a token of a corpus says: whole numbers and Penn Treebank spellings."""
 
 TREEBANK_MARKS = {
     "-LRB-": "(",
@@ -34,14 +30,6 @@ def numbers_between_commas(text: str) -> list[float] | None:
         return [float(number) for number in text.split(",")] if "," in text else None
     except ValueError:
         return None
-
-
-def json_lines(lines: Iterable[str], *, name: str) -> Iterator[Fields]:
-    """The fields of the object in each line that is not blank; errors name the file and the line."""
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{name}, line {number}"
-            yield Fields(where, parse_json_object(line, where=where))
 
 
 def plain_token(token: str) -> str:

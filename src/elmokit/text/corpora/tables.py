@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from elmokit.files.json import parse_json
+from elmokit.files.json import json_lines, parse_json
 from elmokit.files.lines import MAX_LINE_BYTES, whole
 from elmokit.system.messages import first_token, printable
 
@@ -90,8 +90,7 @@ def rows_of(
     without rows.
     """
     if first.lstrip().startswith("{"):
-        numbered = ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
-        records = ((where, parse_json(line, where=where)) for where, line in numbered)
+        records = json_lines(lines, name=name)
     elif first.lstrip().startswith("["):
         content = parse_json("\n".join(whole(lines, name)), list[dict[str, Any]], where=name)
         if not content:

@@ -1,15 +1,16 @@
-"""metrics.jsonl: whole lines are appended, read back, and cut when a run is resumed; the commit of the source."""
+"""Logs of runs: appended, read back, and cut when a run is resumed; runs for reports; the commit of the source."""
 
 import errno
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from elmokit.runs.metrics_log import append_json_line, commit_of, keep_records, read_log
+from elmokit.runs.log import Record, append_json_line, commit_of, keep_records, read_log, read_runs, write_runs
 
 
 def test_a_full_disk_is_named_by_the_file_and_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -32,7 +33,11 @@ def test_what_json_cannot_hold_is_refused(tmp_path: Path):
     assert not (tmp_path / "metrics.jsonl").exists()
 
 
-@pytest.mark.parametrize(("line", "message"), [("x", "is not valid JSON"), ("7", "holds a number; expected an object")])
+def values_of(path: Path) -> list[dict[str, Any]]:
+    return [record.values for record in read_log(path).records]
+
+
+@pytest.mark.parametrize(("line", "message"), [("x", "is not valid JSON"), ("7", "expected `object`, got `int`")])
 def test_a_damaged_line_is_named(tmp_path: Path, line: str, message: str):
     path = tmp_path / "metrics.jsonl"
     path.write_text(f'{{"step": 1}}\n\n{line}\n{{"step": 3}}\n')
@@ -50,7 +55,7 @@ def test_records_that_are_kept_stay_as_they_were_written_and_the_last_line_may_b
     assert path.read_text(encoding="utf-8") == kept
     path.write_text('{"step": 1}\n{"step": 2}')
     log = read_log(path)
-    assert log.records == [{"step": 1}, {"step": 2}]
+    assert values_of(path) == [{"step": 1}, {"step": 2}]
     assert not log.has_torn_line
     for rest in (b'{"step": 3, "lo', b'{"note": "\xeb\xb0', b"{"):  # a torn line is left out and reported
         path.write_bytes(b'{"step": 1}\n{"step": 2}\n' + rest)
@@ -58,7 +63,7 @@ def test_records_that_are_kept_stay_as_they_were_written_and_the_last_line_may_b
     path.write_text('{"step": 1}\n{"step": 2}')
     keep_records(path, lambda record: True)
     assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
-    assert read_log(tmp_path / "none").records == []  # a log that is not there
+    assert values_of(tmp_path / "none") == []  # a log that is not there
     keep_records(tmp_path / "none", lambda record: True)
 
 
@@ -66,12 +71,12 @@ def test_what_an_editor_adds_is_not_in_the_way_and_errors_have_the_numbers_of_th
     path = tmp_path / "metrics.jsonl"
     for start, line_end, rest in (("", "\n", "\n"), ("\ufeff", "\r\n", ""), ("", "\n", "\t")):
         path.write_text(f'{start}{{"step": 1}}\n \n\n{{"epoch": 2}}\n{rest}'.replace("\n", line_end), encoding="utf-8")
-        assert (read_log(path).records, read_log(path).has_torn_line) == ([{"step": 1}, {"epoch": 2}], False)
-        with pytest.raises(ValueError, match=r"metrics\.jsonl, line 4: field step: is missing"):
+        assert (values_of(path), read_log(path).has_torn_line) == ([{"step": 1}, {"epoch": 2}], False)
+        with pytest.raises(ValueError, match=r"metrics\.jsonl, line 4: field step: expected `int`, got `null`"):
             keep_records(path, lambda record: record.integer("step") > 0)
-        keep_records(path, lambda record: "step" in record)
+        keep_records(path, lambda record: "step" in record.values)
         append_json_line(path, {"step": 2})
-        assert read_log(path).records == [{"step": 1}, {"step": 2}]
+        assert values_of(path) == [{"step": 1}, {"step": 2}]
 
 
 def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(tmp_path: Path):
@@ -97,3 +102,53 @@ def test_the_commit_is_that_of_a_tracked_file_with_a_plus_if_it_differs(tmp_path
     assert commit_of(tmp_path / "installed.py") == "unknown"
     monkeypatch.setenv("PATH", "")  # without git
     assert commit_of(tmp_path / "tracked.py") == "unknown"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b", "a", "notes"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    (tmp_path / "runs" / "b" / "config.json").write_text('{"rate": 0.1, "name": "밥"}')
+    (tmp_path / "runs" / "b" / "metrics.jsonl").write_text('{"step": 0}\n{"step": 1}\n')
+    (tmp_path / "runs" / "a" / "metrics.jsonl").write_text('{"step": 0}\n')
+    return tmp_path / "runs"
+
+
+def test_a_run_is_its_folder_or_its_log_and_a_folder_of_runs_has_them_by_name(folder: Path):
+    first, second = read_runs([folder])
+    assert (first.name, first.config, first.records) == ("a", None, [Record({"step": 0}, "")])
+    assert (second.name, second.config) == ("b", {"rate": 0.1, "name": "밥"})
+    assert (second.where, second.config_where) == (str(folder / "b"), str(folder / "b" / "config.json"))
+    assert second.records[1].where == f"{folder / 'b' / 'metrics.jsonl'}, line 2"
+    assert read_runs([folder / "b"]) == read_runs([folder / "b" / "metrics.jsonl"]) == read_runs([folder])[1:]
+
+
+def test_many_runs_in_one_file_are_read_back(folder: Path, tmp_path: Path):
+    runs = read_runs([folder])
+    write_runs(list(reversed(runs)), tmp_path / "runs.jsonl")
+    assert "밥" in (tmp_path / "runs.jsonl").read_text(encoding="utf-8")
+    where = {name: f"{tmp_path / 'runs.jsonl'}, run {name}" for name in "ab"}
+    expected = [replace(run, where=where[run.name], config_where=where[run.name]) for run in runs]
+    assert read_runs([tmp_path / "runs.jsonl"]) == read_runs([tmp_path]) == expected
+    with pytest.raises(ValueError, match="two runs are named a; expected one run per name"):
+        write_runs([*runs, runs[0]], tmp_path / "new.jsonl")
+    write_runs(runs, folder / "runs.jsonl")
+    (folder / "a").rename(tmp_path / "a")
+    assert [run.where for run in read_runs([folder])] == [f"{folder / 'runs.jsonl'}, run a", str(folder / "b")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"name": 3, "config": null, "metrics": []}', "runs.jsonl, line 1: field name: expected `str`, got `int`"),
+        (
+            '{"name": "a", "config": null, "metrics": [1]}',
+            r"line 1: field metrics\[0\]: expected `object`",
+        ),
+        ('{"name": "a", "config": null, "metrics": []}\n{"na', "the last line is incomplete"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, line: str, message: str):
+    (tmp_path / "runs.jsonl").write_text(line + "\n" if line.endswith("}") else line)
+    with pytest.raises(ValueError, match=message):
+        read_runs([tmp_path / "runs.jsonl"])
