@@ -6,8 +6,6 @@ Each attack was made by hand with h5py; most of them work on a loader that just 
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
-from elmokit.files import hdf5
-from elmokit.files.hdf5 import describe_dataset, open_hdf5
+from elmokit.files.hdf5 import open_hdf5
 from elmokit.formats.find import inspect
 from elmokit.system.messages import FormatError
 from toy_stored import assert_refused, read_stored, without_allocation
@@ -76,15 +73,6 @@ def _virtual(file: Any, folder: Path) -> None:
     file.create_virtual_dataset(CONVOLUTION, layout)
 
 
-def _unusual_float(file: Any, folder: Path) -> None:
-    kind = h5py.h5t.IEEE_F32LE.copy()
-    kind.set_fields(31, 23, 8, 0, 23)
-    kind.set_ebias(126)
-    del file[CONVOLUTION]
-    dataset = h5py.h5d.create(file.id, CONVOLUTION.encode(), kind, h5py.h5s.create_simple(SHAPE))
-    dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ones(SHAPE, np.float32))
-
-
 def _loose_chunks(file: Any, folder: Path) -> None:
     _replace(file, chunks=(1, 1, 4, 5))[0, 0] = 1.0
 
@@ -94,7 +82,6 @@ ATTACKS: dict[str, tuple[Change, str, str]] = {
     "external storage": (_external_storage, CONVOLUTION, "external storage"),
     "virtual dataset": (_virtual, CONVOLUTION, "virtual"),
     "strings": (replaced(dtype=h5py.string_dtype()), CONVOLUTION, "holds other values"),
-    "floats of an unusual layout": (_unusual_float, CONVOLUTION, "holds other values"),
     "a null dataset": (replaced(shape=None, data=h5py.Empty("f4")), CONVOLUTION, "null dataset"),
     "NaN": (lambda file, _: file[CONVOLUTION].__setitem__((0, 1, 2, 3), np.nan), CONVOLUTION, "NaN or infinity"),
     "numbers too large for 32 bits": (replaced(dtype="f8", data=np.full(SHAPE, 1e300)), CONVOLUTION, "NaN or infinity"),
@@ -124,14 +111,12 @@ def test_refuses(pair: Path, change: Change, dataset: str, reason: str):
         assert inspect(pair).refusals == [str(error.value)]
 
 
-def test_datasets_beside_the_weights_are_left_alone_but_not_too_many(pair: Path, monkeypatch: pytest.MonkeyPatch):
+def test_datasets_beside_the_weights_are_left_alone(pair: Path):
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         file["embedding"] = np.zeros((5, 6), np.float32)
         file["notes/author"] = "somebody"
     read_stored(pair)
     assert inspect(pair).refusals == []
-    monkeypatch.setattr(hdf5, "MAX_ENTRIES", 20)
-    assert_refused("holds more than 20 names", pair)
 
 
 @pytest.mark.parametrize(
@@ -154,17 +139,11 @@ def test_gigabytes_in_two_kilobytes_and_a_bomb_are_refused(tmp_path: Path, stora
     assert time.process_time() - start < 2
 
 
-def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch):
-    """Several names, or the headers of several datasets, could make any size of a few bytes."""
+def test_a_second_name_of_a_dataset_is_refused(pair: Path):
     with h5py.File(pair / "weights.hdf5", "r+") as file:
         del file["CNN_high_0/W_transform"]
         file["CNN_high_0/W_transform"] = file["CNN_high_0/W_carry"]
     assert_refused("W_transform: is a second name of a dataset; expected one name", pair)
-    numbers = count()
-    monkeypatch.setattr(hdf5, "_object_address", lambda _: next(numbers))  # each with its own header
-    claim = {"num_stored_bytes": 2000}  # of which the file has not enough for all
-    monkeypatch.setattr(hdf5, "describe_dataset", lambda *given: replace(describe_dataset(*given), **claim))
-    assert_refused(r"declares .* KiB in a file of .* KiB, which cannot hold them", pair)
 
 
 def test_the_entry_of_a_name_with_control_characters_is_printable(pair: Path):

@@ -3,7 +3,6 @@
 import io
 import os
 import pickle
-import re
 import shutil
 import zipfile
 from collections import OrderedDict
@@ -15,8 +14,6 @@ import pytest
 import torch
 
 from elmokit.files.torch_files import read_torch_file
-from elmokit.formats.find import inspect
-from elmokit.formats.importers import torch_layout
 from elmokit.system.messages import FormatError
 from toy_stored import assert_refused, read_stored
 
@@ -74,17 +71,13 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes):
         read_torch_file(tmp_path / "file.pkl")
 
 
-def test_something_else_than_a_state_dict_and_gigabytes_out_of_a_few_numbers_are_refused(tmp_path: Path, new: bool):
+def test_something_else_than_a_state_dict_is_refused(tmp_path: Path, new: bool):
     with pytest.raises(FormatError, match="holds no state dict"):
         read_torch_file(saved([torch.ones(3)], tmp_path / "file.pt", new=new))
-    numbers = torch.zeros(1000)
-    for state in ({"a": numbers.expand(1 << 20, 1000)}, {str(start): numbers[start:] for start in range(10)}):
-        with pytest.raises(FormatError, match=r"declares tensors of .* in a file of"):
-            read_torch_file(saved(state, tmp_path / "file.pt", new=new))
 
 
 @pytest.mark.parametrize("name", ["allennlp/elmo_two_mixes.state_dict.th", "many_langs/word_only/encoder.pkl"])
-def test_layers_that_share_their_numbers_are_refused(tmp_path: Path, name: str, new: bool, monkeypatch: Any):
+def test_more_layers_than_any_model_has_are_refused(tmp_path: Path, name: str, new: bool):
     folder = shutil.copytree((Path(__file__).parents[1] / "fixtures" / "formats" / name).parent, tmp_path / "model")
     path = folder / Path(name).name
     (folder / "cnn_50_100_512_4096_sample.json").unlink(missing_ok=True)
@@ -95,22 +88,19 @@ def test_layers_that_share_their_numbers_are_refused(tmp_path: Path, name: str, 
         layers = [{key.replace("_1.", f"_{n}."): value for key, value in shared.items()} for n in range(2, number)]
         return saved({**state, **{key: value for layer in layers for key, value in layer.items()}}, path, new=new)
 
-    assert read_stored(with_layers(40)).config.num_layers == 40  # they are small
-    monkeypatch.setattr(torch_layout, "SMALL", 0)
-    for number, reason in ((40, "declares .* weights .*: its tensors share"), (65, "num_layers is 65; at most 64")):
-        assert_refused(reason, with_layers(number))
-        assert re.search(reason, str(inspect(path)))
+    assert read_stored(with_layers(40)).config.num_layers == 40
+    assert_refused("num_layers is 65; at most 64", with_layers(65))
 
 
 @pytest.mark.parametrize(
     "claim",
-    [(1, (2, 3), (3, 1)), (0, (3, 3), (3, 1)), (0, (1 << 40, 1 << 18), (0, 0)), (0, (2, 3), (6, 1))],
-    ids=["offset", "size", "gigabytes", "stride"],
+    [(1, (2, 3), (3, 1)), (0, (3, 3), (3, 1)), (0, (2, 3), (6, 1))],
+    ids=["offset", "size", "stride"],
 )
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")  # by torch, of the storage that its own files name
 def test_a_tensor_that_reaches_out_of_its_storage_is_refused(tmp_path: Path, new: bool, claim: tuple[Any, ...]):
     hostile = Hostile(torch._utils._rebuild_tensor_v2, torch.arange(6.0).storage(), *claim, False, OrderedDict())
-    with pytest.raises(FormatError, match=r"is damaged, or holds more than|declares tensors of"):
+    with pytest.raises(FormatError, match="is damaged, or holds more than"):
         read_torch_file(saved({"a": hostile}, tmp_path / "file.pt", new=new))
 
 

@@ -26,11 +26,10 @@ from elmokit.corpus.exclusion import Exclusion, SentenceTokenizer
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.manifest import MANIFEST_NAME, TOO_LONG, Amount, CorpusFile, CorpusManifest, ExcludedText, Source
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
-from elmokit.files.digests import file_digest
 from elmokit.files.lines import check_inputs, check_texts, is_read_once
 from elmokit.system.messages import join_names, printable
 from elmokit.system.optional import require
-from elmokit.system.paths import expanded
+from elmokit.system.paths import expanded, file_digest
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.plain_text import DAMAGED, MARKER

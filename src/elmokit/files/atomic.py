@@ -13,10 +13,10 @@ import secrets
 import shutil
 import stat
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from elmokit.files.locks import InUseError, NoLocksError, acquire, lock, release
+from elmokit.files.locks import InUseError, NoLocksError, lock, locked
 from elmokit.system.paths import expanded
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
@@ -100,17 +100,13 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     for name in filter(ours.fullmatch, os.listdir(target.parent)):
         _remove_if_left(target.with_name(name))
     folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    held = None
     try:
-        with suppress(NoLocksError, InUseError):  # the name is new, so it cannot be in use
-            held = acquire(folder)
-        try:
+        with ExitStack() as held:
+            with suppress(NoLocksError, InUseError):  # the name is new, so it cannot be in use
+                held.enter_context(locked(folder))
+            held.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir()
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            if held is not None:
-                release(held)
     except OSError as error:
         of_no_file = error.filename is None and error.errno in DISK_FULL
         if of_no_file or str(error.filename).startswith(str(target.with_name(f".{target.name}."))):
@@ -171,7 +167,5 @@ def _real_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _remove_if_left(folder: Path) -> None:
-    with suppress(OSError):  # its process is alive, or the file system has no locks
-        held = acquire(folder)
+    with suppress(OSError), locked(folder):  # its process is alive, or the file system has no locks
         shutil.rmtree(folder, ignore_errors=True)
-        release(held)

@@ -1,4 +1,4 @@
-"""HDF5 files of float32 arrays: those that are read are checked before anything is allocated; new ones appear whole.
+"""HDF5 files of floats: those that are read are checked before anything is allocated; new ones appear whole.
 
 HDF5 can follow links into other files, keep a dataset in any other file on the disk, and declare terabytes in a
 kilobyte. Files of weights or vectors need none of it, so all of it is refused; then h5py reads. A crafted file can
@@ -10,31 +10,29 @@ from __future__ import annotations
 import io
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from math import ceil, prod
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import h5py as _h5py
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, map_array
+from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
-h5py: Any = _h5py  # has no type stubs; all results are cast below
+h5py: Any = _h5py  # has no type stubs
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-MAX_ENTRIES = 10_000
 DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
 """Errors that h5py raises for damaged files."""
+_FLOATS = ("float16", "float32", "float64")
 _HARD_LINK = 0  # the ordinary name of an object; others lead elsewhere in the file, or into another one
-_IS_LINK = "is a soft link or an external link; links are not followed"
 
 
 class HDF5File:
-    """An open file whose datasets are checked one by one, when they are read. It closes with its last reference."""
+    """An open file, whose datasets are checked before they are read. It closes with its last reference."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -42,40 +40,27 @@ class HDF5File:
         self.path = path
         with refusing_damage(path, "cannot be opened as HDF5, perhaps truncated"):
             self.file = h5py.File(path, "r")
-        self.root = self.file.id
-        self.num_bytes = path.stat().st_size
+        self.root, self.num_bytes = self.file.id, path.stat().st_size
         self.entries: dict[str, Entry] = {}
         """All that is in it, if `open_hdf5` has opened it."""
 
-    def read(self, name: str) -> Array:
-        """A dataset as float32; where it is stored as such, it is the file, mapped, which need not stay open."""
-        entry = self.entries[name]
-        _require_readable(self.path, entry)
-        offset = cast("int | None", h5py.h5o.open(self.root, name.encode()).get_offset())
-        if offset is not None and entry.dtype == "<f4":
-            return map_array(self.path, entry.dtype, offset, entry.shape)
-        return self.read_entry(entry)
-
     def entry(self, name: str) -> Entry:
-        """What the file says of a dataset, all of which is stored; no other is looked at. FormatError otherwise."""
+        """What the file says of a dataset; no other is looked at. Raises FormatError if it must not be read."""
         part = f"dataset {name}"
         with refusing_damage(self.path, "is damaged", part=part):
             if not self.root.links.exists(name.encode()):
                 raise FormatError(self.path, "is missing", part=part)
-            if self.root.links.get_info(name.encode()).type != _HARD_LINK:
-                raise FormatError(self.path, _IS_LINK, part=part)
-            opened = h5py.h5o.open(self.root, name.encode())
-            if not isinstance(opened, h5py.h5d.DatasetID):
-                raise FormatError(self.path, "is not a dataset", part=part)
-            entry = describe_dataset(name, opened, self.num_bytes)
-        _require_readable(self.path, entry)
+            entry, _ = _described(self.root, name.encode(), name, self.num_bytes)
+        if entry.refusal is not None or entry.kind != "dataset":
+            raise FormatError(self.path, entry.refusal or "is not a dataset", part=part)
         return entry
 
-    def read_entry(self, entry: Entry) -> Array:
-        """A dataset without a refusal, as float32, in memory. Raises FormatError if it is damaged."""
-        with refusing_damage(self.path, "cannot be read", part=f"dataset {entry.name}"):
-            array = np.empty(entry.shape, dtype=np.float32)
-            h5py.h5o.open(self.root, entry.name.encode()).read(h5py.h5s.ALL, h5py.h5s.ALL, array)
+    def read(self, name: str) -> Array:
+        """A dataset whose entry has no refusal, as float32, in memory. Raises FormatError if it is damaged."""
+        with refusing_damage(self.path, "cannot be read", part=f"dataset {name}"):
+            dataset = self.file[name]
+            array = np.empty(dataset.shape, np.float32)
+            dataset.id.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
             return array
 
 
@@ -85,7 +70,7 @@ def open_hdf5(path: Path) -> Generator[HDF5File]:
     opened = HDF5File(path)
     with opened.file:
         with refusing_damage(path, "is damaged"):
-            opened.entries |= {entry.name: entry for entry in _walk(path, opened.root, opened.num_bytes)}
+            opened.entries |= {entry.name: entry for entry in _walk(opened.root, opened.num_bytes)}
         yield opened
 
 
@@ -154,111 +139,65 @@ def refusing_damage(path: Path, reason: str, *, part: str | None = None) -> Gene
         raise FormatError(path, f"{reason}: {printable(str(error))}", part=part) from error
 
 
-def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
+def _walk(root: Any, file_bytes: int) -> Iterator[Entry]:
     """All entries of the file; no link is followed, and nothing is entered or described twice."""
-    visited = {_object_address(root)}
+    visited = {_address(root)}
     open_groups: list[tuple[str, Any]] = [("", root)]
-    count = 0
     while open_groups:
         prefix, group = open_groups.pop()
-        seen: set[bytes] = set()
-        for raw_name, link in _links(group):
-            count += 1
-            if count > MAX_ENTRIES:
-                raise FormatError(path, f"holds more than {MAX_ENTRIES} names; a file of weights has a few dozen")
-            if b"/" in raw_name or raw_name in (b"", b".") or raw_name in seen:
-                raise FormatError(path, "is damaged: it has a duplicate or invalid name", part=f"group {prefix}")
-            seen.add(raw_name)
-            name = prefix + raw_name.decode("utf-8", "surrogateescape")
-            if link != _HARD_LINK:
-                yield Entry(name, "other", _IS_LINK)
-                continue
-            target = h5py.h5o.open(group, raw_name)
-            is_group = isinstance(target, h5py.h5g.GroupID)
-            if not is_group and not isinstance(target, h5py.h5d.DatasetID):
-                yield Entry(name, "other", "is a named type, not a dataset")
-                continue
-            is_again = _object_address(target) in visited
-            visited.add(_object_address(target))
-            if is_again:
-                kind, what = ("other", "group") if is_group else ("dataset", "dataset")
-                yield Entry(name, kind, f"is a second name of a {what}; expected one name")
-            elif is_group:
-                open_groups.append((name + "/", target))
-                yield Entry(name, "group")
-            else:
-                yield describe_dataset(name, target, file_bytes)
+        for name in group:
+            full_name = prefix + name.decode("utf-8", "surrogateescape")
+            entry, opened = _described(group, name, full_name, file_bytes)
+            if opened is not None and _address(opened) in visited:
+                kind = "other" if entry.kind == "group" else "dataset"
+                entry = Entry(entry.name, kind, f"is a second name of a {entry.kind}; expected one name")
+            elif opened is not None:
+                visited.add(_address(opened))
+            if entry.kind == "group":
+                open_groups.append((f"{entry.name}/", opened))
+            yield entry
 
 
-def _links(group: Any) -> list[tuple[bytes, int]]:
-    found: list[tuple[bytes, int]] = []
-
-    def note(name: bytes, info: Any) -> bool | None:
-        found.append((name, int(info.type)))
-        return True if len(found) > MAX_ENTRIES else None  # True stops the iteration
-
-    group.links.iterate(note, info=True)
-    return found
-
-
-def _object_address(opened: Any) -> int:
-    """Where the header of an open file, group or dataset is in the file."""
-    return int(h5py.h5o.get_info(opened).addr)
+def _described(group: Any, name: bytes, full_name: str, file_bytes: int) -> tuple[Entry, Any]:
+    """The entry of a name in a group, and the group or dataset itself, if it is one."""
+    if group.links.get_info(name).type != _HARD_LINK:
+        return Entry(full_name, "other", "is a soft link or an external link; links are not followed"), None
+    opened = h5py.h5o.open(group, name)
+    if isinstance(opened, h5py.h5g.GroupID):
+        return Entry(full_name, "group"), opened
+    if not isinstance(opened, h5py.h5d.DatasetID):
+        return Entry(full_name, "other", "is a named type, not a dataset"), None
+    return _described_dataset(full_name, h5py.Dataset(opened), file_bytes), opened
 
 
-def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
-    """Describe a dataset without reading it. The order matters: asking a virtual dataset for its extent opens files."""
-    properties = dataset.get_create_plist()
-    layout = properties.get_layout()
-    if properties.get_external_count() > 0:
+def _described_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
+    """A dataset, which is not read. The order matters: asking a virtual dataset for its shape opens files."""
+    if dataset.external is not None:
         return Entry(name, "dataset", "keeps its values in another file (external storage)")
-    if layout == h5py.h5d.VIRTUAL:
+    if dataset.is_virtual:
         return Entry(name, "dataset", "is a virtual dataset; its values are in other files or datasets")
-    dtype = _float_type(dataset.get_type())
-    if dtype is None:
+    if not isinstance(dataset.id.get_type(), h5py.h5t.TypeFloatID) or dataset.dtype.name not in _FLOATS:
         return Entry(name, "dataset", "holds other values; expected 16, 32 or 64 bit floats")
-    space = dataset.get_space()
-    if space.get_simple_extent_type() == h5py.h5s.NULL:
-        return Entry(name, "dataset", "holds nothing (a null dataset)", (0,), dtype)
-    shape, stored = tuple(int(length) for length in space.shape), int(dataset.get_storage_size())
-    entry = Entry(name, "dataset", None, shape, dtype, stored)
-    if layout == h5py.h5d.CHUNKED:
-        return replace(entry, refusal=_refuse_chunked(dataset, properties.get_chunk(), entry, file_bytes))
-    return replace(entry, refusal=_refuse_whole(dataset, entry, file_bytes))
+    if dataset.shape is None:
+        return Entry(name, "dataset", "holds nothing (a null dataset)")
+    return Entry(name, "dataset", _refusal(dataset, file_bytes), dataset.shape, dataset.dtype.name)
 
 
-def _require_readable(path: Path, entry: Entry) -> None:
-    if entry.refusal is not None or entry.kind != "dataset":
-        raise FormatError(path, entry.refusal or "is not a dataset", part=f"dataset {entry.name}")
-
-
-def _refuse_whole(dataset: Any, entry: Entry, file_bytes: int) -> str | None:
-    """Why a contiguous or compact dataset cannot be read: its declared bytes must all be stored."""
-    stored = entry.num_stored_bytes
-    if stored != entry.num_bytes:
-        return f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}"
-    offset = cast("int | None", dataset.get_offset())  # None for a compact dataset, which is in its header
-    if offset is not None and offset + stored > file_bytes:
-        return f"ends at byte {offset + stored}, after the end of the file at {file_bytes}"
+def _refusal(dataset: Any, file_bytes: int) -> str | None:
+    """Why a dataset must not be read, if so: h5py would give zeros for what is not stored."""
+    num_bytes, stored = prod(dataset.shape) * dataset.dtype.itemsize, int(dataset.id.get_storage_size())
+    sizes = f"declares {readable_bytes(num_bytes)} but stores {readable_bytes(stored)}"
+    if dataset.chunks is None:
+        end = (dataset.id.get_offset() or 0) + stored
+        return sizes if stored != num_bytes or end > file_bytes else None
+    if stored > file_bytes or num_bytes > MAX_EXPANSION * stored + SMALL:
+        return f"{sizes}; weights do not compress like that"
+    expected = prod(ceil(length / step) for length, step in zip(dataset.shape, dataset.chunks, strict=True))
+    if dataset.id.get_num_chunks() != expected:
+        return f"stores {dataset.id.get_num_chunks()} of its {expected} chunks"
     return None
 
 
-def _refuse_chunked(dataset: Any, chunk: tuple[int, ...], entry: Entry, file_bytes: int) -> str | None:
-    stored = entry.num_stored_bytes
-    if stored > file_bytes:
-        return f"claims {readable_bytes(stored)} of a file of {readable_bytes(file_bytes)}"
-    if entry.num_bytes > MAX_EXPANSION * stored + SMALL:
-        sizes = f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}"
-        return f"{sizes}, less than 1/{MAX_EXPANSION}; weights do not compress like that"
-    expected = prod(ceil(length / step) for length, step in zip(entry.shape, chunk, strict=True))
-    if int(dataset.get_num_chunks()) != expected:  # h5py would read zeros
-        return f"stores {int(dataset.get_num_chunks())} of its {expected} chunks"
-    return None
-
-
-def _float_type(stored: Any) -> str | None:
-    for bits in (16, 32, 64):
-        for letter, order in (("L", "<"), ("B", ">")):
-            if stored.equal(getattr(h5py.h5t, f"IEEE_F{bits}{letter}E")):
-                return f"{order}f{bits // 8}"
-    return None
+def _address(opened: Any) -> int:
+    """Where the header of an open group or dataset is in the file."""
+    return int(h5py.h5o.get_info(opened).addr)

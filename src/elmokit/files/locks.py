@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -20,6 +20,10 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.
 
 class InUseError(OSError):
     """Another process, or another thread of this one, is writing the same file or folder."""
+
+
+class AnotherUserError(InUseError):
+    """The lock belongs to another user, who may have left it."""
 
 
 class NoLocksError(OSError):
@@ -33,21 +37,18 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
     Names that lead to one place through links have one lock. Raises InUseError if it is held, and OSError, which names
     `target`, when no lock can be made.
     """
-    held = None
-    try:
-        held = acquire(target)
-    except NoLocksError as error:
-        advice = "make sure that no other process writes it"
-        warnings.warn(f"{os.fspath(target)} cannot be locked ({error.strerror}); {advice}", stacklevel=3)
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(target))
+        except NoLocksError as error:
+            reason, advice = error.strerror, "make sure that no other process writes it"
+            warnings.warn(f"{os.fspath(target)} cannot be locked ({reason}); {advice}", stacklevel=3)
         yield
-    finally:
-        if held is not None:
-            release(held)
 
 
-def acquire(target: str | os.PathLike[str]) -> FileLock:
-    """Take the lock of a file or folder, to be given to `release`; raises NoLocksError and the errors of `lock`."""
+@contextmanager
+def locked(target: str | os.PathLike[str]) -> Generator[None]:
+    """The same, but raises NoLocksError where there are no locks."""
     name, real = os.fspath(target), Path(os.path.realpath(target))
     path = real.with_name(f".{real.name}.lock")
     if not path.parent.is_dir():  # filelock would make it
@@ -61,17 +62,15 @@ def acquire(target: str | os.PathLike[str]) -> FileLock:
     except OSError as error:
         if isinstance(error, PermissionError) and path.exists():
             advice = f"wait until the process of that user has ended, or remove {path} if it was killed"
-            raise InUseError(f"{name}: the lock belongs to another user; {advice}") from None
+            raise AnotherUserError(f"{name}: the lock belongs to another user; {advice}") from None
         if error.errno not in _NO_LOCKS:
             raise OSError(error.errno, error.strerror, name) from error
         with suppress(OSError):
             path.unlink()  # one that was made, and cannot be locked
         raise NoLocksError(error.errno, error.strerror, name) from error
-    return held
-
-
-def release(held: FileLock) -> None:
-    """Release a lock and remove its file."""
-    if sys.platform != "win32":
-        Path(held.lock_file).unlink(missing_ok=True)  # while it is locked: who has opened it will see that it is gone
-    held.release()
+    try:
+        yield
+    finally:
+        if sys.platform != "win32":
+            path.unlink(missing_ok=True)  # while it is locked: who has opened it will see that it is gone
+        held.release()

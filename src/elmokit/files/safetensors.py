@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.weights_file import Array, give_back, map_array, require_finite
+from elmokit.files.weights_file import give_back, require_finite
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
@@ -87,20 +88,18 @@ def read_arrays(path: Path, layout: Layout) -> dict[str, Shaped[np.ndarray, "...
         return {name: opened.get_tensor(name) for name in layout.tensors}
 
 
-def map_weights(
-    path: Path, names: Iterable[str], *, dtypes: Iterable[str] = tuple(WEIGHTS.values())
-) -> dict[str, Array]:
-    """These tensors and no others, in float32: of other types a copy, of float32 the file itself, mapped.
+def map_weights(path: Path, layout: Layout, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """These tensors of a file with this layout, as views of the mapped file.
 
-    What is written to a mapped one stays in memory, and does not reach the file. Raises FormatError for NaN and
-    infinity, and the errors of `read_layout`.
+    What is written to one stays in memory, and does not reach the file. Raises FormatError for NaN and infinity.
     """
-    layout = read_layout(path, dtypes=dtypes)
-    tensors: dict[str, Array] = {}
+    content = np.asarray(np.memmap(path, np.uint8, "c"))
+    tensors: dict[str, NDArray[Any]] = {}
     for name in names:
         entry = layout.tensors[name]
-        mapped = map_array(path, DTYPES[entry.dtype], layout.num_header_bytes + entry.start, entry.shape)
-        tensors[name] = np.require(mapped, np.float32, ["ALIGNED"])
+        stored = content[layout.num_header_bytes + entry.start : layout.num_header_bytes + entry.end]
+        tensor = stored.view(DTYPES[entry.dtype]).reshape(entry.shape)
+        tensors[name] = tensor if tensor.flags.aligned else tensor.copy()
         require_finite(path, f"tensor {name}", tensors[name])
         give_back(tensors[name])
     return tensors

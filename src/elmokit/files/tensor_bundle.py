@@ -11,31 +11,24 @@ import re
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from elmokit.files.weights_file import Array, Entry, map_array
+from elmokit.files.weights_file import Array, Entry
 from elmokit.system.messages import FormatError, readable_bytes
-
-if TYPE_CHECKING:
-    Message: TypeAlias = dict[int, list[int | memoryview]]
 
 INDEX_ENDING = ".index"
 _OTHER_ENDING = re.compile(r"\.(meta|data-\d{5}-of-\d{5})\Z")
 MAX_INDEX_BYTES = 16 << 20
 """Largest index; that of a biLM has a few kilobytes."""
-MAX_ENTRIES = 10_000
-_MAX_NAME_BYTES = 1000
 _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57
-_TRAILER_BYTES = 5  # of a block: how it is compressed, and a checksum
-_FLOAT32 = 1
-_DTYPES = {2: "float64", 3: "int32", 9: "int64", 14: "bfloat16", 19: "float16"}  # of types.proto
+_DTYPES = {1: "float32", 2: "float64", 3: "int32", 9: "int64", 14: "bfloat16", 19: "float16"}  # of types.proto
 
 
 class TensorBundle:
-    """A checkpoint whose index has been read and checked; the variables are read one by one.
+    """A checkpoint whose index has been read; the variables are read one by one.
 
     root: what the names of the variables begin with, which is cut off; variables with other names are left out.
     Raises FormatError, naming the index, if it is damaged or the files of its variables are not there.
@@ -43,56 +36,41 @@ class TensorBundle:
 
     def __init__(self, index: Path, *, root: str) -> None:
         self.path = index
-        self._root = root
         if not index.name.endswith(INDEX_ENDING):
             raise FormatError(index, f"is the index of a checkpoint, so its name should end in {INDEX_ENDING}")
-        self._prefix = index.with_name(index.name.removesuffix(INDEX_ENDING))
-        self._places: dict[str, tuple[Path, int]] = {}
+        if (size := index.stat().st_size) > MAX_INDEX_BYTES:
+            raise FormatError(index, f"has {readable_bytes(size)}; the index of a checkpoint has a few kilobytes")
         self.entries: dict[str, Entry] = {}
-        self._read_index()
+        self._places: dict[str, tuple[Path, int]] = {}
+        try:
+            (_, header), *variables = read_table(index.read_bytes())
+            num_shards, is_big_endian = _number(header, 1), _number(header, 2)
+            for key, message in variables:
+                if (name := key.decode()).startswith(root):
+                    self._add(name.removeprefix(root), message, num_shards)
+        except FormatError:
+            raise
+        except (LookupError, TypeError, ValueError) as error:
+            raise FormatError(index, f"is damaged, or not the index of a checkpoint: {error}") from error
+        if is_big_endian:
+            raise FormatError(index, "is of a big-endian machine, which is not supported")
         self.files = sorted({path for path, _ in self._places.values()})
-        self.num_bytes = sum(path.stat().st_size for path in self.files)
 
     def read(self, name: str) -> Array:
-        """A variable of float32, mapped: what is written to it stays in memory."""
+        """A variable of float32, whose entry has no refusal."""
         path, offset = self._places[name]
-        entry = self.entries[name]
-        if entry.refusal is not None:
-            raise FormatError(self.path, entry.refusal, part=f"variable {name}")
-        if not prod(entry.shape):
-            return np.zeros(entry.shape, np.float32)
-        return np.require(map_array(path, "<f4", offset, entry.shape), np.float32, ["ALIGNED"])
+        shape = self.entries[name].shape
+        return np.fromfile(path, "<f4", prod(shape), offset=offset).reshape(shape)
 
-    def _read_index(self) -> None:
-        size = self.path.stat().st_size
-        if not _FOOTER_BYTES <= size <= MAX_INDEX_BYTES:
-            raise FormatError(self.path, f"has {readable_bytes(size)}; the index of a checkpoint has a few kilobytes")
-        table = _Table(self.path, self.path.read_bytes())
-        num_shards = 0
-        for key, value in table.items():
-            message = table.message(value)
-            if not key:
-                num_shards = table.number(message, 1)
-                if table.number(message, 2):
-                    raise FormatError(self.path, "is of a big-endian machine, which is not supported")
-                continue
-            name = key.decode("utf-8", "replace")
-            if not name.startswith(self._root):
-                continue
-            name = name.removeprefix(self._root)
-            if name in self.entries:
-                raise FormatError(self.path, "is there twice", part=name)
-            self._add(name, table, message, num_shards)
-
-    def _add(self, name: str, table: _Table, message: Message, num_shards: int) -> None:
-        shape = tuple(table.number(table.message(dim), 1) for dim in table.dimensions(message))
-        dtype = table.number(message, 1)
-        shard, offset, num_bytes = (table.number(message, field) for field in (3, 4, 5))
-        path = self._prefix.with_name(f"{self._prefix.name}.data-{shard:05d}-of-{num_shards:05d}")
+    def _add(self, name: str, message: Message, num_shards: int) -> None:
+        dimensions = _message(message[2][-1]).get(2, []) if 2 in message else []
+        shape = tuple(_number(_message(dimension), 1) for dimension in dimensions)
+        dtype, shard, offset, num_bytes = (_number(message, field) for field in (1, 3, 4, 5))
+        path = self.path.with_name(f"{self.path.stem}.data-{shard:05d}-of-{num_shards:05d}")
         if not path.is_file():
             raise FormatError(path, f"is missing; {self.path.name} says that variables are in it")
         refusal = None
-        if dtype != _FLOAT32:
+        if _DTYPES.get(dtype) != "float32":
             refusal = f"is of type {_DTYPES.get(dtype, f'number {dtype}')}; expected float32"
         elif 7 in message:
             refusal = "is in slices, which are not supported"
@@ -101,7 +79,7 @@ class TensorBundle:
         elif offset + num_bytes > path.stat().st_size:
             refusal = f"ends after {path.name}, which has {readable_bytes(path.stat().st_size)}"
         self._places[name] = (path, offset)
-        self.entries[name] = Entry(name, "dataset", refusal, shape, "<f4" if dtype == _FLOAT32 else "", num_bytes)
+        self.entries[name] = Entry(name, "dataset", refusal, shape, _DTYPES.get(dtype, ""))
 
 
 def latest_index(indices: list[Path], listing: Path | None) -> Path:
@@ -112,14 +90,16 @@ def latest_index(indices: list[Path], listing: Path | None) -> Path:
     if listing is not None:
         with listing.open("rb") as file:
             head = file.read(10_000).decode("utf-8", "replace")
-        for line in head.splitlines():
-            field, _, value = line.partition(":")
-            if field.strip() == "model_checkpoint_path":
-                name = os.path.basename(value.strip().strip('"').replace("\\\\", "/").replace("\\", "/"))
-                named = [index for index in indices if index.name == name + INDEX_ENDING]
-                if named:
-                    return named[0]
-    return max(indices, key=lambda index: (_number(index), index.name))
+        for path in re.findall(r'^\s*model_checkpoint_path\s*:\s*"?(.*?)"?\s*$', head, re.MULTILINE):
+            name = os.path.basename(path.replace("\\", "/"))
+            if named := [index for index in indices if index.name == name + INDEX_ENDING]:
+                return named[0]
+    return max(indices, key=_order)
+
+
+def _order(index: Path) -> tuple[int, str]:
+    number = re.search(r"-([0-9]{1,18})$", index.stem)
+    return int(number[1]) if number else -1, index.name
 
 
 def index_of(path: Path) -> Path | None:
@@ -133,117 +113,77 @@ def index_of(path: Path) -> Path | None:
 
 def has_data(index: Path) -> bool:
     """Whether a file with the variables of this index is next to it."""
-    prefix = index.name.removesuffix(INDEX_ENDING)
-    return any(file.name.startswith(f"{prefix}.data-") for file in index.parent.iterdir())
+    return any(file.name.startswith(f"{index.stem}.data-") for file in index.parent.iterdir())
 
 
-def _number(index: Path) -> int:
-    digits = index.name.removesuffix(INDEX_ENDING).rpartition("-")[2]
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else -1
+Message: TypeAlias = dict[int, list[Any]]
+"""The fields of a protobuf, each with all of its values: numbers, or bytes."""
 
 
-class _Table:
-    """LevelDB's table in memory, and the protobufs in it. Every error names the file."""
+def read_table(content: bytes) -> Iterator[tuple[bytes, Message]]:
+    """All names and their protobufs, in order. Raises LookupError or ValueError for a table that is damaged."""
+    footer = content[-_FOOTER_BYTES:]
+    if int.from_bytes(footer[-8:], "little") != _MAGIC:
+        raise ValueError("it does not end as such a table does")
+    handles = footer[_handle(footer, 0)[2] :]  # after that of the metaindex, which TensorFlow leaves empty
+    for _, handle in _block(content, handles):
+        yield from ((name, _message(value)) for name, value in _block(content, handle))
 
-    def __init__(self, path: Path, content: bytes) -> None:
-        self.path = path
-        self.content = memoryview(content)
 
-    def damaged(self, reason: str) -> FormatError:
-        return FormatError(self.path, f"is damaged: {reason}")
+def _block(content: bytes, handle: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The names and values of a block. A name begins with as much of the one before it as its first number says."""
+    offset, size, _ = _handle(handle, 0)
+    block = content[offset : offset + size]
+    if content[offset + size] != 0:
+        raise ValueError("it is compressed, which bilm-tf's checkpoints are not")
+    end = size - 4 - 4 * int.from_bytes(block[-4:], "little")
+    position, name = 0, b""
+    while position < end:
+        shared, position = _varint(block, position)
+        rest, num_bytes, position = _handle(block, position)
+        name = name[:shared] + block[position : position + rest]
+        yield name, block[position + rest : position + rest + num_bytes]
+        position += rest + num_bytes
 
-    def items(self) -> Iterator[tuple[bytes, memoryview]]:
-        """All names and values, in order."""
-        footer = self.content[-_FOOTER_BYTES:]
-        if int.from_bytes(footer[-8:], "little") != _MAGIC:
-            raise FormatError(self.path, "is not the index of a checkpoint")
-        position = self.handle(footer, 0)[2]  # of the metaindex, which TensorFlow leaves empty
-        offset, size, _ = self.handle(footer, position)
-        count = end = 0
-        for _, handle in self.block(offset, size):
-            start, size, _ = self.handle(handle, 0)
-            if start < end:  # or one block could be read thousands of times
-                raise self.damaged("its blocks of names are not one after the other")
-            end = start + size + _TRAILER_BYTES
-            for item in self.block(start, size):
-                count += 1
-                if count > MAX_ENTRIES:
-                    raise FormatError(self.path, f"has more than {MAX_ENTRIES} variables; a biLM has a few dozen")
-                yield item
 
-    def handle(self, content: memoryview, position: int) -> tuple[int, int, int]:
-        offset, position = self.varint(content, position)
-        size, position = self.varint(content, position)
-        return offset, size, position
+def _handle(content: bytes, position: int) -> tuple[int, int, int]:
+    """Two numbers, such as the place and the size of a block, and the position after them."""
+    first, position = _varint(content, position)
+    second, position = _varint(content, position)
+    return first, second, position
 
-    def block(self, offset: int, size: int) -> Iterator[tuple[bytes, memoryview]]:
-        whole = self.content[offset : offset + size + _TRAILER_BYTES]
-        if len(whole) < size + _TRAILER_BYTES or size < 4:
-            raise self.damaged("a block of names is not within the file")
-        if whole[size] != 0:
-            raise FormatError(self.path, f"is compressed (type {whole[size]}), which bilm-tf's checkpoints are not")
-        end = size - 4 - 4 * int.from_bytes(whole[size - 4 : size], "little")
-        position, key = 0, b""
-        while position < end:
-            shared, position = self.varint(whole, position)
-            rest, position = self.varint(whole, position)
-            length, position = self.varint(whole, position)
-            if shared > len(key) or shared + rest > _MAX_NAME_BYTES or position + rest + length > end:
-                raise self.damaged("a name or a value is not within its block")
-            key = key[:shared] + bytes(whole[position : position + rest])
-            position += rest
-            yield key, whole[position : position + length]
-            position += length
 
-    def varint(self, content: memoryview, position: int) -> tuple[int, int]:
-        value = 0
-        for shift in range(0, 70, 7):
-            if position >= len(content):
-                break
-            byte = content[position]
-            position += 1
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value, position
-        raise self.damaged("a number has no end")
+def _varint(content: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = content[position]
+        position += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, position
 
-    def message(self, content: int | memoryview) -> Message:
-        """The fields of a protobuf, each with all of its values."""
-        fields: Message = {}
-        if isinstance(content, int):
-            raise self.damaged("a protobuf has a number for a message")
-        position = 0
-        while position < len(content):
-            tag, position = self.varint(content, position)
-            kind = tag & 7
-            if kind == 0:
-                value, position = self.varint(content, position)
-            elif kind in (1, 5):
-                size = 8 if kind == 1 else 4
-                value = int.from_bytes(content[position : position + size], "little")
-                position += size
-            elif kind == 2:
-                size, position = self.varint(content, position)
-                value = content[position : position + size]
-                position += size
-            else:
-                raise self.damaged(f"a protobuf has a field of kind {kind}")
-            if position > len(content):
-                raise self.damaged("a protobuf is cut short")
-            fields.setdefault(tag >> 3, []).append(value)
-        return fields
 
-    def number(self, message: Message, field: int) -> int:
-        """The number in a field; a field that is absent is 0."""
-        value = message.get(field, [0])[-1]
-        if not isinstance(value, int) or value >= 1 << 62:
-            raise self.damaged("a protobuf has something else for a number")
-        return value
+def _message(content: bytes) -> Message:
+    fields: Message = {}
+    position = 0
+    while position < len(content):
+        tag, position = _varint(content, position)
+        kind = tag & 7
+        if kind in (0, 2):
+            value, position = _varint(content, position)
+        else:
+            value = {1: 8, 5: 4}[kind]
+        if kind != 0:
+            start, position = position, position + value
+            value = content[start:position] if kind == 2 else int.from_bytes(content[start:position], "little")
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
 
-    def dimensions(self, entry: Message) -> list[int | memoryview]:
-        """Protobufs of the dimensions of a variable."""
-        shapes = entry.get(2, [])
-        dimensions = self.message(shapes[-1]).get(2, []) if shapes else []
-        if len(dimensions) > 8:
-            raise self.damaged(f"a variable has {len(dimensions)} dimensions")
-        return dimensions
+
+def _number(message: Message, field: int) -> int:
+    """The number in a field; a field that is absent is 0."""
+    value = message.get(field, [0])[-1]
+    if not isinstance(value, int):
+        raise TypeError(f"field {field} of a variable is not a number")
+    return value

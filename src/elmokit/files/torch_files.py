@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from elmokit.files.weights_file import Array, require_finite
-from elmokit.system.messages import FormatError, printable, readable_bytes
+from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 _OLD_START = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."  # until PyTorch 1.5: a pickled number
 _ZIP_START = b"PK\x03\x04"
-MAX_EXPANSION = 2
-"""Largest ratio of the size of all tensors to that of the file; tensors may share a storage, but rarely do."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,6 @@ def read_torch_file(path: Path) -> TorchFile:
             for name, value in named
             if isinstance(value, torch.Tensor) and value.layout is torch.strided and value.is_cpu
         }
-        places = {(t.data_ptr(), t.dtype, t.shape, t.stride()): t.nbytes for t in tensors.values()}
     except FormatError:
         raise
     except Exception as error:  # of damaged files torch raises almost any
@@ -86,10 +83,6 @@ def read_torch_file(path: Path) -> TorchFile:
         said = printable((str(found) or type(found).__name__).strip().partition("\n")[0])
         reason = f"is damaged, or holds more than a state dict (nothing in it was run): {said}"
         raise FormatError(path, reason) from error
-    num_bytes, stored = sum(places.values()), path.stat().st_size
-    if num_bytes > MAX_EXPANSION * stored:  # they are expanded, or made of the same numbers again and again
-        reason = f"declares tensors of {readable_bytes(num_bytes)} in a file of {readable_bytes(stored)}"
-        raise FormatError(path, reason)
     return TorchFile(path, tensors)
 
 

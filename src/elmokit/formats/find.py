@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from elmokit.files.atomic import DISK_FULL, temporary_folder, write_text
-from elmokit.files.digests import file_digest
 from elmokit.files.json import json_text, read_json
 from elmokit.files.tensor_bundle import index_of
 from elmokit.formats import hub
@@ -32,7 +31,7 @@ from elmokit.formats.published import find_published, published_folder, publishe
 from elmokit.formats.vocabulary_file import SEVERAL_VOCABULARIES
 from elmokit.runs.folder import BEST_DIR, model_folder
 from elmokit.system.messages import did_you_mean, warn_caller
-from elmokit.system.paths import cache_limit, default_cache, expanded
+from elmokit.system.paths import cache_limit, default_cache, expanded, file_digest
 
 StrPath: TypeAlias = str | os.PathLike[str]
 

@@ -116,14 +116,17 @@ def describe_native(folder: Path, inspection: Inspection) -> None:
     weights = open_weights(folder)
     path = folder / WEIGHTS_NAME
     inspection.add_files(path)
-    header = read_layout(path, dtypes=WEIGHTS.values()).tensors
+    layout = read_layout(path, dtypes=WEIGHTS.values())
     names = {code: name for name, code in WEIGHTS.items()} | {INT8: "int8"}
-    inspection.dtypes = sorted({names[entry.dtype] for name, entry in header.items() if name not in SOFTMAX_NAMES})
-    if SOFTMAX_WEIGHT in header or softmax_shards(folder):
-        parts = softmax_files(path, config, header)
-        inspection.softmax_dtypes = sorted({names[part[SOFTMAX_WEIGHT].dtype] for part in parts.values()})
-        inspection.num_softmax_rows = sum(part[SOFTMAX_BIAS].shape[0] for part in parts.values())
-        inspection.add_files(*parts)
+    inspection.dtypes = sorted(
+        {names[entry.dtype] for name, entry in layout.tensors.items() if name not in SOFTMAX_NAMES}
+    )
+    if SOFTMAX_WEIGHT in layout.tensors or softmax_shards(folder):
+        files = softmax_files(path, config, layout)
+        parts = [file.tensors for file in files.values()]
+        inspection.softmax_dtypes = sorted({names[part[SOFTMAX_WEIGHT].dtype] for part in parts})
+        inspection.num_softmax_rows = sum(part[SOFTMAX_BIAS].shape[0] for part in parts)
+        inspection.add_files(*files)
     inspection.add_files(*(file for name in (DICTIONARY_NAME, CARD_NAME) if (file := folder / name).is_file()))
     if not (folder / CARD_NAME).is_file():
         inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +21,17 @@ from numpy.typing import NDArray
 
 from elmokit.files.atomic import new_folder, temporary_folder, write_text
 from elmokit.files.json import as_type, json_text, read_json
-from elmokit.files.safetensors import DTYPES, WEIGHTS, read_layout, write_arrays
-from elmokit.files.weights_file import give_back
+from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
 from elmokit.formats.config_json import VERSION, fields_of, read_config
 from elmokit.formats.file_kinds import FileKind, kind_of, naming_failed_downloads
 from elmokit.formats.native_softmax import SOFTMAX_DTYPES, read_softmax, softmax_shards, split_softmax, write_softmax
 from elmokit.formats.vocabulary_file import read_vocabulary
-from elmokit.model.weights import SOFTMAX_WEIGHT, Weights, check_finite, check_padding, check_shapes, fingerprint_of
+from elmokit.model.weights import SOFTMAX_WEIGHT, Weights, check_padding, check_shapes, fingerprint_of
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError
 from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
-    from elmokit.files.safetensors import Layout
     from elmokit.model.config import BiLMConfig
 
 WEIGHTS_NAME = "model.safetensors"
@@ -85,12 +83,12 @@ def open_weights(folder: Path, *, with_softmax: bool = False) -> Weights:
     with naming_failed_downloads([path]):
         layout = read_layout(path, dtypes=WEIGHTS.values())
     check_shapes(path, config, {name: entry.shape for name, entry in layout.tensors.items()})
-    tensors = _mapped(path, layout, config.tensor_shapes())
+    tensors = map_weights(path, layout, config.tensor_shapes())
     check_padding(path, config, tensors)
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
     spelling = None if config.lookup is None else _read_dictionary(folder / DICTIONARY_NAME, config, layout.metadata)
     if with_softmax and (SOFTMAX_WEIGHT in layout.tensors or softmax_shards(folder)):
-        tensors |= read_softmax(path, config, layout.tensors)
+        tensors |= read_softmax(path, config, layout)
     has_same_config = layout.metadata.get("config") == _config_digest(config)  # it may have been edited
     fingerprint = layout.metadata.get("fingerprint") if has_same_config else None
     weights = Weights(config, tensors, vocabulary, pretraining, spelling, fingerprint)
@@ -171,20 +169,6 @@ def card_of(weights: Weights, *, name: str = "this folder") -> str:
         f"```python\nfrom elmokit import Elmo\n\nelmo = Elmo.from_pretrained('{name}')\n```\n\n"
         "To be added by the author: the training text, its licence, and what the model is fit for.\n"
     )
-
-
-def _mapped(path: Path, layout: Layout, names: Iterable[str]) -> dict[str, NDArray[Any]]:
-    """These tensors, as views of the mapped file. Raises FormatError for NaN and infinity."""
-    content = np.asarray(np.memmap(path, np.uint8, "c"))
-    tensors: dict[str, NDArray[Any]] = {}
-    for name in names:
-        entry = layout.tensors[name]
-        stored = content[layout.num_header_bytes + entry.start : layout.num_header_bytes + entry.end]
-        tensor = stored.view(DTYPES[entry.dtype]).reshape(entry.shape)
-        tensors[name] = tensor if tensor.flags.aligned else tensor.copy()
-        check_finite(path, name, tensors[name])
-        give_back(tensors[name])
-    return tensors
 
 
 def _identity(weights: Weights, arrays: Mapping[str, NDArray[Any]]) -> dict[str, str]:

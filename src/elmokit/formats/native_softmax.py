@@ -22,7 +22,7 @@ from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
-    from elmokit.files.safetensors import TensorEntry
+    from elmokit.files.safetensors import Layout, TensorEntry
     from elmokit.model.config import BiLMConfig
     from elmokit.model.weights import Weights
 
@@ -40,40 +40,38 @@ def softmax_shards(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if _SHARD.fullmatch(path.name))
 
 
-def softmax_files(
-    weights: Path, config: BiLMConfig, header: Mapping[str, TensorEntry]
-) -> dict[Path, Mapping[str, TensorEntry]]:
-    """The files that contain the softmax, in the order of its rows, with their checked headers.
+def softmax_files(weights: Path, config: BiLMConfig, layout: Layout) -> dict[Path, Layout]:
+    """The files that contain the softmax, in the order of its rows, with their checked layouts.
 
-    header: that of `weights`, the model's model.safetensors, which has a softmax, or else shards are next to it.
+    layout: that of `weights`, the model's model.safetensors, which has a softmax, or else shards are next to it.
     Raises FormatError if the softmax is in two places, or if one of its files is missing or wrong.
     """
     folder, shards = weights.parent, softmax_shards(weights.parent)
-    if SOFTMAX_WEIGHT in header:
+    if SOFTMAX_WEIGHT in layout.tensors:
         if shards:
             raise FormatError(shards[0], f"is a part of the softmax, but {weights.name} also contains a softmax")
-        return {weights: header}
+        return {weights: layout}
     total = int(shards[0].stem.rpartition("-")[2])
-    for number in range(1, total + 1):
-        name = _shard_name(number, total)
-        if not (folder / name).exists():
-            raise FormatError(folder / name, f"is missing; the softmax has {total} parts")
+    expected = [folder / _shard_name(number, total) for number in range(1, total + 1)]
+    if missing := [path for path in expected if path not in shards]:
+        raise FormatError(missing[0], f"is missing; the softmax has {total} parts")
     if len(shards) != total:
         raise FormatError(folder, f"has {len(shards)} softmax files; {shards[0].name} says {total}")
-    files: dict[Path, Mapping[str, TensorEntry]] = {}
+    files: dict[Path, Layout] = {}
     for shard in shards:
         with naming_failed_downloads([shard]):
-            files[shard] = read_layout(shard, dtypes=_DTYPES_IN_SHARDS).tensors
-        _check_shard(shard, files[shard], config)
+            files[shard] = read_layout(shard, dtypes=_DTYPES_IN_SHARDS)
+        _check_shard(shard, files[shard].tensors, config)
     return files
 
 
-def read_softmax(weights: Path, config: BiLMConfig, header: Mapping[str, TensorEntry]) -> dict[str, Array]:
+def read_softmax(weights: Path, config: BiLMConfig, layout: Layout) -> dict[str, Array]:
     """Weight (V,D) and bias (V,) in float32, from the files that `softmax_files` gives."""
     pieces: list[dict[str, Array]] = []
-    for file, entries in softmax_files(weights, config, header).items():
-        names = entries.keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
-        tensors = map_weights(file, names, dtypes=_DTYPES_IN_SHARDS)
+    for file, layout_of_file in softmax_files(weights, config, layout).items():
+        names = layout_of_file.tensors.keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
+        mapped = map_weights(file, layout_of_file, names)
+        tensors = {name: np.asarray(array, np.float32) for name, array in mapped.items()}
         if SOFTMAX_SCALE in tensors:
             tensors[SOFTMAX_WEIGHT] *= tensors.pop(SOFTMAX_SCALE)[:, None]
         pieces.append(tensors)

@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.files.atomic import temporary_folder, write_text
-from elmokit.files.digests import file_digest
 from elmokit.files.downloads import OFFLINE, DownloadError, download, is_offline
 from elmokit.files.json import read_json
-from elmokit.files.locks import InUseError, lock
+from elmokit.files.locks import AnotherUserError, InUseError, lock
 from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.formats.importers.child import import_model
 from elmokit.formats.native import native_folder
 from elmokit.system.messages import FormatError, plural, warn_caller
-from elmokit.system.paths import default_cache
+from elmokit.system.paths import default_cache, file_digest
 
 LIST = Path(str(files("elmokit") / "formats" / "published.toml"))
 _KINDS = {".json": FileKind.OPTIONS, ".hdf5": FileKind.HDF5, ".index": FileKind.TENSORFLOW_INDEX, ".zip": FileKind.ZIP}
@@ -115,9 +114,9 @@ def published_folder(model: PublishedModel) -> Path:
                     _download(model)
                 elif not _is_ready(folder):  # elmokit once kept models as they were downloaded
                     _import(model, folder, _sums(model, folder))
-        except InUseError as error:
-            if isinstance(error.__context__, PermissionError):  # of another user, who may have left it
-                raise
+        except AnotherUserError:
+            raise
+        except InUseError:
             warn_caller(f"waits for another process that downloads {model.name}")
             time.sleep(1)
     return folder

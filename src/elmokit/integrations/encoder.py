@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.files.digests import file_digest
 from elmokit.model.vector_source import VectorSource, padded_layers
+from elmokit.system.paths import file_digest
 
 if TYPE_CHECKING:
     import numpy as np

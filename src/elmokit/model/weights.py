@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elmokit.files.weights_file import require_finite
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Weights:
         for name, array in self.tensors.items():
             if array.dtype.name not in ("float32", "float16"):
                 raise FormatError(path, f"is {array.dtype}; expected float32", part=name)
-            check_finite(path, name, array)
+            require_finite(path, f"tensor {name}", array)
         check_padding(path, self.config, self.tensors)
         self.check_spelling(path)
         self.check_softmax(path)
@@ -108,17 +109,6 @@ def fingerprint_of(
     if config.lookup is not None:
         digest.update(repr((config.lookup, spelling)).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def check_finite(path: Path, name: str, array: NDArray[Any]) -> None:
-    """Raise FormatError if the array contains NaN or infinity."""
-    if array.dtype == np.float16:  # a sum would convert each number, which takes four times as long
-        is_finite = not ((array.view(np.uint16) & 0x7C00) == 0x7C00).any()
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            is_finite = bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
-    if not is_finite:
-        raise FormatError(path, "holds NaN or infinity; the weights are damaged", part=f"tensor {name}")
 
 
 def check_padding(path: Path, config: BiLMConfig, tensors: Mapping[str, NDArray[Any]]) -> None:

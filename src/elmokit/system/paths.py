@@ -1,5 +1,6 @@
-"""Paths that start with `~`, and the folder of caches and its limit."""
+"""Paths that start with `~`, digests of files, and the folder of caches and its limit."""
 
+import hashlib
 import math
 import os
 import sys
@@ -13,6 +14,12 @@ DEFAULT_LIMIT_GB = 20.0
 def expanded(path: str | os.PathLike[str]) -> Path:
     """The path with the home folder in place of a `~` at its start; as it is where there is no such folder."""
     return Path(os.path.expanduser(path))
+
+
+def file_digest(path: Path, algorithm: str = "blake2b") -> bytes:
+    """Digest of a file's contents; `algorithm` is a name that hashlib knows. Raises OSError if it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).digest()
 
 
 def default_cache() -> Path:

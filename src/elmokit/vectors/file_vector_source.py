@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.digests import file_digest
 from elmokit.model.vector_source import padded_layers
+from elmokit.system.paths import file_digest
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.reader import tokens_path

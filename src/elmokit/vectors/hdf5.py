@@ -59,7 +59,7 @@ class HDF5Vectors:
         return self._len
 
     def __getitem__(self, sentence: int) -> Float32[np.ndarray, "*L T E"]:
-        return self._file.read_entry(self._checked(sentence))
+        return self._file.read(self._checked(sentence).name)
 
     def lengths(self) -> Int64[np.ndarray, " B"]:
         return np.array([self._checked(sentence).shape[-2] for sentence in range(len(self))], np.int64)

@@ -79,7 +79,7 @@ def _config(file: TorchFile, names: Names, said: BiLMConfig | None, options_path
         raise FormatError(file.path, str(error)) from error
     if config.num_filters == config.projection_dim:
         raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which elmokit does not")
-    check_shapes(file.path, shapes, config, names, files=[file.path])
+    check_shapes(file.path, shapes, config, names)
     if options_path is not None and config != said:
         differing = [one.name for one in fields(config) if getattr(config, one.name) != getattr(said, one.name)]
         raise FormatError(options_path, f"{', '.join(differing)}: the tensors of {file.path.name} say otherwise")

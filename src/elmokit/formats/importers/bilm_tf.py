@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias, cast, get_args, get_type_hints
 
@@ -19,14 +18,14 @@ import numpy as np
 from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.hdf5 import open_hdf5, write_datasets
 from elmokit.files.json import as_type, json_text, read_json
-from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, require_finite
+from elmokit.files.weights_file import Array, Entry, WeightsFile, require_finite
 from elmokit.formats.config_json import MAX_CHARACTERS, require_bounds
 from elmokit.formats.file_kinds import ADVICE, FileKind
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources, wrong_kind
 from elmokit.formats.vocabulary_file import read_words
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.model.weights import PADDING_TOKEN, Weights, below_padding
-from elmokit.system.messages import FormatError, join_names, readable_bytes
+from elmokit.system.messages import FormatError, join_names
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 Way: TypeAlias = tuple[Callable[[Array], tuple[Array, ...]], Callable[[Sequence[Array]], Array]]
@@ -290,8 +289,7 @@ def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, dict[
         array = file.read(row.name)
         require_finite(file.path, f"dataset {row.name}", array)
         tensors |= zip(row.native, row.load(array), strict=True)
-    types = {file.entries[row.name].dtype for row in table}
-    return config, tensors, sorted(f"float{8 * int(dtype[2:])}" for dtype in types)
+    return config, tensors, sorted({file.entries[row.name].dtype for row in table})
 
 
 def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, list[Row]]:
@@ -398,11 +396,6 @@ def check_datasets(file: WeightsFile, table: Sequence[Row]) -> None:
     for row in table:
         if (reason := _refusal(file.entries.get(row.name), row.shape)) is not None:
             raise FormatError(file.path, reason, part=f"dataset {row.name}")
-    found = [file.entries[name] for name in names]
-    stored, read = sum(entry.num_stored_bytes for entry in found), sum(4 * prod(entry.shape) for entry in found)
-    if stored > file.num_bytes or read > MAX_EXPANSION * file.num_bytes + SMALL:  # several may claim the same bytes
-        sizes = f"{readable_bytes(max(stored, read))} in a file of {readable_bytes(file.num_bytes)}"
-        raise FormatError(file.path, f"declares {sizes}, which cannot hold them")
     for name, entry in file.entries.items():
         is_slot = name.rpartition("/")[0] in names  # of the optimiser, in a checkpoint: `char_embed/Adagrad`
         if entry.kind == "dataset" and name.startswith(ROOTS) and name not in names and not is_slot:

@@ -118,7 +118,7 @@ def load(sources: Sources) -> Imported | None:
         )
     except ValueError as error:
         raise FormatError(folder, str(error)) from error
-    check_shapes(folder, shapes, config, _NAMES, files=[encoder.path, embedder.path])
+    check_shapes(folder, shapes, config, _NAMES)
     for name, value in said.items():
         if (found := getattr(config, name)) != value:
             raise FormatError(folder, f"{name} is {found} in the tensors, but the architecture says {value}")

@@ -33,7 +33,6 @@ class _Joined:
 
     def __init__(self, lstms: HDF5File, tokens: HDF5File) -> None:
         self.path = tokens.path
-        self.num_bytes = lstms.num_bytes + tokens.num_bytes
         self.entries = {name: entry for name, entry in lstms.entries.items() if name.startswith(LSTM_ROOTS)}
         self.entries[WORDS] = tokens.entries[WORDS]
         self._lstms, self._tokens = lstms, tokens

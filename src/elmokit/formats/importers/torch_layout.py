@@ -6,17 +6,16 @@ ELMoForManyLangs was made from AllenNLP's modules; only the names in its char en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from elmokit.files.torch_files import MAX_EXPANSION, TorchFile
-from elmokit.files.weights_file import SMALL
+from elmokit.files.torch_files import TorchFile
 from elmokit.formats.config_json import require_bounds
 from elmokit.model.weights import below_padding
-from elmokit.system.messages import FormatError, join_names, readable_bytes
+from elmokit.system.messages import FormatError, join_names
 
 if TYPE_CHECKING:
     from elmokit.files.weights_file import Array
@@ -151,19 +150,13 @@ def sizes_of(path: Path, shapes: Shapes, names: Names) -> dict[str, Any]:
     }
 
 
-def check_shapes(path: Path, found: Shapes, config: BiLMConfig, names: Names, *, files: Collection[Path]) -> None:
-    """Raise FormatError, naming the tensor, for one that is missing or has another shape, and for a biLM that is too
-    large to be in these files: tensors may share numbers, which have memory of their own once they are read.
-    """
+def check_shapes(path: Path, found: Shapes, config: BiLMConfig, names: Names) -> None:
+    """Raise FormatError, naming the tensor, for one that is missing or has another shape."""
     require_bounds(path, config)
     for row in rows(config, names):
         if found.get(row.name) != row.shape:
             said = "is missing" if row.name not in found else f"has shape {found[row.name]}"
             raise FormatError(path, f"{said}; the other tensors call for {row.shape}", part=f"tensor {row.name}")
-    needed, stored = 4 * config.num_parameters, sum(file.stat().st_size for file in set(files))
-    if needed > MAX_EXPANSION * stored + SMALL:
-        sizes = f"{readable_bytes(needed)} of weights from {readable_bytes(stored)}"
-        raise FormatError(path, f"declares {sizes}: its tensors share numbers, which those of an ELMo model do not")
 
 
 def numbered(present: Container[str], start: str, end: str) -> Iterator[str]:
