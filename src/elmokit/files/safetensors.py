@@ -118,18 +118,26 @@ def write_arrays(
         if array.dtype not in order:
             raise ValueError(f"{path}: tensor {name} is of type {array.dtype}; expected {', '.join(DTYPES)}")
     ordered = dict(sorted(arrays.items(), key=lambda item: (order[item[1].dtype], item[0].encode())))
-    header: dict[str, object] = {} if metadata is None else {"__metadata__": dict(metadata)}
-    end = 0
-    for name, array in ordered.items():
-        start, end = end, end + array.nbytes
-        header[name] = {"dtype": order[array.dtype][1], "shape": array.shape, "data_offsets": (start, end)}
-    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    encoded += b" " * (-len(encoded) % 8)
+    tensors = {name: (order[array.dtype][1], array.shape, array.nbytes) for name, array in ordered.items()}
     with atomic_write(path) as unfinished, unfinished.open("wb") as file:
-        file.write(len(encoded).to_bytes(8, "little") + encoded)
+        file.write(header_bytes(tensors, metadata))
         for array in ordered.values():
             for part in _rows_in_parts(array):
                 file.write(part.tobytes())
+
+
+def header_bytes(
+    tensors: Mapping[str, tuple[str, tuple[int, ...], int]], metadata: Mapping[str, str] | None = None
+) -> bytes:
+    """What a file begins with, from the type, the shape and the bytes of its tensors, in their order."""
+    header: dict[str, object] = {} if metadata is None else {"__metadata__": dict(metadata)}
+    end = 0
+    for name, (dtype, shape, num_bytes) in tensors.items():
+        start, end = end, end + num_bytes
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": (start, end)}
+    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    return len(encoded).to_bytes(8, "little") + encoded
 
 
 def _rows_in_parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarray, "..."]]:

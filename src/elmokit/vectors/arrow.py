@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,19 +41,11 @@ GROUP_TOKENS = 16_384
 tokens: 16 MiB of a layer of 256 numbers."""
 
 
-def write_parquet(path: Path, stored: FlatVectors) -> None:
-    """Write a Parquet file atomically, a row group at a time."""
+def write_table(path: Path, stored: FlatVectors) -> None:
+    """Write a Parquet or Arrow file atomically, a group of rows at a time."""
     schema = table_schema(stored)
-    with atomic_write(path) as unfinished, parquet_writer(unfinished, schema) as file:
-        for batch in record_batches(stored, schema):
-            file.write_batch(batch)
-
-
-def write_arrow(path: Path, stored: FlatVectors) -> None:
-    """Write an Arrow file atomically, a record batch at a time."""
-    schema = table_schema(stored)
-    new_file = pyarrow_module("pyarrow.ipc").new_file
-    with atomic_write(path) as unfinished, unfinished.open("wb") as disk, new_file(disk, schema) as file:
+    open_file = parquet_writer if path.suffix == ".parquet" else arrow_writer
+    with atomic_write(path) as unfinished, open_file(unfinished, schema) as file:
         for batch in record_batches(stored, schema):
             file.write_batch(batch)
 
@@ -117,13 +108,15 @@ def table_schema(stored: FlatVectors) -> Any:
     token = arrow.float32()
     for size in reversed(stored.vectors.shape[1:]):
         token = arrow.list_(token, size)
-    fields = [("vectors", arrow.list_(token))]
-    if stored.texts is not None:
-        fields = [("tokens", arrow.list_(arrow.string())), *fields]
-        if stored.raw_text:
-            offsets = ("offsets", arrow.list_(arrow.list_(arrow.int32(), 2)))
-            fields = [("text", arrow.string()), fields[0], offsets, *fields[1:]]
-    return arrow.schema(fields, metadata={ABOUT_KEY: json.dumps(dict(stored.about)).encode()})
+    types = {
+        "text": arrow.string(),
+        "tokens": arrow.list_(arrow.string()),
+        "offsets": arrow.list_(arrow.list_(arrow.int32(), 2)),
+        "vectors": arrow.list_(token),
+    }
+    names = ["vectors"] if stored.texts is None else list(types) if stored.raw_text else ["tokens", "vectors"]
+    metadata = {ABOUT_KEY: json.dumps(dict(stored.about)).encode()}
+    return arrow.schema([(name, types[name]) for name in names], metadata=metadata)
 
 
 def record_batches(stored: FlatVectors, schema: Any) -> Iterator[Any]:
@@ -170,57 +163,45 @@ def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
     return (sizes[0] if len(sizes) == 2 else None), sizes[-1]
 
 
-@dataclass(frozen=True)
 class Groups:
-    """The rows of a file, in groups. Schemas and arrays are those of pyarrow."""
+    """The rows of a file, in groups: row groups of Parquet, or record batches of Arrow (IPC, also called Feather 2).
 
-    path: Path
-    kind: str
-    """What a group is called: `row group` or `record batch`."""
-    schema: Any
-    sizes: list[int]
-    """Rows of each group."""
-    column_of: Callable[[int, str], Any]
-    """Reads a column of a group; `read` says what is wrong with it."""
+    Schemas and arrays are those of pyarrow, which maps the file.
+    """
+
+    def __init__(self, path: Path, *, is_arrow: bool) -> None:
+        self.path = path
+        self.kind = "record batch" if is_arrow else "row group"
+        self._is_arrow = is_arrow
+        with refused(path):
+            if is_arrow:
+                self._file = pyarrow_module("pyarrow.ipc").open_file(_mapped(path))
+                self.schema = self._file.schema
+                groups = map(self._file.get_batch, range(self._file.num_record_batches))
+            else:
+                self._file = parquet_file(path)
+                self.schema = self._file.schema_arrow
+                groups = map(self._file.metadata.row_group, range(self._file.num_row_groups))
+            self.sizes: list[int] = [group.num_rows for group in groups]
+            """Rows of each group."""
 
     def read(self, group: int, column: str) -> Any:
         """A column of a group as an array of pyarrow, validated. Raises FormatError if it is damaged."""
         with refused(self.path, f"{self.kind} {group}"):
-            array = self.column_of(group, column)
+            if self._is_arrow:
+                array = self._file.get_batch(group).column(column)
+            else:
+                rows = self._file.read_row_group(group, columns=[column], use_threads=False)
+                array = rows.column(column).combine_chunks()
             array.validate(full=True)
             if len(array) != self.sizes[group]:
                 raise ValueError(f"has {len(array)} rows, but {self.sizes[group]} were announced")
             return array
 
 
-def parquet_groups(path: Path) -> Groups:
-    """The row groups of a Parquet file."""
-    with refused(path):
-        file = parquet_file(path)
-        metadata = file.metadata
-        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-
-        def column_of(group: int, column: str) -> Any:
-            return file.read_row_group(group, columns=[column], use_threads=False).column(column).combine_chunks()
-
-        return Groups(path, "row group", file.schema_arrow, sizes, column_of)
-
-
-def _arrow_groups(path: Path) -> Groups:
-    """The record batches of an Arrow file (IPC, also called Feather 2), which is memory-mapped."""
-    with refused(path):
-        file = pyarrow_module("pyarrow.ipc").open_file(_mapped(path))
-        sizes = [file.get_batch(group).num_rows for group in range(file.num_record_batches)]
-
-        def column_of(group: int, column: str) -> Any:
-            return file.get_batch(group).column(column)
-
-        return Groups(path, "record batch", file.schema, sizes, column_of)
-
-
 def open_groups(path: Path) -> Groups:
     """The groups of an Arrow file, told by its first bytes, or else of a Parquet file."""
-    return _arrow_groups(path) if _start(path) == ARROW_MAGIC else parquet_groups(path)
+    return Groups(path, is_arrow=_start(path) == ARROW_MAGIC)
 
 
 def is_table(path: Path) -> bool:
@@ -261,6 +242,13 @@ def parquet_writer(path: Path, schema: Any) -> Generator[Any]:
     open_disk, new_file = pyarrow_module("pyarrow").OSFile, pyarrow_module("pyarrow.parquet").ParquetWriter
     name = os.fsencode(path)  # as in `_mapped`
     with open_disk(name, "wb") as disk, new_file(disk, schema, compression="NONE", use_dictionary=False) as file:
+        yield file
+
+
+@contextmanager
+def arrow_writer(path: Path, schema: Any) -> Generator[Any]:
+    """A writer of an Arrow file."""
+    with path.open("wb") as disk, pyarrow_module("pyarrow.ipc").new_file(disk, schema) as file:
         yield file
 
 

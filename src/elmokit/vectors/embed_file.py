@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.elmo.encoding import DEFAULT_LAYERS, as_layers
-from elmokit.files.atomic import check_is_not_input, check_output
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
 from elmokit.system.batches import batched
@@ -26,9 +25,9 @@ from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.vectors.arrow import pyarrow_module
 from elmokit.vectors.files import format_to_write
-from elmokit.vectors.reader import sentences_path, tokens_path
+from elmokit.vectors.reader import tokens_path
 from elmokit.vectors.sources import open_source, read_again
-from elmokit.vectors.writer import Writer, check_is_new, partial_folder
+from elmokit.vectors.writer import Writer, check_outputs, partial_folder
 
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
@@ -105,7 +104,7 @@ def embed_file(
     if not layout.holds_text and (raw_text or is_other or tokens_file.exists()):
         beside[tokens_file] = lambda sentence: " ".join(sentence[1])
     if split_sentences:
-        beside[sentences_path(output)] = lambda sentence: sentence[0]
+        beside[output.with_name(f"{output.name}.sentences.txt")] = lambda sentence: sentence[0]
     job = Job(
         elmo,
         source,
@@ -144,10 +143,8 @@ def run(job: Job, *, resume: bool, overwrite: bool) -> EmbeddedFile:
     """Do a job, or continue it. Raises the errors of `embed_file`."""
     output, layout = job.output, format_to_write(job.output)
     written = (*layout.files(output), *job.beside)
-    for path in written:
-        check_is_not_input(path, job.source.path)
-        check_output(path)
-    check_is_new(*written, overwrite=overwrite or (resume and partial_folder(output).exists()))
+    overwrite = overwrite or (resume and partial_folder(output).exists())
+    check_outputs(*written, source=job.source.path, overwrite=overwrite)
     if layout.package:
         pyarrow_module(layout.package)  # or an error before anything is computed
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
@@ -157,24 +154,17 @@ def run(job: Job, *, resume: bool, overwrite: bool) -> EmbeddedFile:
         read_again(job.source, folder=output.parent) as read,
         Writer(output, resume=resume) as out,
     ):
-        text = _survey(job, read(True), folder=out.folder)
-        record = {
-            "version": 2,
-            "model": job.elmo.fingerprint(),
-            "precision": job.elmo.precision,
-            "layers": job.layers,
-            **job.settings,
-            "text": text.digest,
-        }
-        out.start(record, shape=shape, offsets=text.offsets)
-        done = text.num_tokens * out.num_sentences // len(text.offsets)
-        with progress_bar(unit="token", total=text.num_tokens, done=done, scale=True) as bar:
+        offsets, num_tokens, digest = _survey(job, read(True), folder=out.folder)
+        record = {"version": 2, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
+        out.start({**record, **job.settings, "text": digest}, shape=shape, offsets=offsets)
+        done = num_tokens * out.num_sentences // len(offsets)
+        with progress_bar(unit="token", total=num_tokens, done=done, scale=True) as bar:
             for start, block, arrays in encoded_blocks(job.elmo, job.encode, read(False), num_done=out.num_sentences):
                 out.append(start, arrays)
                 bar.update(sum(len(tokens) for _, tokens in block))
         texts = read(False) if layout.holds_text and job.raw_text is not None else None
         out.finish(beside=job.beside, texts=texts, raw_text=bool(job.raw_text))
-    return EmbeddedFile(num_lines=len(text.offsets) - 1, num_tokens=int(text.offsets[-1]))
+    return EmbeddedFile(num_lines=len(offsets) - 1, num_tokens=int(offsets[-1]))
 
 
 def encoded_blocks(
@@ -194,18 +184,11 @@ def encoded_blocks(
         start += len(block)
 
 
-@dataclass(frozen=True)
-class _Text:
-    """What has to be known of a text before it is embedded."""
+def _survey(job: Job, sentences: Iterator[Sentence], *, folder: Path) -> tuple[Int64[np.ndarray, " M"], int, str]:
+    """Read a text to its end, so that hours of work do not end in an error, and write the files next to the output.
 
-    offsets: Int64[np.ndarray, " M"]
-    """The row at which each sentence begins, and the number of rows."""
-    num_tokens: int
-    digest: str
-
-
-def _survey(job: Job, sentences: Iterator[Sentence], *, folder: Path) -> _Text:
-    """Read a text to its end, so that hours of work do not end in an error, and write the files next to the output."""
+    Returns the row at which each sentence begins, and the number of rows; the number of tokens; and a digest.
+    """
     lengths = array("q", [0])
     num_tokens = 0
     digest = hashlib.blake2b(digest_size=16)
@@ -224,7 +207,7 @@ def _survey(job: Job, sentences: Iterator[Sentence], *, folder: Path) -> _Text:
                 file.write(f"{line(sentence)}\n")
     if len(lengths) == 1:
         raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected at least one")
-    return _Text(np.cumsum(lengths, dtype=np.int64), num_tokens, digest.hexdigest())
+    return np.cumsum(lengths, dtype=np.int64), num_tokens, digest.hexdigest()
 
 
 @contextmanager

@@ -20,9 +20,9 @@ from elmokit.elmo.encoding import as_layers
 from elmokit.files.atomic import atomic_write
 from elmokit.system.messages import FormatError, first_token, join_names, warn_caller
 from elmokit.vectors.arrow import (
+    Groups,
     TableVectors,
     parquet_file,
-    parquet_groups,
     parquet_writer,
     pyarrow_module,
     record_batches,
@@ -77,7 +77,7 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
     pieces = [
         Piece(file, group, output_folder / f"{file.stem}-{group:05}.parquet")
         for file in files
-        for group, num_rows in enumerate(parquet_groups(file).sizes)
+        for group, num_rows in enumerate(Groups(file, is_arrow=False).sizes)
         if num_rows  # pyarrow writes an empty row group for an empty table
     ]
     if others := sorted(file.name for file in {*output_folder.glob("[!.]*.parquet")} - {p.output for p in pieces}):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.elmo.encoding import DEFAULT_LAYERS, as_layers
-from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
+from elmokit.files.atomic import atomic_write
 from elmokit.files.lines import shown_name
 from elmokit.files.locks import lock
 from elmokit.system.paths import expanded
@@ -22,7 +22,7 @@ from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.vectors.embed_file import encoded_blocks
 from elmokit.vectors.sources import open_source, read_again
 from elmokit.vectors.text_tables import check_word2vec, write_type_table, write_word2vec
-from elmokit.vectors.writer import check_is_new
+from elmokit.vectors.writer import check_outputs
 
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
@@ -74,9 +74,7 @@ def embed_types(
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected at least 1")
     source = open_source(input_path, raw_text=raw_text, column=column, split_sentences=split_sentences, as_text=as_text)
-    check_is_new(output, overwrite=overwrite)
-    check_output(output)
-    check_is_not_input(output, source.path)
+    check_outputs(output, source=source.path, overwrite=overwrite)
     encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False)
     with lock(output), read_again(source, folder=output.parent) as read:
         reading = progress_bar(unit=" lines", label="reading", keep=False, scale=True)

@@ -16,39 +16,75 @@ attributes of HDF5, but not in `.npy`.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
 from elmokit.files.hdf5 import SIGNATURE
-from elmokit.system.messages import FormatError
+from elmokit.files.lines import read_lines, split_tokens
+from elmokit.system.messages import FormatError, first_token
 from elmokit.system.paths import expanded
-from elmokit.vectors.arrow import ARROW_MAGIC, PARQUET_MAGIC, TableVectors, write_arrow, write_parquet
+from elmokit.vectors.arrow import ARROW_MAGIC, PARQUET_MAGIC, TableVectors, write_table
 from elmokit.vectors.flat import (
     MAGIC,
     ZIP_MAGIC,
+    npy_start,
     read_npy,
     read_npz,
     read_safetensors,
     recognise_npz,
     recognise_safetensors,
-    start_of_npy,
     start_of_safetensors,
     write_npz,
 )
 from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
-from elmokit.vectors.reader import StoredVectors, VectorsFormat
+from elmokit.vectors.reader import FlatVectors, SentenceArrays, offsets_path, tokens_path
 from elmokit.vectors.text_tables import START_OF_TSV, read_tsv, write_tsv
 
+if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float, Int64
+
 _START_BYTES = 1 << 16  # bytes at the start of a file that show its layout
+
+
+@dataclass(frozen=True)
+class VectorsFormat:
+    """A layout of vectors on disk: how to recognise, read and write it."""
+
+    endings: tuple[str, ...]
+    magic: bytes
+    """What its files begin with."""
+    read: Callable[[Path], SentenceArrays]
+    """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated."""
+    write: Callable[[Path, FlatVectors], None] | None = None
+    """Writes a file from vectors that are complete."""
+    start: Callable[[tuple[int, ...], Int64[np.ndarray, " M"], Mapping[str, str]], bytes] | None = None
+    """What a file begins with, from the shape of its vectors, their offsets and `about`. Float32 rows, which can be
+    appended to it, are the rest of the file. A layout has either this or `write`."""
+    recognise: Callable[[Path, bytes], bool] | None = None
+    """Whether a file that begins with `magic` has this layout, from its path and its first bytes; None if it has."""
+    holds_text: bool = False
+    """Whether the sentences are written as well."""
+    package: str | None = None
+    """The optional package that it needs."""
+
+    def files(self, path: Path) -> tuple[Path, ...]:
+        """All files that hold the vectors of a path, the path itself first."""
+        return (path, offsets_path(path)) if ".npy" in self.endings else (path,)
+
 
 FORMATS = (
     VectorsFormat((".h5", ".hdf5"), SIGNATURE, HDF5Vectors, write_hdf5, recognise=recognise_hdf5),
     VectorsFormat((".npz",), ZIP_MAGIC, read_npz, write_npz, recognise=recognise_npz),
-    VectorsFormat((".npy",), MAGIC, read_npy, start=start_of_npy),
+    VectorsFormat((".npy",), MAGIC, read_npy, start=lambda shape, *_: npy_start(shape)),
     VectorsFormat(
         (".safetensors",), b"", read_safetensors, start=start_of_safetensors, recognise=recognise_safetensors
     ),
-    VectorsFormat((".parquet",), PARQUET_MAGIC, TableVectors, write_parquet, holds_text=True, package="pyarrow"),
-    VectorsFormat((".arrow", ".feather"), ARROW_MAGIC, TableVectors, write_arrow, holds_text=True, package="pyarrow"),
+    VectorsFormat((".parquet",), PARQUET_MAGIC, TableVectors, write_table, holds_text=True, package="pyarrow"),
+    VectorsFormat((".arrow", ".feather"), ARROW_MAGIC, TableVectors, write_table, holds_text=True, package="pyarrow"),
     VectorsFormat((".tsv",), START_OF_TSV, read_tsv, write_tsv, holds_text=True),
 )
 BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}
@@ -75,6 +111,80 @@ def load_vectors(path: str | Path) -> StoredVectors:
     return StoredVectors(path, layout)
 
 
+class StoredVectors:
+    """Contextual vectors in a file: `vectors[i]` is the array of sentence i, (T,E), or (L,T,E) with all layers.
+
+    Created by `load_vectors`. An array is read when it is asked for (flat layouts are memory-mapped, and their arrays
+    are read-only). `len`, iteration, slices and negative numbers work as with a list. A copy in another process opens
+    the file again.
+    """
+
+    def __init__(self, path: Path, layout: VectorsFormat) -> None:
+        self.path = path
+        self.files = layout.files(path)
+        """The files that hold the vectors: `path`, and `NAME.offsets.npy` in the `.npy` layout."""
+        self._arrays = layout.read(path)
+        self.num_layers = self._arrays.num_layers
+        """L; None if the arrays have no axis of layers."""
+        self.dim = self._arrays.dim
+        """Width of a vector, E."""
+        self.about: dict[str, str] = dict(self._arrays.about)
+        """How they were computed: `model` (its fingerprint), `precision`, `layers`; empty for `.npy` and `.h5`."""
+
+    @property
+    def text_path(self) -> Path:
+        """The file that may hold the sentences, one per line, tokens separated by spaces.
+
+        It is `NAME.ENDING.tokens.txt` next to the vectors, as `embed_file` writes it for raw text, or else `NAME.txt`.
+        """
+        written = tokens_path(self.path)
+        return written if written.is_file() else self.path.with_suffix(".txt")
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    @overload
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]: ...
+    @overload
+    def __getitem__(self, sentence: slice) -> list[Float[np.ndarray, "*L T E"]]: ...
+    def __getitem__(self, sentence: int | slice) -> Any:
+        """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision; of a slice, a list. Raises IndexError."""
+        if isinstance(sentence, slice):
+            return [self._arrays[number] for number in range(*sentence.indices(len(self)))]
+        sentence = operator.index(sentence)  # a TypeError for a name, or a list of numbers
+        number = sentence + len(self) if sentence < 0 else sentence
+        if not 0 <= number < len(self):
+            raise IndexError(f"{self.path} has {len(self):,} sentences; there is no sentence {sentence}")
+        return self._arrays[number]
+
+    def __iter__(self) -> Iterator[Float[np.ndarray, "*L T E"]]:
+        return (self._arrays[sentence] for sentence in range(len(self)))
+
+    def __reduce__(self) -> tuple[Callable[[Path], StoredVectors], tuple[Path]]:
+        return load_vectors, (self.path,)
+
+    def sentences(self) -> list[list[str]] | None:
+        """Tokens of each sentence, from a Parquet or Arrow file or else from `text_path`; None if there is neither.
+
+        Raises ValueError if there are more or fewer lines than sentences, or tokens in a line than vectors.
+        """
+        in_file = self._arrays.sentences()
+        if in_file is not None or not self.text_path.is_file():
+            return in_file
+        is_ours = self.text_path == tokens_path(self.path)
+        lines = list(read_lines(self.text_path, keep_marks=is_ours))  # a user's text as it was embedded
+        if len(lines) != len(self):
+            raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")
+        tokens_once: dict[str, str] = {}  # a token has many occurrences, which share one string
+        sentences = [[tokens_once.setdefault(token, token) for token in split_tokens(line)] for line in lines]
+        lengths = self._arrays.lengths().tolist()
+        for number, (tokens, length) in enumerate(zip(sentences, lengths, strict=True), start=1):
+            if len(tokens) != length:
+                sizes = f"has {len(tokens)} tokens, but {self.path.name} {length} vectors"
+                raise FormatError(self.text_path, f"{sizes}: {first_token(lines[number - 1])}", part=f"line {number}")
+        return sentences
+
+
 def recognise(path: str | Path) -> VectorsFormat | None:
     """The layout of a file of vectors, by its contents; None for anything else, such as a model or a missing file."""
     path = expanded(path)
@@ -92,13 +202,8 @@ def _start(path: Path) -> bytes:
 
 def format_to_write(path: Path) -> VectorsFormat:
     """The layout for the ending of a new file's name. Raises ValueError if there is none."""
-    if path.suffix == ".vec":
-        raise ValueError(
-            f"{path}: word2vec's format has one vector for each word; add --types, or use embed_types, for averages"
-        )
     if path.suffix not in BY_ENDING:
-        raise ValueError(
-            f"{path} has {f'the unknown ending {path.suffix}' if path.suffix else 'no ending'}; "
-            f"expected one of {', '.join(BY_ENDING)}"
-        )
+        types = "; .vec has one vector for each word: add --types, or use embed_types" if path.suffix == ".vec" else ""
+        ending = f"the unknown ending {path.suffix}" if path.suffix else "no ending"
+        raise ValueError(f"{path} has {ending}; expected one of {', '.join(BY_ENDING)}{types}")
     return BY_ENDING[path.suffix]

@@ -11,7 +11,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.safetensors import DTYPES, looks_like_safetensors, read_layout
+from elmokit.files.safetensors import DTYPES, header_bytes, looks_like_safetensors, read_layout
 from elmokit.system.messages import FormatError, printable, readable_bytes
 from elmokit.vectors.reader import FlatVectors, RowsInFile, offsets_path, read_about
 
@@ -45,38 +45,21 @@ def npy_start(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic] = 
     return start.getvalue()
 
 
-def start_of_npy(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
-    """What `NAME.npy` begins with. The offsets are in a separate file."""
-    return npy_start(shape)
-
-
 def start_of_safetensors(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
     """What a safetensors file of these vectors begins with: its header and the offsets, as the library orders them."""
-    end = offsets.nbytes + 4 * prod(shape)
-    header = {
-        "__metadata__": dict(about),
-        "offsets": {"dtype": "I64", "shape": offsets.shape, "data_offsets": (0, offsets.nbytes)},
-        "vectors": {"dtype": "F32", "shape": shape, "data_offsets": (offsets.nbytes, end)},
-    }
-    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    encoded += b" " * (-len(encoded) % 8)
-    return len(encoded).to_bytes(8, "little") + encoded + offsets.tobytes()
+    tensors = {"offsets": ("I64", offsets.shape, offsets.nbytes), "vectors": ("F32", shape, 4 * prod(shape))}
+    return header_bytes(tensors, about) + offsets.tobytes()
 
 
 def write_array(file: IO[bytes], array: Shaped[np.ndarray, "..."] | RowsInFile) -> None:
-    """Write a `.npy` file, a few megabytes at a time."""
+    """Write a `.npy` file, a few megabytes at a time, so that an array on disk is never in memory as a whole."""
     file.write(npy_start(array.shape, array.dtype))
-    file.writelines(part.tobytes() for part in in_parts(array))
-
-
-def in_parts(array: Shaped[np.ndarray, "..."] | RowsInFile) -> Iterator[Shaped[np.ndarray, "..."]]:
-    """The array in parts of a few megabytes, so that one on disk is never in memory as a whole."""
     if isinstance(array, np.ndarray) and array.ndim == 0:
-        yield array
+        file.write(array.tobytes())
         return
     num_rows = max(1, _BYTES_PER_WRITE // max(1, prod(array.shape[1:]) * array.dtype.itemsize))
     for start in range(0, len(array), num_rows):
-        yield array[start : start + num_rows]
+        file.write(array[start : start + num_rows].tobytes())
 
 
 def write_npz(path: Path, stored: FlatVectors) -> None:
@@ -109,14 +92,9 @@ def read_npz(path: Path) -> FlatVectors:
             reason = f"cannot be opened as a zip archive, perhaps cut short: {printable(str(error))}"
             raise FormatError(path, reason) from None
         with archive:
-            entries = {entry.filename: entry for entry in archive.infolist()}
-            arrays = {
-                name: _map_entry(path, file, entries[f"{name}.npy"], part=name)
-                for name in NAMES
-                if f"{name}.npy" in entries
-            }
-    about = _about_of(path, arrays["about"]) if "about" in arrays else {}
-    return _checked(path, arrays, about=about)
+            entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
+            arrays = {name: _map_entry(path, file, entries[name], part=name) for name in NAMES if name in entries}
+    return _checked(path, arrays, about=_about_of(path, arrays["about"]) if "about" in arrays else {})
 
 
 def recognise_safetensors(path: Path, start: bytes) -> bool:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from elmokit.files.atomic import atomic_write
+from elmokit.files.atomic import atomic_write, check_is_not_input, check_output, write_text
 from elmokit.files.json import json_text, parse_json, read_json
 from elmokit.system.messages import FormatError, first_token, join_names, readable_bytes
 from elmokit.vectors.files import format_to_write
@@ -42,6 +42,14 @@ def check_is_new(*paths: Path, overwrite: bool) -> None:
             raise FileExistsError(
                 f"{path} exists; choose another name, or add --overwrite, or overwrite=True, to replace it"
             )
+
+
+def check_outputs(*paths: Path, source: Path, overwrite: bool) -> None:
+    """Raise OSError or ValueError if one of the files exists, cannot be written, or would replace the source."""
+    for path in paths:
+        check_is_not_input(path, source)
+        check_output(path)
+    check_is_new(*paths, overwrite=overwrite)
 
 
 def partial_folder(output: Path) -> Path:
@@ -74,16 +82,11 @@ class Writer:
                 "folder to start over"
             )
         self.folder.mkdir(exist_ok=True)
-        own = ("job.json", "job.json.new", "vectors")
-        strange = [
-            path.name
-            for path in self.folder.iterdir()
-            if not path.is_file() or not (path.name in own or path.name.startswith(f"{self.output.name}."))
-        ]
-        if strange:
+        ours = (self._job.name, f".{self._job.name}.", self._vectors.name, f"{self.output.name}.")
+        if strange := [name for name in sorted(os.listdir(self.folder)) if not name.startswith(ours)]:
             raise ValueError(
-                f"{self.folder} holds {join_names(sorted(strange))}, which this version of elmokit does not write; "
-                "delete the folder to start over"
+                f"{self.folder} holds {join_names(strange)}, which this version of elmokit does not write; delete the "
+                "folder to start over"
             )
         return self
 
@@ -116,9 +119,7 @@ class Writer:
         else:
             self._file.write(begin)
         if not self._is_resumed:
-            new = self.folder / "job.json.new"
-            new.write_text(json_text(new, job), encoding="utf-8")
-            new.replace(self._job)
+            write_text(self._job, json_text(self._job, job))
 
     def append(self, start: int, arrays: Sequence[Float32[np.ndarray, "*L T E"]]) -> None:
         """Write the vectors of the sentences from number `start`, which are on the disk afterwards."""
@@ -160,11 +161,6 @@ class Writer:
         interrupted = read_json(self._job)
         for name, value in parse_json(json_text(self._job, job), where=self._job).items():
             if (before := interrupted.get(name)) != value:
-                if name == "text":
-                    raise ValueError(
-                        f"{self.folder}: the interrupted job embedded another text; give the same text, or delete the "
-                        "folder to start over"
-                    )
                 raise ValueError(
                     f"{self.folder}: the interrupted job had a different {name} ({first_token(str(before))}, now "
                     f"{first_token(str(value))}); resume it as it was started, or delete the folder to start over"
