@@ -120,6 +120,42 @@ def test_errors_are_one_line_and_exit_with_2(capsys: pytest.CaptureFixture[str])
     assert sorted(os.listdir()) == ["bad.txt", "model", "text.txt"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "prepare text.txt a.txt b.txt -o out",
+        "vocabulary text.txt a.txt b.txt -o out",
+        "pretrain text.txt a.txt b.txt --vocabulary vocabulary.txt --run out --recipe tiny",
+        "pretrain text.txt a.txt --held-out b.txt --vocabulary vocabulary.txt --run out --recipe tiny",
+        "change text.txt folder -o out",
+        "neighbours cat --word cat --corpus folder",
+        "perplexity small-en text.txt a.txt b.txt --json out",
+    ],
+)
+def test_all_files_in_another_encoding_are_named_before_the_first_is_read(
+    command: str, capsys: pytest.CaptureFixture[str]
+):
+    Path("vocabulary.txt").write_text("<S>\n</S>\n<UNK>\nthe\n")
+    Path("folder").mkdir()
+    for name in ("a.txt", "b.txt", "folder/a.txt", "folder/b.txt"):
+        Path(name).write_bytes(b"the cat sat .\n" * 3000 + b"caf\xe9 .\n")
+    assert run(command) == 2
+    error = capsys.readouterr().err
+    assert "a.txt, line 3001: byte 0xe9 at byte 4 is not UTF-8" in error
+    assert "(1 more file cannot be read either: " in error and "b.txt)" in error
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("rows", ["", "--words", "--sentences", "--pairs", "--conditional", "--format lm-zoo"])
+def test_a_bad_line_at_the_end_of_a_text_is_found_before_the_model_is_read(
+    rows: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Elmo, "from_pretrained", None)
+    Path("bad.txt").write_bytes(b"the cat\tsat .\n" * 3000 + b"caf\xe9 .\n")
+    assert run(f"surprisal small-en bad.txt {rows} -o out.tsv") == 2
+    assert "bad.txt, line 3001: byte 0xe9" in capsys.readouterr().err
+
+
 def test_names_warnings_and_descriptions_are_escaped(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
-from elmokit.cli.options import Parser, add_model, add_text, given, layer_choice, open_elmo, open_output, text_output
+from elmokit.cli.options import Parser, check_model, given, layer_choice, open_elmo, open_output, text_output
 from elmokit.system.messages import printable
 
 _CONTEXT = 50  # columns on each side of a word
@@ -22,12 +23,12 @@ def add_change(parser: Parser) -> None:
     words.add_argument("--words", metavar="FILE", help=given_words)
     stop_words = "without --words: words to leave out, separated by spaces or line ends; en: function words"
     words.add_argument("--stop-words", metavar="FILE", help=stop_words)
-    add_model(parser, has_default=True)
+    parser.add_model(has_default=True)
     add("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
-    add_text(parser)
+    parser.add_text()
     regex = "with --words: the forms are regular expressions for whole tokens, such as linhas?"
     add("--regex", dest="patterns", action="store_true", help=regex)
-    add("--ignore-case", action="store_true", help="count Plane as a use of plane")
+    parser.add_flag("--ignore-case", "count Plane as a use of plane")
     add("--max-uses", metavar="N", type=int, help="uses compared per corpus, drawn at random (default: 200)")
     add("--min-uses", metavar="N", type=int, help="leave out words with fewer uses in a corpus (default: 5)")
     add("--max-words", metavar="N", type=int, help="without --words: how many (default: 1000)")
@@ -41,8 +42,8 @@ def add_change(parser: Parser) -> None:
 
 def run_change(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.uses import corpus_files
-    from elmokit.files.atomic import check_is_not_input, check_names
-    from elmokit.files.lines import read_lines
+    from elmokit.files.atomic import check_names
+    from elmokit.files.lines import check_texts, read_lines
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
@@ -53,8 +54,9 @@ def run_change(arguments: argparse.Namespace) -> None:
     if stop_words and stop_words != "en":
         stop_words = [word for line in read_lines(stop_words) for word in line.split()]
     inputs = [file for path in (arguments.first, arguments.second) for file in corpus_files(path, arguments.column)]
+    check_texts(*inputs)
     for written in (arguments.output, arguments.json):
-        check_is_not_input(written, *inputs, arguments.words, arguments.stop_words, arguments.model, arguments.weights)
+        check_model(arguments, *inputs, arguments.words, arguments.stop_words, output=written)
     if arguments.json:
         check_names(*inputs)
     with open_output(arguments.output, None) as table, open_output(arguments.json, None) as everything:
@@ -62,9 +64,9 @@ def run_change(arguments: argparse.Namespace) -> None:
         from elmokit.cli.change_tables import change_json, change_rows, change_text
         from elmokit.text.corpora.tables import as_tsv
 
-        names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
-        how = given(arguments, "ignore_case", "patterns", "column", "as_text", *names)
-        settings = ChangeSettings(stop_words=stop_words, raw_text=arguments.tokenize, **how)
+        names = {one.name for one in fields(ChangeSettings)} - {"stop_words", "raw_text"}
+        how = given(arguments, *names, raw_text="tokenize")
+        settings = ChangeSettings(stop_words=stop_words, **how)
         result = semantic_change(open_elmo(arguments), arguments.first, arguments.second, words, settings)
         if table:
             table.write(as_tsv(change_rows(result)))
@@ -79,22 +81,23 @@ def add_neighbours(parser: Parser) -> None:
     add("--word", metavar="W", required=True, help="its word; the first, if it has several")
     corpus = "where to look: one sentence per line (plain or compressed), a folder of such files, or one of prepare"
     add("--corpus", metavar="FILE", type=Path, required=True, help=corpus)
-    add_text(parser)
+    parser.add_text()
     add("--number", metavar="N", type=int, default=10, help="how many (default: %(default)s)")
     among = "occurrences of any word, of the same word, or of other words (default: %(default)s)"
     add("--among", choices=("any", "same", "other"), default="any", help=among)
     add("--layers", type=layer_choice, default="top", help="top, average, a number, or weights")
-    add_model(parser, has_default=True)
+    parser.add_model(has_default=True)
 
 
 def run_neighbours(arguments: argparse.Namespace) -> None:
     from elmokit.analysis.semantic_change.uses import open_corpus
-    from elmokit.files.lines import shown_name
+    from elmokit.files.lines import check_texts, shown_name
     from elmokit.formats.find import model_name
     from elmokit.system.markdown import columns
 
-    how = given(arguments, "column", "as_text")
-    corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize, **how)
+    check_model(arguments, output=None)
+    corpus = open_corpus(arguments.corpus, **given(arguments, "column", "as_text", raw_text="tokenize"))
+    check_texts(*corpus.files)
     elmo = open_elmo(arguments)
     how = given(arguments, "number", "among", "layers")
     starts: list[tuple[int, Path]] = []  # the index of each file's first sentence

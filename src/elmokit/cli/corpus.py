@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.options import Parser, add_as_text, add_column, check_option, given, text_output
+from elmokit.cli.options import Parser, check_option, given, text_output
 from elmokit.system.messages import plural
 
 if TYPE_CHECKING:
@@ -24,17 +25,15 @@ def add_prepare(parser: Parser) -> None:
     add("--language", choices=("en", "ko", "other"), default="other", help=language)
     unit = "tokens of Korean: words between spaces without punctuation (default), or morphemes (needs 'elmokit[ko]')"
     add("--unit", choices=("eojeol", "morphemes"), default="eojeol", help=unit)
-    add_column(parser)
-    lines = "each line is a document, such as a review (default: blank lines end them)"
-    add("--lines", action="store_true", help=lines)
-    whole_files = "each file is a document, so that whole files are held out"
-    add("--document-per-file", action="store_true", help=whole_files)
+    parser.add_column()
+    parser.add_flag("--lines", "each line is a document, such as a review (default: blank lines end them)")
+    parser.add_flag("--document-per-file", "each file is a document, so that whole files are held out")
     add("--min-tokens", metavar="N", type=int, help="drop shorter sentences (default: 4)")
     add("--max-tokens", metavar="N", type=int, help="drop longer sentences (default: 100)")
-    add("--keep-duplicates", action="store_true", help="keep repeated sentences")
+    parser.add_flag("--keep-duplicates", "keep repeated sentences")
     hyphens = "join words that are broken at the end of a line, as in scanned books, if they occur unbroken elsewhere"
-    add("--join-hyphens", action="store_true", help=hyphens)
-    add("--no-nfc", action="store_true", help="do not normalise characters (default: Unicode NFC)")
+    parser.add_flag("--join-hyphens", hyphens)
+    parser.add_flag("--no-nfc", "do not normalise characters (default: Unicode NFC)")
     share = "share of the documents to hold out, such as 0.5%% or 0.005 (default: 0.5%%)"
     add("--held-out", metavar="SHARE", type=_share, help=share)
     exclude = "evaluation data (text, columns, JSON, JSON lines): drop sentences that share a passage with it"
@@ -50,9 +49,7 @@ def run_prepare(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.prepare import Preparation, prepare
 
     check_option(arguments, "--exclude-words", needs="--exclude")
-    names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
-    names += ("language", "unit", "column", "lines", "document_per_file", "as_text")
-    names += ("keep_duplicates", "join_hyphens", "seed")
+    names = {one.name for one in fields(Preparation)} - {"nfc", "exclude"}
     how = Preparation(nfc=not arguments.no_nfc, exclude=tuple(arguments.exclude), **given(arguments, *names))
     manifest = prepare(arguments.raw, arguments.output, how)
     for warning in manifest.warnings():
@@ -92,7 +89,7 @@ def add_vocabulary(parser: Parser) -> None:
     rare = "leave out tokens that occur fewer than N times (default: %(default)s)"
     add("--min-count", metavar="N", type=int, default=1, help=rare)
     add("--max-size", metavar="N", type=int, help="at most N lines, including <S>, </S> and <UNK>")
-    add_as_text(parser)
+    parser.add_as_text()
 
 
 def run_vocabulary(arguments: argparse.Namespace) -> None:
@@ -100,16 +97,13 @@ def run_vocabulary(arguments: argparse.Namespace) -> None:
     from elmokit.text.vocabulary import SPECIALS
 
     how = given(arguments, "min_count", "max_size", "as_text")
-    summary = write_vocabulary(arguments.shards, arguments.output, **how)
-    share_cut = summary.num_cut_tokens / summary.num_tokens
-    print(
-        f"{summary.num_sentences:,} sentences, {summary.num_tokens:,} tokens, {summary.num_types:,} types\n"
-        f"kept {summary.num_kept:,} types and {len(SPECIALS)} specials; "
-        f"the rarest has count {summary.rarest_count:,}\n"
-        f"coverage {summary.coverage:.2%} of the tokens; OOV rate {1 - summary.coverage:.2%}\n"
-        f"longer than 48 bytes, and cut: {summary.num_cut_tokens:,} tokens ({share_cut:.4%})\n"
-        f"{arguments.output}"
-    )
+    found = write_vocabulary(arguments.shards, arguments.output, **how)
+    print(f"{found.num_sentences:,} sentences, {found.num_tokens:,} tokens, {found.num_types:,} types")
+    print(f"kept {found.num_kept:,} types and {len(SPECIALS)} specials; the rarest has count {found.rarest_count:,}")
+    print(f"coverage {found.coverage:.2%} of the tokens; OOV rate {1 - found.coverage:.2%}")
+    share = found.num_cut_tokens / found.num_tokens
+    print(f"longer than 48 bytes, and cut: {found.num_cut_tokens:,} tokens ({share:.4%})")
+    print(arguments.output)
 
 
 def _share(text: str) -> float:

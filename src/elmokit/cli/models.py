@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from elmokit.cli.options import MODEL, Parser, add_weights, given
+from elmokit.cli.options import MODEL, Parser, given
 from elmokit.system.messages import did_you_mean
 
 ABOUT_BUNDLED = {
@@ -20,15 +20,14 @@ def add_convert(parser: Parser) -> None:
     add = parser.add_argument
     add("source", metavar="SOURCE", help=MODEL)
     add("target", metavar="TARGET", type=Path, help="output folder (must not exist)")
-    add_weights(parser)
+    parser.add_weights()
     formats = "native, or bilm_tf (options.json and HDF5) (default: %(default)s)"
     add("--to", metavar="FORMAT", default="native", help=formats)
     dtypes = "type of the weights: float32, or float16 in the native format (default: %(default)s)"
     add("--dtype", metavar="TYPE", default="float32", help=dtypes)
     softmax = "type of the softmax (default: as --dtype); in the native format also int8"
     add("--softmax-dtype", metavar="TYPE", help=softmax)
-    without = "leave the softmax out: perplexity and fine-tuning need it, embedding does not"
-    add("--no-softmax", action="store_true", help=without)
+    parser.add_flag("--no-softmax", "leave the softmax out: perplexity and fine-tuning need it, embedding does not")
     add("--max-file-bytes", metavar="N", type=int, help="split the softmax into files of at most N bytes each")
 
 
@@ -46,7 +45,7 @@ def add_export(parser: Parser) -> None:
     parser.add_argument("model", metavar="MODEL", help=MODEL)
     output = "output file; large weights go into FILE.onnx.data"
     parser.add_argument("-o", "--output", metavar="FILE.onnx", type=Path, required=True, help=output)
-    add_weights(parser)
+    parser.add_weights()
 
 
 def run_export(arguments: argparse.Namespace) -> None:
@@ -64,7 +63,7 @@ def run_export(arguments: argparse.Namespace) -> None:
 
 def add_inspect(parser: Parser) -> None:
     parser.add_argument("path", metavar="PATH", help="name of a bundled model, a model folder, or a model file")
-    add_weights(parser)
+    parser.add_weights()
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:

@@ -1,8 +1,9 @@
-"""What several commands have in common: the parser, options, and files that are written."""
+"""What several commands have in common: the parser, options, checks of them, and files that are written."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,45 +33,43 @@ class Parser(argparse.ArgumentParser):
             hint = did_you_mean(str(value), choices)
             raise argparse.ArgumentError(action, f"no {value!r}; {hint}expected one of {', '.join(choices)}")
 
+    def add_model(self, *, has_default: bool = False) -> None:
+        """Add `MODEL`, or `--model` if there is a default, with `--weights` and `--device`."""
+        if has_default:
+            self.add_argument("--model", metavar="M", help=f"{MODEL} (default: small-en)")
+        else:
+            self.add_argument("model", metavar="MODEL", help=MODEL)
+        self.add_weights()
+        self.add_device()
 
-def add_model(parser: Parser, *, has_default: bool = False) -> None:
-    """Add `MODEL`, or `--model` if there is a default, with `--weights` and `--device`."""
-    if has_default:
-        parser.add_argument("--model", metavar="M", help=f"{MODEL} (default: small-en)")
-    else:
-        parser.add_argument("model", metavar="MODEL", help=MODEL)
-    add_weights(parser)
-    add_device(parser)
+    def add_weights(self) -> None:
+        self.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
 
+    def add_device(self) -> None:
+        self.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
 
-def add_weights(parser: Parser) -> None:
-    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    def add_text(self) -> None:
+        """Add how text is read: `--tokenize`, `--column` and `--as-text`."""
+        self.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
+        self.add_column()
 
+    def add_column(self) -> None:
+        text = (
+            "read a column instead of lines: a field of JSON lines, a column of a TSV or CSV file, or form of CoNLL-U"
+        )
+        self.add_argument("--column", metavar="NAME", help=text)
+        self.add_as_text()
 
-def add_device(parser: Parser) -> None:
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    def add_as_text(self) -> None:
+        text = "read as text what looks like something else, such as a table (default: refuse it)"
+        self.add_argument("--as-text", action="store_true", help=text)
 
+    def add_set(self, of: str) -> None:
+        text = f"override settings of the {of}"
+        self.add_argument("--set", metavar="FIELD=VALUE", nargs="+", action="extend", default=[], help=text)
 
-def add_text(parser: Parser) -> None:
-    """Add how text is read: `--tokenize`, `--column` and `--as-text`."""
-    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
-    add_column(parser)
-
-
-def add_column(parser: Parser) -> None:
-    text = "read a column instead of lines: a field of JSON lines, a column of a TSV or CSV file, or form of CoNLL-U"
-    parser.add_argument("--column", metavar="NAME", help=text)
-    add_as_text(parser)
-
-
-def add_as_text(parser: Parser) -> None:
-    text = "read as text what looks like something else, such as a table (default: refuse it)"
-    parser.add_argument("--as-text", action="store_true", help=text)
-
-
-def add_set(parser: Parser, of: str) -> None:
-    text = f"override settings of the {of}"
-    parser.add_argument("--set", metavar="FIELD=VALUE", nargs="+", action="extend", default=[], help=text)
+    def add_flag(self, name: str, text: str) -> None:
+        self.add_argument(name, action="store_true", help=text)
 
 
 def layer_choice(text: str) -> Layers:
@@ -91,9 +90,14 @@ def text_output(name: str) -> Path:
     return path
 
 
-def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """The arguments that were given; for the others the library has the defaults."""
-    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+def given(arguments: argparse.Namespace, *names: str, **renamed: str) -> dict[str, Any]:
+    """The arguments that were given, for the library, which has the defaults of the others.
+
+    renamed: the library's name of an argument, and the command's.
+    """
+    own = {name: name for name in names} | renamed
+    values = {name: getattr(arguments, argument) for name, argument in own.items()}
+    return {name: value for name, value in values.items() if _is_given(value)}
 
 
 def check_option(
@@ -102,7 +106,8 @@ def check_option(
     """Raise ValueError if the option was given with one that it would ignore, or without one that it needs."""
 
     def is_given(name: str) -> bool:
-        return getattr(arguments, name.lstrip("-").replace("-", "_").lower()) not in (None, False, [])
+        name = "system" if name == "--with" else name.lstrip("-").replace("-", "_").lower()
+        return _is_given(getattr(arguments, name))
 
     if not is_given(option):
         return
@@ -112,15 +117,33 @@ def check_option(
         raise ValueError(f"{option} needs {needs}")
 
 
+def check_new_run(arguments: argparse.Namespace, needed: dict[str, object]) -> None:
+    """Raise ValueError if neither `--resume` nor all that a new run needs was given."""
+    missing = [name for name, value in needed.items() if not value]
+    if missing and not arguments.resume:
+        raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value != []
+
+
+def check_model(arguments: argparse.Namespace, *inputs: str | os.PathLike[str] | None, output: Path | None) -> None:
+    """Refuse a model that is not there, and an output that would replace it or an input, before torch is imported."""
+    from elmokit.files.atomic import check_is_not_input
+    from elmokit.formats.find import resolve_model
+
+    check_is_not_input(output, *inputs, arguments.model, arguments.weights)
+    if arguments.model is not None:
+        resolve_model(arguments.model)
+
+
 def open_elmo(arguments: argparse.Namespace, **options: Any) -> Elmo:
-    """The model of `add_model`; a missing one is refused before torch is imported, which takes seconds."""
-    from elmokit.formats.find import DEFAULT_MODEL, resolve_model
+    """The model of `add_model`."""
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.formats.find import DEFAULT_MODEL
 
     model = DEFAULT_MODEL if arguments.model is None else arguments.model
-    resolve_model(model)
-
-    from elmokit.elmo.elmo import Elmo
-
     return Elmo.from_pretrained(model, arguments.weights, device=arguments.device, **options)
 
 

@@ -7,7 +7,7 @@ import ctypes
 import sys
 from pathlib import Path
 
-from elmokit.cli.options import Parser, add_as_text, add_device, add_model, add_set, check_option, given
+from elmokit.cli.options import Parser, check_model, check_new_run, check_option, given
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 _SHARDS = "tokenised text, one sentence per line, or the folder that prepare wrote"
@@ -20,68 +20,56 @@ def add_pretrain(parser: Parser) -> None:
     _add_run(parser)
     recipes = "sizes and settings: tiny, mini, small-en, small, medium, original (default: mini)"
     add("--recipe", metavar="NAME", help=recipes)
-    add_set(parser, "recipe")
+    parser.add_set("recipe")
     held_out = "text for held-out perplexity, measured every evaluate_every steps and after the last"
     add("--held-out", metavar="FILE", type=Path, nargs="+", default=[], help=held_out)
     add("--resume", metavar="DIR", type=Path, help="continue the run in this folder")
-    add_as_text(parser)
-    add_device(parser)
+    parser.add_as_text()
+    parser.add_device()
 
 
 def run_pretrain(arguments: argparse.Namespace) -> None:
-    from elmokit.files.lines import check_inputs
     from elmokit.pretraining.recipes import recipe
 
     check_option(arguments, "--resume", without=("--vocabulary", "--run", "--recipe", "--held-out"))
     needed = {"SHARD": arguments.shards, "--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run}
-    missing = [name for name, value in needed.items() if not value]
-    if missing and not arguments.resume:
-        raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
-    check_inputs(*_texts(arguments))
-
+    check_new_run(arguments, needed)
+    _check_texts(arguments)
     config = None if arguments.resume else recipe(arguments.recipe or "mini", arguments.set)
 
     from elmokit.pretraining.train import pretrain, resume_pretraining
 
     keep_freed_memory()
     if config is None:
-        how = given(arguments, "shards", "device")
-        run_dir = resume_pretraining(arguments.resume, arguments.set, **how)
+        run_dir = resume_pretraining(arguments.resume, arguments.set, **given(arguments, "shards", "device"))
     else:
-        how = given(arguments, "held_out", "as_text", "device")
-        vocabulary, run_dir = arguments.vocabulary, arguments.run
-        run_dir = pretrain(arguments.shards, vocabulary_path=vocabulary, config=config, run_dir=run_dir, **how)
+        how = given(arguments, "held_out", "as_text", "device", vocabulary_path="vocabulary", run_dir="run")
+        run_dir = pretrain(arguments.shards, config=config, **how)
     print(run_dir)
 
 
 def add_finetune(parser: Parser) -> None:
     add = parser.add_argument
-    add_model(parser)
+    parser.add_model()
     add("shards", metavar="SHARD", type=Path, nargs="+", help=_SHARDS)
     _add_run(parser, required=True)
     held_out = "held-out text; training stops when its perplexity stops improving"
     add("--held-out", metavar="FILE", type=Path, nargs="+", default=[], help=held_out)
     vocabulary = "vocabulary of the domain, for a new softmax (default: the model's own)"
     add("--vocabulary", metavar="FILE", type=Path, help=vocabulary)
-    add_set(parser, "training")
-    add_as_text(parser)
+    parser.add_set("training")
+    parser.add_as_text()
 
 
 def run_finetune(arguments: argparse.Namespace) -> None:
-    from elmokit.files.lines import check_inputs
-    from elmokit.formats.find import resolve_model
-
-    check_inputs(*_texts(arguments))
-    resolve_model(arguments.model)
+    _check_texts(arguments)
+    check_model(arguments, output=None)
 
     from elmokit.pretraining.finetune import finetune
 
     keep_freed_memory()
-    how = {"run_dir": arguments.run, **given(arguments, "weights", "held_out", "as_text", "device")}
-    run_dir = finetune(
-        arguments.model, arguments.shards, settings=arguments.set, vocabulary_path=arguments.vocabulary, **how
-    )
-    print(run_dir)
+    how = given(arguments, "weights", "held_out", "as_text", "device", vocabulary_path="vocabulary", run_dir="run")
+    print(finetune(arguments.model, arguments.shards, settings=arguments.set, **how))
 
 
 def _add_run(parser: Parser, *, required: bool = False) -> None:
@@ -90,13 +78,14 @@ def _add_run(parser: Parser, *, required: bool = False) -> None:
     parser.add_argument("--run", "--run-dir", metavar="DIR", type=Path, required=required, help=text)
 
 
-def _texts(arguments: argparse.Namespace) -> list[Path]:
-    """The files that are read, also those in folders that `prepare` wrote."""
+def _check_texts(arguments: argparse.Namespace) -> None:
+    """Refuse files that cannot be read, also those in folders that `prepare` wrote."""
     from elmokit.corpus.manifest import held_out_file, training_files
+    from elmokit.files.lines import check_inputs
 
     shards = [file for path in arguments.shards for file in training_files(path)]
     vocabulary = [] if arguments.vocabulary is None else [arguments.vocabulary]
-    return [*shards, *vocabulary, *map(held_out_file, arguments.held_out)]
+    check_inputs(*shards, *vocabulary, *map(held_out_file, arguments.held_out))
 
 
 def keep_freed_memory() -> None:

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.cli.options import Parser, add_model, add_text, check_option, given, open_elmo, open_output, text_output
+from elmokit.cli.options import Parser, check_model, check_option, given, open_elmo, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.elmo.surprisal import SurprisalModel
@@ -18,18 +18,15 @@ _OF_TOKENS = ("--rank", "--entropy", "--top", "--boundaries")
 
 def add_perplexity(parser: Parser) -> None:
     add = parser.add_argument
-    add_model(parser)
+    parser.add_model()
     files = "text, one sentence per line, or the folder that prepare wrote; several get one row each, and one for all"
     add("files", metavar="FILE", type=Path, nargs="+", help=files)
-    add_text(parser)
-    stream = "read each file as one stream, as bilm-tf does, instead of sentence by sentence"
-    add("--carry-state", action="store_true", help=stream)
-    bands = "split the results by the rank of the predicted word in the vocabulary"
-    add("--bands", action="store_true", help=bands)
+    parser.add_text()
+    parser.add_flag("--carry-state", "read each file as one stream, as bilm-tf does, instead of sentence by sentence")
+    parser.add_flag("--bands", "split the results by the rank of the predicted word in the vocabulary")
     top = "list the N words with the largest total loss in each direction, including <UNK> and </S>"
     add("--top", metavar="N", type=int, help=top)
-    count = "with --top: list only words that were predicted at least N times (default: 1)"
-    add("--top-min-count", metavar="N", type=int, help=count)
+    add("--top-min-count", metavar="N", type=int, help="with --top: only words predicted at least N times (default: 1)")
     json = "also write everything as JSON, with bands and, with --top, top words for every file"
     add("--json", metavar="FILE", type=text_output, help=json)
 
@@ -37,32 +34,24 @@ def add_perplexity(parser: Parser) -> None:
 def run_perplexity(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.manifest import held_out_file
     from elmokit.corpus.stream import check_has_text
-    from elmokit.files.atomic import check_is_not_input, check_names
-    from elmokit.files.lines import check_inputs
-    from elmokit.formats.find import check_is_not_a_model, resolve_model
+    from elmokit.files.atomic import check_names
+    from elmokit.formats.find import check_is_not_a_model
 
     check_option(arguments, "--top-min-count", needs="--top")
     check_is_not_a_model(*arguments.files)
-    arguments.files = list(map(held_out_file, arguments.files))
-    check_inputs(*arguments.files)
-    check_has_text(*arguments.files, raw_text=arguments.tokenize, **given(arguments, "column", "as_text"))
+    files = list(map(held_out_file, arguments.files))
+    text = given(arguments, "column", "as_text", raw_text="tokenize")
+    check_has_text(*files, **text)
     if arguments.json:
-        check_names(*arguments.files)
-    check_is_not_input(arguments.json, *arguments.files, arguments.model, arguments.weights)
-    resolve_model(arguments.model)
+        check_names(*files)
+    check_model(arguments, *files, output=arguments.json)
 
     from elmokit.cli.scoring_tables import perplexity_text
     from elmokit.scoring.breakdown import measure_files
 
+    how = given(arguments, "carry_state", "weights", "device", num_words="top", min_count="top_min_count")
     with open_output(arguments.json, None) as file:
-        table = measure_files(
-            arguments.model,
-            arguments.files,
-            num_words=arguments.top,
-            min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
-            raw_text=arguments.tokenize,
-            **given(arguments, "column", "as_text", "carry_state", "weights", "device"),
-        )
+        table = measure_files(arguments.model, files, **text, **how)
         if file:
             file.write(table.to_json())
     if arguments.bands and not table.ids_are_ranks:
@@ -76,10 +65,10 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
 
 def add_surprisal(parser: Parser) -> None:
     add = parser.add_argument
-    add_model(parser)
+    parser.add_model()
     add("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
     add("-o", "--output", metavar="OUT.tsv", type=text_output, help="output file (default: stdout)")
-    add_text(parser)
+    parser.add_text()
     keep = "with --column: repeat these columns in each row, for example --keep item,condition"
     add("--keep", metavar="NAME,NAME", type=lambda names: names.split(","), default=[], help=keep)
     direction = "given the tokens before it, those after it, or a column for each (default: both)"
@@ -95,19 +84,19 @@ def add_surprisal(parser: Parser) -> None:
     formats = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
     lm_zoo = f"what programs of an lm-zoo container print for raw text, as SyntaxGym reads it: {', '.join(formats)}"
     rows.add_argument("--format", metavar="FORMAT", choices=formats, help=lm_zoo)
-    add("--nats", action="store_true", help="with --conditional: in nats instead of bits")
-    add("--rank", action="store_true", help="add the rank of the token among the whole vocabulary")
-    add("--entropy", action="store_true", help="add the entropy of the prediction, in bits")
+    parser.add_flag("--nats", "with --conditional: in nats instead of bits")
+    parser.add_flag("--rank", "add the rank of the token among the whole vocabulary")
+    parser.add_flag("--entropy", "add the entropy of the prediction, in bits")
     add("--top", metavar="K", type=int, help="add the K likeliest tokens")
-    add("--boundaries", action="store_true", help="add rows of <S> and </S>")
+    parser.add_flag("--boundaries", "add rows of <S> and </S>")
     story = "read the lines as one story; a blank line starts a new one (with --column, all rows are one story)"
-    add("--carry-state", action="store_true", help=story)
+    parser.add_flag("--carry-state", story)
 
 
 def run_surprisal(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.stream import check_has_text
-    from elmokit.files.atomic import check_is_not_input, check_output
-    from elmokit.files.lines import check_inputs, is_read_once
+    from elmokit.files.atomic import check_output
+    from elmokit.files.lines import check_texts, is_read_once
     from elmokit.formats.find import check_is_not_a_model
     from elmokit.scoring.minimal_pairs import read_pairs
 
@@ -119,17 +108,16 @@ def run_surprisal(arguments: argparse.Namespace) -> None:
     for option in ("--words", "--sentences", "--pairs", "--conditional", "--format"):
         check_option(arguments, option, without=_OF_TOKENS)
     check_is_not_a_model(arguments.file)
-    check_inputs(arguments.file)
-    check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
-    if arguments.output:
-        check_output(arguments.output)  # because reading a large model takes minutes
-    if arguments.pairs or arguments.conditional:
-        if not is_read_once(arguments.file):
-            how = {"raw_text": arguments.tokenize, **given(arguments, "conditional", "as_text")}
-            next(read_pairs(arguments.file, **how))
-    elif not arguments.format:
+    if arguments.pairs or arguments.conditional or arguments.format:
+        check_texts(arguments.file)
+        if not (arguments.format or is_read_once(arguments.file)):
+            next(read_pairs(arguments.file, **given(arguments, "conditional", "as_text", raw_text="tokenize")))
+    else:
         raw_text = arguments.tokenize or arguments.words
         check_has_text(Path(arguments.file), raw_text=raw_text, **given(arguments, "column", "as_text"))
+    check_model(arguments, arguments.file, output=arguments.output)
+    if arguments.output:
+        check_output(arguments.output)  # because reading a large model takes minutes
     model = open_elmo(arguments).surprisal_model()
     if arguments.format:
         _write_for_lm_zoo(model, arguments)
@@ -152,12 +140,9 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
     details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top or 0)
     settings = TableSettings(
         rows="words" if arguments.words else "sentences" if arguments.sentences else "tokens",
-        raw_text=arguments.tokenize,
-        column=arguments.column,
-        as_text=arguments.as_text,
         keep=tuple(arguments.keep),
-        boundaries=arguments.boundaries,
         surprisal=SurprisalSettings(arguments.direction or "both", details, arguments.carry_state),
+        **given(arguments, "column", "as_text", "boundaries", raw_text="tokenize"),
     )
     table = surprisal_table(model, arguments.file, settings)
     with open_output(arguments.output, sys.stdout) as file:
@@ -191,7 +176,7 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.system.progress_bar import counted, progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
-    pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize, as_text=arguments.as_text))
+    pairs = list(read_pairs(arguments.file, **given(arguments, "as_text", raw_text="tokenize")))
     with open_output(arguments.output, sys.stdout) as file:
         scores = list(counted(score_pairs(model, pairs), progress_bar(unit="pair", total=len(pairs))))
         if arguments.output:
@@ -205,7 +190,7 @@ def _write_conditional(model: SurprisalModel, arguments: argparse.Namespace) -> 
     from elmokit.system.progress_bar import counted, progress_bar
     from elmokit.text.corpora.tables import as_tsv
 
-    pairs = read_pairs(arguments.file, raw_text=arguments.tokenize, as_text=arguments.as_text, conditional=True)
+    pairs = read_pairs(arguments.file, **given(arguments, "conditional", "as_text", raw_text="tokenize"))
     results = model.read_conditional(pairs, arguments.direction or "both")
     rows = conditional_rows(results, "nats" if arguments.nats else "bits")
     with open_output(arguments.output, sys.stdout) as file:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.cli.options import Parser, add_device, add_set, check_option, given, open_output, text_output
+from elmokit.cli.options import Parser, check_new_run, check_option, given, open_output, text_output
 
 if TYPE_CHECKING:
     from elmokit.tasks.config import Splits
@@ -27,7 +27,7 @@ def add_train(parser: Parser) -> None:
     test_file = "test file, with --train, which is scored at the end; can be repeated"
     add("--test-file", metavar="FILE", type=Path, action="append", help=test_file)
     test = "score the test files at the end, or now if the run to be resumed has ended (default: evaluate does it)"
-    add("--test", action="store_true", help=test)
+    parser.add_flag("--test", test)
     add("--run", metavar="DIR", type=Path, help="output folder of the run (must not contain a run)")
     recipes = "cpu (minutes, default), cpu-converged (until the score stops improving), paper (the published sizes)"
     more = "cpu-ko (Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst)"
@@ -39,16 +39,15 @@ def add_train(parser: Parser) -> None:
     words = "word vectors of GloVe, word2vec or fastText (default: as in the recipe)"
     add("--word-vectors", metavar="FILE", help=words)
     add("--seed", metavar="N", type=int, help="seed for weights, order and dropout (default: 0)")
-    add_set(parser, "recipe")
+    parser.add_set("recipe")
     resume = "continue the run in this folder; --set may change max_epochs, patience and min_steps"
     moved = "--data, --train and --model say where its files and its biLM are if they have moved"
     add("--resume", metavar="DIR", type=Path, help=f"{resume}; {moved}")
     caches = parser.add_mutually_exclusive_group()
     cache = "folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)"
     caches.add_argument("--cache", metavar="DIR", type=Path, help=cache)
-    no_cache = "compute the activations again and do not keep them"
-    caches.add_argument("--no-cache", action="store_true", help=no_cache)
-    add_device(parser)
+    caches.add_argument("--no-cache", action="store_true", help="compute the activations again and do not keep them")
+    parser.add_device()
     parser.set_defaults(when_interrupted="; elmokit train --resume DIR continues a run that has begun")
 
 
@@ -56,9 +55,7 @@ def run_train(arguments: argparse.Namespace) -> None:
     settings = ("TASK", "--run", "--recipe", "--elmo", "--word-vectors", "--seed")
     check_option(arguments, "--resume", without=settings)
     needed = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run}
-    missing = [name for name, value in needed.items() if value is None]
-    if missing and not arguments.resume:
-        raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
+    check_new_run(arguments, needed)
     check_option(arguments, "--dev", needs="--train")
     check_option(arguments, "--test-file", needs="--train")
 
@@ -180,4 +177,4 @@ def run_predict(arguments: argparse.Namespace) -> None:
 def _add_trained(parser: Parser) -> None:
     moved = "new location of the biLM, if it has moved (it must be the same model)"
     parser.add_argument("--model", metavar="M", help=moved)
-    add_device(parser)
+    parser.add_device()

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from elmokit.cli.options import Parser, add_as_text, add_model, check_option, given, layer_choice, open_elmo
+from elmokit.cli.options import Parser, check_model, check_option, given, layer_choice, open_elmo
 from elmokit.system.messages import plural, printable
-
-if TYPE_CHECKING:
-    from elmokit.elmo.elmo import Elmo
 
 
 def add_embed(parser: Parser) -> None:
@@ -21,97 +18,82 @@ def add_embed(parser: Parser) -> None:
     add("-o", "--output", metavar="OUT", type=Path, required=True, help=f"output file: {output}")
     column = "column of INPUT: text, or lists of tokens (Parquet, Arrow, JSON lines, TSV, CSV), or form of CoNLL-U"
     add("--column", metavar="NAME", help=column)
-    add_as_text(parser)
-    add_model(parser, has_default=True)
+    parser.add_as_text()
+    parser.add_model(has_default=True)
     layers = "top, average, all, the number of a layer, or weights: 0.1,0.3,0.6 (default: top; for *.h5 all)"
     add("--layers", type=layer_choice, help=layers)
     add("--batch-size", metavar="N", type=int, help="sentences per batch (default: 128)")
     precision = "float32 is exact; bfloat16 and int8 are faster but approximate (default: float32)"
     add("--precision", choices=("float32", "bfloat16", "int8"), help=precision)
-    tokenize = "split the lines into tokens, and write these into OUT.tokens.txt (default: separated by spaces)"
-    add("--tokenize", action="store_true", help=tokenize)
+    parser.add_flag("--tokenize", "split the lines into tokens, and write these into OUT.tokens.txt")
     split = "split raw text, such as a book, into sentences, write these into OUT.sentences.txt, and tokenise them"
-    add("--split-sentences", action="store_true", help=split)
+    parser.add_flag("--split-sentences", split)
     kinds = parser.add_mutually_exclusive_group()
     types = "one vector per word, the average over its occurrences; OUT is *.vec (word2vec's text format) or *.tsv"
     kinds.add_argument("--types", action="store_true", help=types)
     fasta = "INPUT is FASTA: one vector per residue of each protein; the names go into OUT.names.txt"
     kinds.add_argument("--fasta", action="store_true", help=fasta)
     system = "vectors of another system, such as static:vectors.bin (docs/comparators.md); OUT is *.npy"
-    kinds.add_argument("--with", metavar="SYSTEM:MODEL", help=system)
+    kinds.add_argument("--with", metavar="SYSTEM:MODEL", dest="system", help=system)
     add("--min-count", metavar="N", type=int, help="with --types: occurrences that a word needs (default: 5)")
-    mean = "with --fasta: one vector per protein, the mean of its residues"
-    add("--per-protein", action="store_true", help=mean)
-    resume = "continue an interrupted job, and keep the finished lines if this one fails too"
-    add("--resume", action="store_true", help=resume)
-    add("--overwrite", action="store_true", help="replace OUT if it exists")
+    parser.add_flag("--per-protein", "with --fasta: one vector per protein, the mean of its residues")
+    parser.add_flag("--resume", "continue an interrupted job; keep the finished lines if it fails again")
+    parser.add_flag("--overwrite", "replace OUT if it exists")
     parser.set_defaults(when_interrupted="; run the same command with --resume to continue")
 
 
 def run_embed(arguments: argparse.Namespace) -> None:
-    from elmokit.files.atomic import check_is_not_input
     from elmokit.files.lines import check_inputs
     from elmokit.formats.find import model_name
     from elmokit.vectors.arrow import is_table
     from elmokit.vectors.writer import check_is_new
 
-    system = getattr(arguments, "with")
     check_option(arguments, "--per-protein", needs="--fasta")
     check_option(arguments, "--min-count", needs="--types")
     check_option(arguments, "--types", without=["--resume"])
     check_option(arguments, "--fasta", without=("--tokenize", "--split-sentences", "--column", "--batch-size"))
-    of_elmo = ("--model", "--weights", "--layers", "--batch-size", "--precision", "--resume")
-    check_option(arguments, "--with", without=(*of_elmo, "--split-sentences"))
+    of_elmo = ("--model", "--weights", "--layers", "--batch-size", "--precision", "--resume", "--split-sentences")
+    check_option(arguments, "--with", without=of_elmo)
     if not is_table(Path(arguments.input)):
         check_inputs(arguments.input)
-    check_is_not_input(arguments.output, arguments.input, arguments.model, arguments.weights)
+    check_model(arguments, arguments.input, output=arguments.output)
     check_is_new(arguments.output, overwrite=arguments.overwrite or arguments.resume)
-    if arguments.types or system:
+    if arguments.types or arguments.system:
         arguments.when_interrupted = ""  # they have no --resume
-    if system:
-        counts, model = _embed_with(system, arguments), system
+    names = ("split_sentences", "column", "as_text", "layers", "batch_size", "min_count", "per_protein", "resume")
+    how = given(arguments, *names, "overwrite", raw_text="tokenize")
+    if arguments.system:
+        counts, model = _embed_with(arguments, how), arguments.system
     else:
-        embed = _embed_types if arguments.types else _embed_fasta if arguments.fasta else _embed_with_elmo
         elmo = open_elmo(arguments, **given(arguments, "precision"))
-        counts, model = embed(elmo, arguments), model_name(elmo.name or "")
+        model = model_name(elmo.name or "")
+        counts = _embed(arguments, elmo, how)
     size = arguments.output.stat().st_size / 1e6
     print(f"{arguments.output}: {counts}, {size:,.1f} MB, vectors of {printable(model)}")
 
 
-def _embed_types(elmo: Elmo, arguments: argparse.Namespace) -> str:
+def _embed(arguments: argparse.Namespace, elmo: Any, how: dict[str, Any]) -> str:
+    from elmokit.vectors.embed_file import embed_file
     from elmokit.vectors.embed_types import embed_types
-
-    how = given(arguments, "split_sentences", "column", "as_text", "layers", "batch_size", "min_count", "overwrite")
-    done = embed_types(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
-    return f"{plural(done.num_types, 'word')} of {plural(done.num_tokens, 'token')}"
-
-
-def _embed_fasta(elmo: Elmo, arguments: argparse.Namespace) -> str:
     from elmokit.vectors.proteins import embed_fasta
 
-    how = given(arguments, "layers", "per_protein", "resume", "overwrite")
-    done = embed_fasta(elmo, arguments.input, arguments.output, **how)
-    return f"{plural(done.num_lines, 'protein')}, {plural(done.num_tokens, 'vector')}"
+    if arguments.types:
+        types = embed_types(elmo, arguments.input, arguments.output, **how)
+        return f"{plural(types.num_types, 'word')} of {plural(types.num_tokens, 'token')}"
+    embed = embed_fasta if arguments.fasta else embed_file
+    done = embed(elmo, arguments.input, arguments.output, **how)
+    unit = "protein" if arguments.fasta else "sentence" if arguments.split_sentences else "line"
+    return f"{plural(done.num_lines, unit)}, {plural(done.num_tokens, 'vector' if arguments.fasta else 'token')}"
 
 
-def _embed_with(name: str, arguments: argparse.Namespace) -> str:
+def _embed_with(arguments: argparse.Namespace, how: dict[str, Any]) -> str:
     from elmokit.integrations.embed_with import embed_with
 
-    system, colon, model = name.partition(":")
+    system, colon, model = arguments.system.partition(":")
     if not colon:
-        raise ValueError(f"--with {name}: expected SYSTEM:MODEL, such as static:vectors.bin")
-    how = given(arguments, "column", "as_text", "device", "overwrite")
-    done = embed_with(system, model, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
+        raise ValueError(f"--with {system}: expected SYSTEM:MODEL, such as static:vectors.bin")
+    done = embed_with(system, model, arguments.input, arguments.output, **how, **given(arguments, "device"))
     return f"{plural(done.num_lines, 'line')}, {plural(done.num_tokens, 'token')}"
-
-
-def _embed_with_elmo(elmo: Elmo, arguments: argparse.Namespace) -> str:
-    from elmokit.vectors.embed_file import embed_file
-
-    how = given(arguments, "split_sentences", "column", "as_text", "layers", "batch_size", "resume", "overwrite")
-    done = embed_file(elmo, arguments.input, arguments.output, raw_text=arguments.tokenize, **how)
-    line = "sentence" if arguments.split_sentences else "line"
-    return f"{plural(done.num_lines, line)}, {plural(done.num_tokens, 'token')}"
 
 
 def add_cache(parser: Parser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from elmokit.cli.options import Parser, add_column, check_option, given
+from elmokit.cli.options import Parser, check_option, given
 
 
 def add_demo(parser: Parser) -> None:
@@ -26,13 +26,13 @@ def add_explore(parser: Parser) -> None:
     add("--model", metavar="M", help="name of a bundled model, or one of at most 40 M parameters (default: small-en)")
     corpus = "text to search in, one sentence per line; files get different colours; .tsv files may label tokens"
     add("--corpus", metavar="FILE", type=Path, nargs="+", default=[], help=corpus)
-    add("--tokenize", action="store_true", help="with --corpus: split its lines into tokens (default: at spaces)")
-    add_column(parser)
+    parser.add_flag("--tokenize", "with --corpus: split its lines into tokens (default: at spaces)")
+    parser.add_column()
     sample = "also search in the bundled sentences of this language (default: only without --corpus, by bundled models)"
     add("--sample", choices=("en", "ko"), help=sample)
-    add("--umap", action="store_true", help="also compute maps of frequent words by UMAP (needs 'elmokit[umap]')")
+    parser.add_flag("--umap", "also compute maps of frequent words by UMAP (needs 'elmokit[umap]')")
     add("--port", metavar="N", type=int, default=0, help="port on this machine (default: a free one)")
-    add("--no-browser", action="store_true", help="print the address without opening a browser")
+    parser.add_flag("--no-browser", "print the address without opening a browser")
 
 
 def run_explore(arguments: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.corpus.manifest import EARLIER_MANIFEST_NAME, MANIFEST_NAME
-from elmokit.files.lines import is_read_once, shown_name, split_tokens
+from elmokit.files.lines import check_texts, is_read_once, shown_name, split_tokens
 from elmokit.system.batches import batched
 from elmokit.system.messages import warn_caller
 from elmokit.text.sentence_lines import sentence_lines
@@ -116,8 +116,10 @@ class SentenceStream:
 def check_has_text(*paths: Path, raw_text: bool = False, column: str | None = None, as_text: bool = False) -> None:
     """Raise the errors of `SentenceStream` for files without a sentence or of another form, before a model is read.
 
-    Pipes and standard input are left alone, because they can be read only once.
+    The files are read to their ends (`check_texts`). Pipes and standard input are left alone, because they can be read
+    only once.
     """
+    check_texts(*paths)
     for path in paths:
         if not is_read_once(path):
             how: dict[str, Any] = {"raw_text": raw_text, "column": column, "as_text": as_text, "is_shard": False}

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from elmokit.corpus.stream import SentenceStream
-from elmokit.files.lines import is_read_once
+from elmokit.files.lines import check_texts, is_read_once
 from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
 from elmokit.pretraining.record import RunRecord, TextSize
@@ -53,7 +53,10 @@ def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
 
 
 def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
-    """Raise FileNotFoundError for no file, ValueError for a pipe or no shards; warn of a file that is named twice."""
+    """Raise FileNotFoundError for no file, ValueError for a pipe, no shards, and files that are not text.
+
+    Warns of a file that is named twice.
+    """
     if not shards:
         raise ValueError("no shards were given; expected at least one text file with one sentence per line")
     for what, paths in (("shard", shards), ("held-out text", held_out)):
@@ -65,6 +68,8 @@ def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
         twice = [str(path) for path, number in Counter(path.resolve() for path in paths).items() if number > 1]
         if twice:
             warn_caller(f"the {what} is named more than once, and its text counts as often: {join_names(twice)}")
+    if len(shards) + len(held_out) > 1:
+        check_texts(*shards, *held_out)
 
 
 def sample_sentences(paths: Sequence[Path], *, most: int, as_text: bool = False) -> list[str]:
