@@ -11,14 +11,9 @@ from dataclasses import dataclass, replace
 RANDOM, FINETUNED = "random", "finetuned"
 MODEL, SHIPPED, KOREAN_MODEL = "mini-en", "small-en", "mini-ko"
 """The package's English model before `small-en`; the models that it has."""
-EARLIER = {
-    "mini-en-138": ("03c5632", "276f453c"),
-    "mini-en-115": ("f6335e0", "f10ea4d3"),
-    MODEL: ("be0b828", "c3b1f14d"),
-    "small-en-86": ("dc58655", "d864464f"),
-}
-"""Weights that the package had, named for their perplexity on held-out text -> the commit of this repository that has
-them, and their fingerprint."""
+EARLIER = {"mini-en-138": "276f453c", "mini-en-115": "f10ea4d3", MODEL: "c3b1f14d", "small-en-86": "d864464f"}
+"""Fingerprints of biLMs that the package had, named for their perplexity on held-out text. The results have rows of
+them; their weights are in the history of the repository (`src/elmokit/bundled`)."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,7 @@ class Arm:
     """Changes to the recipe, as `elmokit train --set` takes them."""
     vectors: str = ""
     """What takes the model's place: RANDOM (new weights of the same sizes), FINETUNED (one epoch on the text of the
-    task), one of EARLIER, or the name of a file with another system's vectors."""
+    task), or what is not made here: one of EARLIER, or a file with another system's vectors."""
     recipe: str = ""
     """A recipe that differs from the training's in ELMo's settings alone."""
 

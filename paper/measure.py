@@ -32,7 +32,7 @@ from paper.comparators.all_comparators import COMPARATORS, open_comparator
 from paper.comparators.ims import train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
 from paper.data import data_folder, glove_file
-from paper.experiments import EARLIER, KOREAN_MODEL, RANDOM
+from paper.experiments import KOREAN_MODEL, RANDOM
 from paper.models import MODELS_FOLDER, measure_finetuned, measure_held_out, random_elmo
 from paper.probes.disambiguation import Answers, disambiguate, first_senses
 from paper.probes.neighbours import neighbour_shares
@@ -213,8 +213,8 @@ def _kept_gain(layers: str, first: np.ndarray, second: np.ndarray) -> dict[tuple
 
 def _held_out(request: Request) -> None:
     """The perplexities of the biLMs whose gains are compared."""
-    models = request.models or (DEFAULT_MODEL, *EARLIER)
-    measure_held_out(request.data_dir, models, request.results, folder=request.runs_dir / MODELS_FOLDER)
+    models = request.models or (DEFAULT_MODEL,)
+    measure_held_out(request.data_dir, models, request.results)
 
 
 def _finetuned(request: Request) -> None:

@@ -1,13 +1,10 @@
-"""BiLMs that experiments need: random weights as a control, one epoch of fine-tuning on a task's text (table 7), and
-earlier weights of a bundled model, out of this repository's history; and their perplexities.
+"""BiLMs that experiments need, random weights as a control and one epoch of fine-tuning on a task's text (table 7); and
+perplexities of biLMs.
 """
 
 from __future__ import annotations
 
-import io
 import math
-import subprocess
-import tarfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.files.atomic import new_folder, write_text
+from elmokit.files.atomic import write_text
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.formats.find import FINGERPRINT_DIGITS, resolve_model
 from elmokit.formats.native import write_native
@@ -31,7 +28,7 @@ from elmokit.runs.log import provenance
 from elmokit.runs.results_table import Result
 from elmokit.tasks.data import read_files
 from elmokit.tasks.task import find_task, task_recipe
-from paper.experiments import EARLIER, FINETUNED, RANDOM
+from paper.experiments import FINETUNED, RANDOM
 from paper.results import Results, cluster_steps
 
 HELD_OUT = "en/heldout.txt.xz"
@@ -62,12 +59,12 @@ class MadeModel:
     start_fingerprint: str
     task: str
     data: Path
-    """The folder of the data set whose text it is fine-tuned on; of EARLIER, of all data."""
+    """The folder of the data set whose text it is fine-tuned on."""
 
     @property
     def is_made_here(self) -> bool:
-        """Whether it can be made from the model, the data and this repository."""
-        return self.kind in (RANDOM, FINETUNED, *EARLIER)
+        """Whether it can be made from the model and the data."""
+        return self.kind in (RANDOM, FINETUNED)
 
     @property
     def name(self) -> str:
@@ -79,36 +76,11 @@ class MadeModel:
 def make_model(planned: MadeModel, folder: Path) -> Path:
     """The folder of a planned model; it is made there unless it is there already."""
     found = folder / planned.name
-    if planned.kind in EARLIER:
-        return weights_of(planned.kind, folder)
-    start = weights_of(planned.start, folder)
+    start = resolve_model(planned.start)
     if planned.kind == FINETUNED:
         _finetune(planned, start, found)
     elif not (found / CONFIG_NAME).is_file():
         write_native(found, to_weights(random_elmo(Elmo.from_pretrained(start).config).bilm))
-    return found
-
-
-def weights_of(name: str, folder: Path) -> Path:
-    """The folder of a biLM: one of EARLIER comes out of the repository's history, into a folder of its name.
-
-    Raises ValueError for one of these outside of a clone with its history, and what `resolve_model` raises for others.
-    """
-    if name not in EARLIER:
-        return resolve_model(name)
-    found, (commit, _) = folder / name, EARLIER[name]
-    if not (found / CONFIG_NAME).is_file():
-        bundled = "-".join(name.split("-")[:2])  # mini-en, of mini-en-138
-        command = ["git", "archive", f"{commit}:src/elmokit/bundled/{bundled}"]
-        try:
-            archive = subprocess.run(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise ValueError(
-                f"{name} is in commit {commit} of elmokit's repository, which git cannot read here ({error}); install "
-                "git, and run this in a full clone, such as after `git fetch --unshallow`"
-            ) from error
-        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files, new_folder(found) as unfinished:
-            files.extractall(unfinished, filter="data")
     return found
 
 
@@ -118,11 +90,11 @@ def random_elmo(config: BiLMConfig) -> Elmo:
         return Elmo(BiLM(config).requires_grad_(False))
 
 
-def measure_held_out(data_dir: Path, models: Sequence[str], results: Results, *, folder: Path) -> None:
+def measure_held_out(data_dir: Path, models: Sequence[str], results: Results) -> None:
     """Add the perplexities of biLMs on held-out text."""
     sentences = [split_tokens(line) for line in read_lines(data_dir / HELD_OUT)]
     for name in models:
-        _add_perplexity(results, weights_of(name, folder), sentences, Result(0.0, "", "perplexity", model=name))
+        _add_perplexity(results, resolve_model(name), sentences, Result(0.0, "", "perplexity", model=name))
 
 
 def measure_finetuned(planned: MadeModel, results: Results, *, folder: Path) -> None:
@@ -130,7 +102,7 @@ def measure_finetuned(planned: MadeModel, results: Results, *, folder: Path) -> 
     for number, part in enumerate(_PARTS.get(planned.task, ("",))):
         sentences = _sentences(planned, "dev", slice(number, number + 1) if part else slice(None))
         row = Result(0.0, "", "table7", data=TEXTS[planned.task, part], model=planned.start, split="dev")
-        for arm, model in (("before", weights_of(planned.start, folder)), ("after", make_model(planned, folder))):
+        for arm, model in (("before", resolve_model(planned.start)), ("after", make_model(planned, folder))):
             run = f"{planned.name}, {part or 'text'}, {arm}"
             _add_perplexity(results, model, sentences, replace(row, arm=arm, run=run))
 

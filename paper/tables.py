@@ -280,7 +280,7 @@ _NONE = replace(DATASETS["entailment"], metric="")
 
 def start_of(model: str) -> str:
     """A biLM; of random or fine-tuned weights, the one that they were made from."""
-    of_weights = {digits: name for name, (_, digits) in EARLIER.items()}
+    of_weights = {digits: name for name, digits in EARLIER.items()}
     kind, _, made = model.partition("-")
     return of_weights.get(made[:FINGERPRINT_DIGITS], SHIPPED) if kind in (RANDOM, FINETUNED) else model
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.json import read_json
-from elmokit.formats.find import FINGERPRINT_DIGITS
+from elmokit.formats.find import FINGERPRINT_DIGITS, resolve_model
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.log import append_json_line, read_log
 from elmokit.runs.results_table import Result
@@ -32,7 +32,7 @@ from elmokit.tasks.train import resume_task, train
 from paper.data import WHERE_DATA_ARE, unpacked
 from paper.experiments import DATASETS, EARLIER, EXPERIMENTS, SCALES, Arm, Experiment, Scale
 from paper.items import ITEMS_NAME, measure_items
-from paper.models import HELD_OUT, MODELS_FOLDER, MadeModel, make_model, weights_of
+from paper.models import MODELS_FOLDER, MadeModel, make_model
 from paper.results import Results, cluster_steps
 
 _RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
@@ -124,8 +124,7 @@ class Setup:
         config = self._config(dataset, model, recipe, (*training.settings, *arm.settings))
         made = None
         if arm.vectors:
-            data = self.data_dir if arm.vectors in EARLIER else self.data(dataset)
-            made = MadeModel(arm.vectors, model, fingerprint_of(model), found.task, data)
+            made = MadeModel(arm.vectors, model, fingerprint_of(model), found.task, self.data(dataset))
         own = config.inputs.elmo is not None and made is None
         fingerprint = fingerprint_of(model)
         what = "none" if config.inputs.elmo is None else f"elmo-{made.name if made else fingerprint}"
@@ -163,16 +162,15 @@ def missing_runs(runs: Sequence[PlannedRun], rows: Sequence[Result], folder: Pat
 
 
 def check_data(runs: Sequence[PlannedRun]) -> None:
-    """Raise FileNotFoundError that lists the data sets, word vectors and held-out text that are missing."""
+    """Raise FileNotFoundError that lists the data sets and word vectors that are missing."""
     missing: list[str] = []
     for data, task in {run.data: run.task for run in runs}.items():
         try:
             find_task(task).find(data)
         except (OSError, ValueError) as error:
             missing.append(str(error) if data.is_dir() else f"{data}: there is no such folder")
-    files = {Path(run.config.inputs.word_vectors): "word vectors" for run in runs if run.config.inputs.word_vectors}
-    files |= {run.model.data / HELD_OUT: "held-out text" for run in runs if run.model and run.model.kind in EARLIER}
-    missing += [f"{path}: there is no such file; expected {what}" for path, what in files.items() if not path.is_file()]
+    files = dict.fromkeys(run.config.inputs.word_vectors for run in runs if run.config.inputs.word_vectors)
+    missing += [f"{file}: there is no such file; expected word vectors" for file in files if not Path(file).is_file()]
     if missing:
         raise FileNotFoundError(". ".join([*missing, WHERE_DATA_ARE]))
 
@@ -350,8 +348,7 @@ def flat_settings(config: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def fingerprint_of(model: str) -> str:
     """The first digits of a biLM's fingerprint; one of EARLIER need not be there. Raises FileNotFoundError."""
-    known = EARLIER.get(model)
-    return known[1] if known else Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
+    return EARLIER.get(model) or Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
 
 
 def _changed(base: TaskConfig, config: TaskConfig) -> list[str]:
@@ -365,7 +362,7 @@ def _changed(base: TaskConfig, config: TaskConfig) -> list[str]:
 
 def _model_name(model: str, fingerprint: str | None) -> str:
     """The name of a biLM, or of the file of vectors in its place."""
-    of_weights = {digits: name for name, (_, digits) in EARLIER.items()}
+    of_weights = {digits: name for name, digits in EARLIER.items()}
     path = Path(model)
     name = path.name.removesuffix(".npy")
     return of_weights.get((fingerprint or "")[:FINGERPRINT_DIGITS], name)
@@ -411,8 +408,8 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
 
 def _config(run: PlannedRun, folder: Path) -> TaskConfig:
     """The run's config with the folder of its biLM, which is made if it is not there."""
-    models, elmo = folder / MODELS_FOLDER, run.config.inputs.elmo
+    elmo = run.config.inputs.elmo
     if elmo is None:
         return run.config
-    made = make_model(run.model, models) if run.model is not None else weights_of(elmo.model, models)
+    made = resolve_model(elmo.model) if run.model is None else make_model(run.model, folder / MODELS_FOLDER)
     return with_settings(run.config, [f"elmo.model={made}"])
