@@ -12,7 +12,8 @@ from elmokit.files.atomic import write_text
 from elmokit.web.explore.site import LEARNT_MIXES
 from paper.experiments import DATASETS, KOREAN_MODEL, SHIPPED
 from paper.results import Results
-from paper.tables import learnt_mix, mixes_of
+from paper.statistics import best_batch, learnt_mix
+from paper.tables import mixes_of
 
 
 def presets() -> list[dict[str, object]]:
@@ -24,6 +25,7 @@ def presets() -> list[dict[str, object]]:
             rows = results.select("figure2", task=task, model=model, arm=arm, layer=place)
             if not rows:
                 continue
+            rows = best_batch(rows).rows
             weights, gamma = learnt_mix(results, task, model, arm, place)
             mix = {
                 "model": model,

@@ -9,15 +9,27 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
 
-from paper import tables
-from paper.experiments import DATASETS, MODEL, SHIPPED, SIX_TASKS
+from paper.experiments import CURVE_TASKS, DATASETS, MODEL, SHIPPED, SIX_TASKS
 from paper.results import Results
-from paper.statistics import CONFIDENCE, Difference, over_clusters, over_seeds, perplexity_fall, pooled, share
-from paper.tables import BASELINE, HALF_MILLION, Pair, curve, headline, layer_gain, layer_gains, pairs
+from paper.statistics import (
+    BASELINE,
+    CONFIDENCE,
+    Difference,
+    Pair,
+    best_pair,
+    curve,
+    layer_gain,
+    over_clusters,
+    over_seeds,
+    perplexity_fall,
+    pooled,
+    share,
+)
+from paper.tables import HALF_MILLION, layer_gains, printed
 
 Outcome = Literal["held", "contradicted", "mixed", "undecided", "not measured"]
-AFTER_RULE = ("9290dcb",)
-"""Commits of the runs that were read after the rule was written. Add a later commit before you read its runs."""
+AFTER_RULE = "2026-11-28"
+"""Date of the first runs of commit 9290dcb, which were read after the rule was written. Older runs have older dates."""
 
 
 @dataclass(frozen=True)
@@ -139,13 +151,18 @@ def judged(claim: str, comparisons: Sequence[Comparison], uncounted: Sequence[st
     return Verdict(claim, outcome, deciding, comparisons, uncounted)
 
 
+def headline(results: Results, task: str, arm: str, model: str, recipe: str = "cpu-converged") -> Pair | None:
+    """The pair that stands for a task on its test set."""
+    return best_pair(*(results, "table1", arm), model=model, task=task, recipe=recipe, split=DATASETS[task].test_set)
+
+
 Found = tuple[list[Comparison], list[str]]
 """What a claim is judged by, and what is shown next to it."""
 
 
 def helps_all_tasks(results: Results) -> Found:
     """Table 1: the gain on the test set of each of the six tasks."""
-    found = {model: [headline(results, task, "+ ELMo", [model]) for task in SIX_TASKS] for model in (SHIPPED, MODEL)}
+    found = {model: [headline(results, task, "+ ELMo", model) for task in SIX_TASKS] for model in (SHIPPED, MODEL)}
     model = SHIPPED if all(found[SHIPPED]) else MODEL
     findings = [_finding(DATASETS[task].row, pair) for task, pair in zip(SIX_TASKS, found[model], strict=True)]
     return [Comparison(f"{model}, + ELMo over {BASELINE}", findings)], []
@@ -165,7 +182,7 @@ def about_arms(
         return [
             _finding(
                 f"{DATASETS[task].row}, {better} over {worse}",
-                _pair(results, table, task, recipe, model, better, worse),
+                best_pair(results, table, better, worse, model=model, task=task, recipe=recipe, split="dev"),
             )
             for task, (better, worse) in contrast.items()
         ]
@@ -238,7 +255,7 @@ PUBLISHED_COVE = "wmtlstm-8f474287"
 
 def gain_shrinks_with_data(results: Results) -> Found:
     """Figure 1: the slope of the gain over the logarithm of the number of training examples is negative."""
-    found = {model: {task: _slope(results, task, model) for task in tables.CURVE_TASKS} for model in (SHIPPED, MODEL)}
+    found = {model: {task: _slope(results, task, model) for task in CURVE_TASKS} for model in (SHIPPED, MODEL)}
     counted = ("semantic-roles", "entailment")  # the curves of the paper's figure
     model = SHIPPED if all(found[SHIPPED][task].difference for task in counted) else MODEL
     shown = [str(one) for task, one in found[model].items() if task not in counted]
@@ -248,7 +265,7 @@ def gain_shrinks_with_data(results: Results) -> Found:
 def fine_tuning(results: Results) -> Found:
     """Table 7: perplexity falls on every text, and SNLI gains."""
     falls: list[Finding] = []
-    for text in tables.printed()["table7"]["rows"]:
+    for text in printed()["table7"]["rows"]:
         before, after = (results.select("table7", data=text, arm=arm, layer="mean") for arm in ("before", "after"))
         if not (before and after):
             falls.append(Finding(f"{text}, fall of perplexity", None))
@@ -266,21 +283,13 @@ def fine_tuning(results: Results) -> Found:
     return [Comparison("fall of perplexity", falls, is_pooled=False), *of_snli], shown
 
 
-def _pair(results: Results, table: str, task: str, recipe: str, model: str, better: str, worse: str) -> Pair | None:
-    of_model = [row.model for row in results.select(table, task=task, arm=better, recipe=recipe)]
-    names = [name for name in of_model if tables.start_of(name) == model]
-    where = {"table": table, "task": task, "recipe": recipe, "split": "dev"}
-    found = pairs(results, better, worse, models=names, **where)
-    return max(found, key=lambda one: (one.has_same_source, len(one.gains)), default=None)
-
-
 def _finding(what: str, pair: Pair | None) -> Finding:
     return Finding(what, pair.gain, pair.was_improving, _is_after_rule([pair])) if pair else Finding(what, None)
 
 
 def _is_after_rule(compared: Iterable[Pair]) -> bool:
     rows = (row for pair in compared for row in (*pair.baseline.rows, *pair.arm.rows))
-    return all(row.commit.startswith(AFTER_RULE) for row in rows)
+    return all(row.settings.get("date", "") >= AFTER_RULE for row in rows)
 
 
 def _slope(results: Results, task: str, model: str) -> Finding:

@@ -16,6 +16,13 @@ EARLIER = {"mini-en-138": "276f453c", "mini-en-115": "f10ea4d3", MODEL: "c3b1f14
 them; their weights are in the history of the repository (`src/elmokit/bundled`)."""
 
 
+def start_of(model: str) -> str:
+    """A biLM; of random or fine-tuned weights, the one that they were made from."""
+    of_weights = {digits: name for name, digits in EARLIER.items()}
+    kind, _, made = model.partition("-")
+    return of_weights.get(made[:8], SHIPPED) if kind in (RANDOM, FINETUNED) else model
+
+
 @dataclass(frozen=True)
 class Dataset:
     """The data set of a task."""
@@ -73,6 +80,8 @@ DATASETS = {
 }
 """The data sets by the name that runs and results have. SRL and Coref stand for OntoNotes, which is not free; SNLI and
 SQuAD are trained on subsets, and SQuAD is tested on its public development set."""
+LATIN_ARMS = ("none", "fastText", "biLM", "both")
+"""What taggers of Latin read besides their treebank."""
 SIX_TASKS = tuple(name for name, dataset in DATASETS.items() if not dataset.recipe)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from elmokit.report.output import new_figure, pictures
 from paper.experiments import CURVE_TASKS, DATASETS, MODEL, SHIPPED
 from paper.results import Results
-from paper.tables import curve, learnt_mix, mixes_of, pairs
+from paper.statistics import best_pair, curve, learnt_mix
+from paper.tables import mixes_of
 
 PANEL = (4.6, 3.6)  # inches
 CELL = (0.95, 0.62)  # inches
@@ -56,10 +57,9 @@ def gains_figure(results: Results) -> Any:
     for axes, task in zip(panels, CURVE_TASKS, strict=True):
         points: list[tuple[float, float, float]] = []
         for row in sorted(measured, key=lambda row: -row.value):
-            for one in pairs(results, "+ ELMo", models=[row.model], table="perplexity", task=task, split="dev"):
-                interval = one.gain.interval() if one.gain else None
-                if interval:
-                    points.append((row.value, interval.estimate, interval.high - interval.estimate))
+            one = best_pair(results, "perplexity", "+ ELMo", model=row.model, task=task, split="dev")
+            if one and one.gain and (interval := one.gain.interval()):
+                points.append((row.value, interval.estimate, interval.high - interval.estimate))
         perplexities, gains, margins = zip(*points, strict=True)
         axes.errorbar(perplexities, gains, margins, fmt=LINES[0][2], color=LINES[0][1], capsize=3)
         axes.invert_xaxis()

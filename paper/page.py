@@ -9,11 +9,12 @@ from pathlib import Path
 from elmokit.files.atomic import write_text
 from elmokit.runs.results_table import Result
 from elmokit.system.markdown import escape_markdown, markdown_table
-from paper.claims import Finding, Verdict, verdicts
+from paper.claims import Finding, Verdict, headline, verdicts
 from paper.experiments import DATASETS, MODEL, SHIPPED, SIX_TASKS
 from paper.figures import FIGURES, drawn
 from paper.results import Results
-from paper.tables import BASELINE, VIEWS, Pair, batches, bullets, headline, printed, table_text
+from paper.statistics import BASELINE, Pair, batches
+from paper.tables import VIEWS, bullets, gain_text, printed, table_text
 
 FOLDER = "results"
 """Of the pages of single tables, next to the page."""
@@ -62,7 +63,7 @@ def claims_page(found: Sequence[Verdict]) -> str:
 def front_page(results: Results, found: Sequence[Verdict]) -> str:
     """One screen: does ELMo help, by how much, at what cost, and which claims of the paper hold."""
     rows = {
-        task: headline(results, task, "+ ELMo", [SHIPPED]) or headline(results, task, "+ ELMo", [MODEL])
+        task: headline(results, task, "+ ELMo", SHIPPED) or headline(results, task, "+ ELMo", MODEL)
         for task in SIX_TASKS
     }
     measured = {task: pair for task, pair in rows.items() if pair is not None}
@@ -138,27 +139,25 @@ def _answer(measured: Mapping[str, Pair], others: Mapping[str, Pair | None]) -> 
 
 def _transformer(results: Results, task: str) -> Pair | None:
     """The transformer in ELMo's place, trained until the score stops improving, or else for fixed epochs."""
-    found = (headline(results, task, TRANSFORMER, [TRANSFORMER], recipe) for recipe in ("cpu-converged", "cpu"))
+    found = (headline(results, task, TRANSFORMER, TRANSFORMER, recipe) for recipe in ("cpu-converged", "cpu"))
     return next((one for one in found if one is not None), None)
 
 
 def _task_row(task: str, pair: Pair, other: Pair | None) -> list[str]:
     found = DATASETS[task]
-    marks = f"{'*' if pair.over_items else ''}{'' if pair.has_same_source else ' ‡'}"
     minutes = f"{pair.baseline.minutes:.0f} → {pair.arm.minutes:.0f}"
     label = f"{found.row} ({found.about}, {pair.where.train_size:,})"
-    return [label, str(pair.baseline), str(pair.arm), f"{pair.gain}{marks}", str(other.arm) if other else "–", minutes]
+    return [label, str(pair.baseline), str(pair.arm), gain_text(pair), str(other.arm) if other else "–", minutes]
 
 
 def _baselines(results: Results) -> str:
     """All baselines of named entities, which have been trained several times."""
     where = {
-        "table": "table1",
         "task": "named-entities",
         "recipe": "cpu-converged",
         "split": DATASETS["named-entities"].test_set,
     }
-    found = map(str, batches(results.select(arm=BASELINE, **where)))
+    found = map(str, batches(results.select("table1", arm=BASELINE, **where)))
     return f"among them those of NER: {', '.join(found)}."
 
 

@@ -44,17 +44,14 @@ class Results:
         self._tables: dict[str, list[Result]] = {}
 
     def select(self, table: str, **wanted: Any) -> list[Result]:
-        """The rows of a table with these values; `recipe` stands for the column of that name."""
+        """The rows of a table with these values; `recipe` is the setting of that name."""
         if not self._tables:
             for row in self.rows:
                 self._tables.setdefault(row.table, []).append(row)
         recipe = wanted.pop("recipe", None)
-        return [
-            row
-            for row in self._tables.get(table, ())
-            if all(getattr(row, name) == value for name, value in wanted.items())
-            and recipe in (None, row.settings.get("recipe"))
-        ]
+        names, values = tuple(wanted), tuple(wanted.values())
+        found = [row for row in self._tables.get(table, ()) if recipe in (None, row.settings.get("recipe"))]
+        return [row for row in found if tuple(getattr(row, name) for name in names) == values]
 
     def run_items(self, row: Result) -> ItemCounts | None:
         """The items of the run of a row, on the row's test set; None if they are not known."""

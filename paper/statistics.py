@@ -1,4 +1,4 @@
-"""A difference between two systems, and how far other seeds and other test items would move it.
+"""Runs of arms, differences between them, and how far other seeds and other test items would move these.
 
 Over items by the paired bootstrap of Efron and Tibshirani (1993): clusters of test items are drawn with replacement,
 the same ones for both systems. Over tasks by Student's t, which holds for tasks that differ (random effects).
@@ -8,34 +8,25 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paper.results import ItemCounts
+from elmokit.metrics.statistics import CONFIDENCE, Interval, Statistic, t_quantile
+from elmokit.runs.results_table import Result
+from paper.experiments import DATASETS, start_of
+from paper.results import ItemCounts, Results
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-CONFIDENCE, POWER = 0.95, 0.8
+BASELINE, IMPROVING, UNKNOWN = "no ELMo", "†", "unknown"
+POWER = 0.8
 RESAMPLES = 1000
 _NORMAL = statistics.NormalDist()
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A difference and its interval, in points."""
-
-    estimate: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        """The difference and its bounds, such as `+1.54 [0.80, 2.31]`."""
-        return f"{self.estimate:+.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
 @dataclass(frozen=True)
@@ -132,6 +123,212 @@ def pooled(differences: Sequence[Difference]) -> Difference | None:
     return Difference(statistics.fmean(estimates), of_seeds=error, num_seeds=number)
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Runs of an arm that differ in their seed alone: no seed occurs twice."""
+
+    rows: tuple[Result, ...]
+
+    @cached_property
+    def scores(self) -> Mapping[int | None, float]:
+        return {row.seed: row.value for row in self.rows}
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.scores.values())
+
+    @property
+    def was_improving(self) -> bool:
+        """Whether a run was still improving when its training ended."""
+        return any(row.was_improving for row in self.rows)
+
+    @property
+    def minutes(self) -> float:
+        """CPU minutes of a run."""
+        return statistics.fmean(row.cpu_minutes or 0.0 for row in self.rows)
+
+    @property
+    def date(self) -> str:
+        return max(row.settings.get("date", "") for row in self.rows)
+
+    @property
+    def commits(self) -> set[str]:
+        return {row.commit for row in self.rows}
+
+    @property
+    def machines(self) -> set[str]:
+        return {row.machine for row in self.rows}
+
+    def __str__(self) -> str:
+        """Mean and standard deviation, with a mark if a run was still improving."""
+        return f"{Statistic(tuple(self.scores.values()))}{f' {IMPROVING}' if self.was_improving else ''}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An arm and the baseline that it is compared with."""
+
+    baseline: Batch
+    arm: Batch
+    over_items: Difference | None = None
+    """The gain over test items, if they are known."""
+
+    @property
+    def has_same_source(self) -> bool:
+        """Whether both were trained by the same commit on the same kind of machine."""
+        is_recorded = not (self.arm.commits | self.arm.machines) & {"", UNKNOWN}
+        return is_recorded and self.rank[:2] == (True, True)
+
+    @property
+    def was_improving(self) -> bool:
+        return self.baseline.was_improving or self.arm.was_improving
+
+    @cached_property
+    def gains(self) -> dict[int | None, float]:
+        """By seed."""
+        before, after = self.baseline.scores, self.arm.scores
+        return {seed: after[seed] - score for seed, score in before.items() if seed in after}
+
+    @property
+    def gain(self) -> Difference | None:
+        """Over seeds, and over test items where these are known."""
+        return with_items(over_seeds(list(self.gains.values())), self.over_items)
+
+    @property
+    def where(self) -> Result:
+        return self.arm.rows[0]
+
+    @property
+    def rank(self) -> tuple[bool, bool, int, str, str]:
+        """Higher for pairs of one commit, then of one machine, then of most seeds, then for the newest."""
+        before, after = self.baseline, self.arm
+        agree = before.commits == after.commits, before.machines == after.machines
+        return (*agree, len(self.gains), after.date, before.date)
+
+
+def batches(rows: Iterable[Result]) -> list[Batch]:
+    """The runs of an arm, in batches by commit and machine if a seed was trained several times."""
+    ordered = sorted(rows, key=lambda row: (row.settings.get("date", ""), row.commit, row.machine, row.seed or 0))
+    if len({row.seed for row in ordered}) == len(ordered):
+        return [Batch(tuple(sorted(ordered, key=lambda row: row.seed or 0)))] if ordered else []
+    found: dict[tuple[str, str], list[Result]] = {}
+    for row in ordered:
+        found.setdefault((row.commit, row.machine), []).append(row)
+    return [Batch(tuple(one)) for one in found.values()]
+
+
+def pairs(
+    results: Results,
+    table: str,
+    better: str,
+    worse: str = BASELINE,
+    *,
+    model: str = "",
+    tests: bool | None = None,
+    **where: Any,
+) -> list[Pair]:
+    """Each batch of an arm with the best batch of the arm that it is compared with.
+
+    Both have the same task, data, recipe, sizes and split.
+
+    model: the biLM of the arm, or the one that the arm's weights were made from; empty for all.
+    tests: whether scores are on test sets, or on development sets; None for both.
+    where: values of columns, as for `Results.select`.
+    """
+    metrics = {name: dataset.metric for name, dataset in DATASETS.items()}
+    rows = [row for row in results.select(table, **where) if row.run and row.metric == metrics.get(row.task)]
+    rows = [row for row in rows if tests in (None, row.split != "dev")]
+    arms: dict[tuple[object, ...], list[Result]] = {}
+    for row in rows:
+        if row.arm == better and model in ("", start_of(row.model)):
+            arms.setdefault((_conditions(row), row.corpus_size, row.model, row.fingerprint), []).append(row)
+    others = [row for row in rows if row.arm == worse]
+    found: list[Pair] = []
+    for own in arms.values():
+        one, start = own[0], start_of(own[0].model)
+        compared = [
+            row
+            for row in others
+            if _conditions(row) == _conditions(one)
+            and row.corpus_size in (None, one.corpus_size)  # "none" of the Latin runs has read no raw text
+            and start_of(row.model) in ("", start)
+        ]
+        candidates = batches(compared)
+        for batch in batches(own) if candidates else ():
+            best = max((Pair(other, batch) for other in candidates), key=lambda pair: pair.rank)
+            found.append(replace(best, over_items=_over_items(results, best)))
+    return found
+
+
+def best_pair(
+    results: Results, table: str, better: str, worse: str = BASELINE, *, model: str = "", **where: Any
+) -> Pair | None:
+    """The pair that tables and claims use: of one commit, one machine, with most seeds; of equal ones, the newest."""
+    found = pairs(results, table, better, worse, model=model, **where)
+    return max(found, key=lambda pair: pair.rank, default=None)
+
+
+def best_batch(rows: Iterable[Result]) -> Batch:
+    """The batch with most seeds; of equal ones, the newest."""
+    return max(batches(rows), key=lambda batch: (len(batch.rows), batch.date))
+
+
+def curve(results: Results, task: str, model: str, recipe: str) -> dict[int, Pair]:
+    """The best pair of a task by the size of its training set, smallest first."""
+    where = {"task": task, "recipe": recipe, "split": "dev"}
+    found: dict[int, Pair] = {}
+    for one in pairs(results, "figure1", "+ ELMo", model=model, **where):
+        size = one.where.train_size or 0
+        found[size] = max(one, found.get(size, one), key=lambda pair: pair.rank)
+    return dict(sorted(found.items()))
+
+
+def learnt_mix(results: Results, task: str, model: str, arm: str, place: str) -> tuple[list[float], float]:
+    """The weights that a mix has learnt for the layers, lowest first, and gamma: means over the best batch of runs."""
+    own = results.select("figure2", task=task, model=model, arm=arm)
+    best = best_batch(row for row in own if row.layer == place)
+    runs = {(row.run, row.commit) for row in best.rows}
+    weights: dict[str, list[float]] = {}
+    for row in own:
+        if (row.run, row.commit) in runs and row.metric == "weight" and row.layer.startswith(f"{place} "):
+            weights.setdefault(row.layer, []).append(row.value)
+    return [statistics.fmean(weights[layer]) for layer in sorted(weights)], best.mean
+
+
+def layer_gain(results: Results, row: Result, better: str, worse: str) -> Difference | None:
+    """The gain of a layer over another one of the same model, over clusters of test items."""
+    items = [results.probe_items(replace(row, layer=layer)) for layer in (worse, better)]
+    if items[0] is not None and items[1] is not None:
+        return over_clusters(items[:1], items[1:], score=share)  # type: ignore[arg-type]
+    metric = "gain in same sense" if row.table == "table4" else "gain"
+    return _kept_interval(results, replace(row, layer=f"{better} over {worse}"), metric)
+
+
+def _conditions(row: Result) -> tuple[object, ...]:
+    """What an arm and its baseline have in common."""
+    return row.task, row.data, row.settings.get("recipe", ""), row.train_size, row.split
+
+
+def _over_items(results: Results, pair: Pair) -> Difference | None:
+    """The gain over clusters of test items, or the one that was kept without the items."""
+    items = [[results.run_items(row) for row in batch.rows] for batch in (pair.baseline, pair.arm)]
+    if all(one is not None for batch in items for one in batch):
+        return over_clusters(*items, score=SCORES[DATASETS[pair.where.task].task])  # type: ignore[arg-type]
+    kept = _kept_interval(results, pair.where, "gain over items")
+    gains = list(pair.gains.values())
+    is_same = kept is not None and bool(gains) and math.isclose(kept.estimate, statistics.fmean(gains), abs_tol=1e-4)
+    return kept if is_same else None
+
+
+def _kept_interval(results: Results, row: Result, metric: str) -> Difference | None:
+    same = ("task", "data", "arm", "model", "fingerprint", "layer")
+    rows = results.select(row.table, **{name: getattr(row, name) for name in same})
+    kept = {one.metric: one.value for one in rows}
+    if f"{metric}, low" not in kept:
+        return None
+    return of_interval(kept[f"{metric}, low"], kept[f"{metric}, high"], kept[metric])
+
+
 def f1(sums: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " N"]:
     """Of correct, predicted and gold items; of correct, predicted, found and gold ones (B-cubed has both)."""
     correct, predicted, found, gold = (sums[:, at] for at in ((0, 1, 0, 2) if sums.shape[1] == 3 else range(4)))
@@ -162,29 +359,6 @@ SCORES = {
     "tags": share,
 }
 """By task, what makes a score of the sums of `items.COUNTS`."""
-
-
-@cache
-def t_quantile(p: float, degrees: int) -> float:
-    """The quantile of Student's t with whole degrees of freedom, for p above a half, by bisection."""
-    low, high = 0.0, 1e4
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_distribution(middle, degrees) < p else (low, middle)
-    return (low + high) / 2
-
-
-def _t_distribution(t: float, degrees: int) -> float:
-    """Abramowitz and Stegun (1964), 26.7.3 and 26.7.4."""
-    angle = math.atan(t / math.sqrt(degrees))
-    cosine, term, total = math.cos(angle), 1.0, 0.0
-    start = degrees % 2
-    for power in range(start, degrees - 1, 2):
-        total += term * cosine**power
-        term *= (power + 1) / (power + 2)
-    if start:
-        return 0.5 + (angle + math.sin(angle) * total) / math.pi
-    return 0.5 + math.sin(angle) * total / 2
 
 
 def _share(part: Float[np.ndarray, " N"], whole: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:

@@ -260,9 +260,7 @@ def tag_results(
     data, read = data or (found[0].data if found else ""), None if arm == "none" else corpus_size
     parts = ("tags", data, arm, str(read or 0), *([found[0].fingerprint] if found and inputs["elmo"] else []))
     names = ["-".join([*parts, str(row.train_size), str(row.seed)]) for row in found]
-    return [
-        replace(row, data=data, corpus_size=read, run=name, settings={}) for row, name in zip(found, names, strict=True)
-    ]
+    return [replace(row, data=data, corpus_size=read, run=name) for row, name in zip(found, names, strict=True)]
 
 
 def run_results(run: PlannedRun, config: Mapping[str, Any], log: Sequence[Mapping[str, Any]]) -> list[Result]:
@@ -301,6 +299,7 @@ def _results(
         commit=last.get("commit", ""),
         machine=last.get("machine", ""),
         run=name,
+        settings={"date": last.get("date", "")},
     )
     found = [common]
     if not diverged:
@@ -310,7 +309,7 @@ def _results(
             for one in (metric, *DATASETS[dataset].other_metrics):
                 found.append(replace(common, metric=one, value=scores[one], split=file, corpus_size=size))
     return [
-        replace(one, table=place.table, arm=place.arm, settings={"recipe": place.recipe})
+        replace(one, table=place.table, arm=place.arm, settings={**common.settings, "recipe": place.recipe})
         for place in places
         for one in (_mix_results(common, last) if place.table == "figure2" else found[: None if place.tests else 1])
     ]

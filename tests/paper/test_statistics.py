@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from elmokit.metrics.statistics import t_quantile
 from paper.results import ItemCounts
 from paper.statistics import (
     Difference,
@@ -17,7 +18,6 @@ from paper.statistics import (
     over_seeds,
     pooled,
     share,
-    t_quantile,
     with_items,
 )
 

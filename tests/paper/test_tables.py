@@ -13,17 +13,19 @@ import pytest
 
 from elmokit.runs.results_table import Result
 from paper.__main__ import main
-from paper.claims import verdicts
+from paper.claims import headline, verdicts
 from paper.experiments import EXPERIMENTS
 from paper.page import claims_page, front_page
 from paper.results import Results, cluster_steps
-from paper.tables import Batch, batches, headline, pairs, printed, view
+from paper.statistics import Batch, batches, best_pair, curve, learnt_mix, pairs
+from paper.tables import printed, view
 
 ROOT = Path(__file__).parents[2]
 NER = Result(
     *(0.0, "f1", "table1", "named-entities", "conll2003", 6, "no ELMo"),
     split="eng.testb",
     train_size=14041,
+    machine="m",
     epochs=20,
     best_epoch=15,
     stopped_by="patience",
@@ -44,18 +46,59 @@ def results_of(folder: Path, *groups: list[Result], arrays: dict[str, np.ndarray
     return Results(folder)  # as it is read back
 
 
-WHERE = {"table": "table1", "task": "named-entities", "recipe": "cpu-converged", "split": "eng.testb"}
+WHERE = {"task": "named-entities", "recipe": "cpu-converged", "split": "eng.testb"}
 
 
 def test_an_arm_is_compared_with_the_baseline_of_its_commit_and_all_baselines_are_shown(tmp_path: Path):
     old, new = runs("no ELMo", (88, 88)), runs("no ELMo", (89, 89), commit="b")
     elmo = [*runs("+ ELMo", (90, 91), model="small-en"), *runs("+ ELMo", (90, 90.5), commit="b", model="small-en")]
     results = results_of(tmp_path, old, new, elmo)
-    found = pairs(results, "+ ELMo", **WHERE)
+    found = pairs(results, "table1", "+ ELMo", **WHERE)
     assert [str(one.gain) for one in found] == ["+2.50 [-3.85, 8.85]", "+1.25 [-1.93, 4.43]"]
     assert all(one.has_same_source for one in found)
-    cells = [row[6] for row in next(table for table in view(results, "table1") if table.title == "Ours").rows]
+    cells = [row[7] for row in next(table for table in view(results, "table1") if table.title == "Ours").rows]
     assert cells == ["88.00 ± 0.00", "89.00 ± 0.00"]
+
+
+def batch_pair(commit: str, day: int, gain: float, *, seeds: int = 2, machine: str = "m") -> list[Result]:
+    """An arm on machine m with its baseline, all of one commit."""
+    settings = {"recipe": "cpu-converged", "date": f"2026-01-{day:02}"}
+    before = runs("no ELMo", (80,) * seeds, commit=commit, machine=machine, settings=settings)
+    after = runs("+ ELMo", (80 + gain,) * seeds, commit=commit, model="small-en", machine="m", settings=settings)
+    return [*before, *after]
+
+
+@pytest.mark.parametrize(
+    ("other", "gain"),
+    [
+        (batch_pair("a", 3, 5), 5),  # newer, though its hash comes first
+        (batch_pair("a", 1, 5), 1),
+        (batch_pair("a", 1, 5, seeds=3), 5),
+        (batch_pair("a", 3, 5, seeds=1), 1),
+        (batch_pair("a", 3, 5, machine="n"), 1),  # its baseline is of another machine
+    ],
+)
+def test_tables_use_the_pair_of_one_commit_and_machine_then_of_most_seeds_then_the_newest(
+    other: list[Result], gain: float, tmp_path: Path
+):
+    rows = [*batch_pair("z", 2, 1), *other]
+    results = results_of(tmp_path, rows, [replace(row, table="figure1", split="dev") for row in rows])
+    one = best_pair(results, "table1", "+ ELMo", model="small-en", **WHERE)
+    assert one is not None and set(one.gains.values()) == {gain}
+    assert headline(results, "named-entities", "+ ELMo", "small-en") == one
+    (point,) = curve(results, "named-entities", "small-en", "cpu-converged").values()
+    assert point.gains == one.gains
+
+
+def test_a_mix_is_the_mean_over_the_best_batch_alone(tmp_path: Path):
+    rows: list[Result] = []
+    for commit, day, weight in (("b", 1, 0.2), ("a", 2, 0.6)):
+        for row in runs("+ ELMo", (1, 1), commit=commit, model="small-en", settings={"date": f"2026-01-0{day}"}):
+            mix = replace(row, table="figure2", split="dev")
+            rows.append(replace(mix, metric="gamma", layer="input", value=10 * weight))
+            rows += [replace(mix, metric="weight", layer=f"input {at}", value=weight) for at in (0, 1)]
+    found = learnt_mix(results_of(tmp_path, rows), "named-entities", "small-en", "+ ELMo", "input")
+    assert found == ([0.6, 0.6], 6.0)
 
 
 def test_runs_of_several_commits_are_one_batch_unless_a_seed_occurs_twice():
@@ -76,11 +119,11 @@ def test_the_error_over_items_counts_clusters_where_predictions_are_known(tmp_pa
         f"counts/{row.run}@a/eng.testb": np.array(counts[row.model or "none"] * 3, np.float32) for row in (*none, *elmo)
     }
     arrays["clusters/named-entities/eng.testb"] = cluster_steps([0, 0, 1, 1, 2, 2])
-    one = headline(results_of(tmp_path, none, elmo, arrays=arrays), "named-entities", "+ ELMo", ["small-en"])
+    one = headline(results_of(tmp_path, none, elmo, arrays=arrays), "named-entities", "+ ELMo", "small-en")
     assert one is not None and one.over_items is not None
     assert one.over_items.of_items == pytest.approx(0, abs=1e-9)  # the clusters are alike
     arrays["clusters/named-entities/eng.testb"] = cluster_steps(range(6))
-    one = headline(results_of(tmp_path, none, elmo, arrays=arrays), "named-entities", "+ ELMo", ["small-en"])
+    one = headline(results_of(tmp_path, none, elmo, arrays=arrays), "named-entities", "+ ELMo", "small-en")
     assert one is not None and one.over_items is not None and one.over_items.of_items > 5
 
 
@@ -95,9 +138,9 @@ def test_a_table_is_printed_in_a_fresh_clone_without_arguments_a_model_or_torch(
     number, has_torch, seconds = done.stderr.split()
     assert (
         done.stdout.startswith("# Table 1: test scores of the six tasks")
-        and "| NER | + ELMo | small-en |" in done.stdout
+        and "| NER | + ELMo | no ELMo | small-en |" in done.stdout
     )
-    assert has_torch == "False" and int(number) <= 12 and float(seconds) < 3  # a second on a free core
+    assert has_torch == "False" and int(number) <= 13 and float(seconds) < 3  # a second on a free core
 
 
 @pytest.mark.parametrize("name", [*EXPERIMENTS, "table4", "table5", "senses-supervised", "wic", "blimp", "polysemy-ko"])
@@ -137,5 +180,7 @@ def test_the_numbers_of_a_table_are_those_of_the_rows(capsys: pytest.CaptureFixt
     printed_text = capsys.readouterr().out
     rows = Results().select("gamma", task="semantic-roles", arm="no ELMo", recipe="cpu", split="dev")
     mean = sum(row.value for row in rows) / len(rows)
-    assert re.search(rf"\| SRL \| mini-en \| cpu \| 22,949 \| {mean:.2f} ± ", printed_text)
+    assert re.search(
+        rf"\| SRL \| top layers, gamma 1 \| no ELMo \| mini-en \| cpu \| 22,949 \| .* \| {mean:.2f} ± ", printed_text
+    )
     assert printed_text.count("# ") > 2

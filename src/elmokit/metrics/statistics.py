@@ -6,13 +6,9 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 CONFIDENCE = 0.95
-_T_QUANTILES = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-)
-"""The 97.5 % quantiles of Student's t for 1 to 20 degrees of freedom."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +49,29 @@ def paired_t(differences: Sequence[float]) -> Interval | None:
     if len(differences) == 1:
         return None
     mean = statistics.fmean(differences)
-    margin = _t_quantile(len(differences) - 1) * statistics.stdev(differences) / math.sqrt(len(differences))
+    quantile = t_quantile((1 + CONFIDENCE) / 2, len(differences) - 1)
+    margin = quantile * statistics.stdev(differences) / math.sqrt(len(differences))
     return Interval(mean, mean - margin, mean + margin)
 
 
-def _t_quantile(degrees: int) -> float:
-    """The 97.5 % quantile; above 20 degrees of freedom by its expansion (Abramowitz and Stegun, 1964, 26.7.5)."""
-    if degrees <= len(_T_QUANTILES):
-        return _T_QUANTILES[degrees - 1]
-    x = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    terms = (x, (x**3 + x) / 4, (5 * x**5 + 16 * x**3 + 3 * x) / 96, (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384)
-    return sum(term / degrees**power for power, term in enumerate(terms))
+@cache
+def t_quantile(p: float, degrees: int) -> float:
+    """The quantile of Student's t with whole degrees of freedom, for p above a half, by bisection."""
+    low, high = 0.0, 1e4
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_distribution(middle, degrees) < p else (low, middle)
+    return (low + high) / 2
+
+
+def _t_distribution(t: float, degrees: int) -> float:
+    """Abramowitz and Stegun (1964), 26.7.3 and 26.7.4."""
+    angle = math.atan(t / math.sqrt(degrees))
+    cosine, term, total = math.cos(angle), 1.0, 0.0
+    start = degrees % 2
+    for power in range(start, degrees - 1, 2):
+        total += term * cosine**power
+        term *= (power + 1) / (power + 2)
+    if start:
+        return 0.5 + (angle + math.sin(angle) * total) / math.pi
+    return 0.5 + math.sin(angle) * total / 2
