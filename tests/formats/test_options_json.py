@@ -53,7 +53,7 @@ def test_a_clip_of_0_is_no_clip_and_a_risk_as_are_fields_that_are_not_known(pair
     ("change", "message"),
     [
         (lambda o: o.pop("lstm"), "expected an options.json|field lstm: is missing"),
-        (lambda o: o["lstm"].update(dim=1 << 40), r"lstm_dim is 1,099,511,627,776; at most 1,048,576 is read"),
+        (lambda o: o["lstm"].update(dim=1 << 40), r"lstm_dim is 1,099,511,627,776; expected at most 1,048,576"),
         (lambda o: o["lstm"].update(dim=5), "projection_dim 6 is wider than lstm_dim 5"),
         (lambda o: o["lstm"].update(cell_clip=-3), r"cell_clip is -3.0; expected a positive number"),
         (lambda o: o["lstm"].update(use_skip_connections=1), r"field lstm\.use_skip_connections: expected `bool`"),

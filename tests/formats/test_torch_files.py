@@ -89,7 +89,7 @@ def test_more_layers_than_any_model_has_are_refused(tmp_path: Path, name: str, n
         return saved({**state, **{key: value for layer in layers for key, value in layer.items()}}, path, new=new)
 
     assert read_stored(with_layers(40)).config.num_layers == 40
-    assert_refused("num_layers is 65; at most 64", with_layers(65))
+    assert_refused("num_layers is 65; expected at most 64", with_layers(65))
 
 
 @pytest.mark.parametrize(

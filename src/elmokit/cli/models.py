@@ -112,9 +112,8 @@ def run_models(arguments: argparse.Namespace) -> None:
 
 
 def _table_of_models() -> str:
-    from elmokit.formats.config_json import read_config
     from elmokit.formats.find import bundled_models, packaged_models
-    from elmokit.formats.native import CONFIG_NAME, WEIGHTS_NAME
+    from elmokit.formats.native import CONFIG_NAME, WEIGHTS_NAME, read_config
     from elmokit.formats.published import published_models
     from elmokit.system.markdown import aligned_table
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.files.safetensors import WEIGHTS, read_layout
-from elmokit.formats.config_json import read_config
 from elmokit.formats.native import (
     CARD_NAME,
     CONFIG_NAME,
@@ -17,15 +16,15 @@ from elmokit.formats.native import (
     VOCABULARY_NAME,
     WEIGHTS_NAME,
     open_weights,
+    read_config,
 )
 from elmokit.formats.native_softmax import INT8, softmax_files, softmax_shards
+from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
     from jaxtyping import Float
-
-    from elmokit.model.config import BiLMConfig
 
 
 @dataclass(frozen=True)
@@ -52,12 +51,6 @@ class StoredMix:
 @dataclass
 class Inspection:
     """What an inspection found, up to the reason why reading fails, if so; `risks` are what else a user should know."""
-
-    REPORTED: ClassVar = (
-        *("format", "description", "dtypes", "config", "num_softmax_rows", "softmax_dtypes", "vocabulary_size"),
-        *("mixes", "risks"),
-    )
-    """The fields that a child process reports as they are."""
 
     path: Path
     format: str | None = None

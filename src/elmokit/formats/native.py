@@ -12,9 +12,9 @@ import json
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +22,20 @@ from numpy.typing import NDArray
 from elmokit.files.atomic import new_folder, temporary_folder, write_text
 from elmokit.files.json import as_type, json_text, read_json
 from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
-from elmokit.formats.config_json import VERSION, fields_of, read_config
 from elmokit.formats.file_kinds import FileKind, kind_of, naming_failed_downloads
 from elmokit.formats.native_softmax import SOFTMAX_DTYPES, read_softmax, softmax_shards, split_softmax, write_softmax
 from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import SOFTMAX_WEIGHT, Weights, check_padding, check_shapes, fingerprint_of
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError
 from elmokit.text.indexer import DictionarySpelling
 
-if TYPE_CHECKING:
-    from elmokit.model.config import BiLMConfig
-
 WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
 CARD_NAME = "README.md"
 DICTIONARY_NAME = "dictionary.json"
+VERSION = 1
 METADATA = {"format": "elmokit"}
 _MAX_DICTIONARY_BYTES = 256 << 20
 """A dictionary of 150,000 words has 4 MB."""
@@ -51,6 +49,16 @@ tags:
 ---
 
 """
+
+
+@dataclass(frozen=True)
+class _ConfigFile:
+    """What a config.json holds."""
+
+    format: str
+    version: int
+    bilm: BiLMConfig
+    pretraining: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +143,30 @@ def write_native(
         if weights.spelling is not None:
             _write_dictionary(target / DICTIONARY_NAME, weights.spelling)
         write_text(target / CONFIG_NAME, config_text)
+
+
+def read_config(path: Path) -> tuple[BiLMConfig, dict[str, object] | None]:
+    """The biLM's config in a config.json, and how it was pretrained. Raises FormatError, which names the field."""
+    values = read_json(path)
+    if values.get("format") != BILM_FORMAT:
+        raise FormatError(path, f'is not "{BILM_FORMAT}"', part="field format")
+    if values.get("version") != VERSION:
+        reason = f"is {values.get('version')}; this elmokit reads version {VERSION}, install a newer elmokit"
+        raise FormatError(path, reason, part="field version")
+    found = values["bilm"] if isinstance(values.get("bilm"), dict) else {}
+    for field in fields(BiLMConfig) if found else ():
+        if field.name not in ("lookup", *found):  # the defaults are a published model, and this may be another one
+            raise FormatError(path, "is missing", part=f"field bilm.{field.name}")
+    whole = as_type(values, _ConfigFile, where=path)
+    return whole.bilm, whole.pretraining
+
+
+def fields_of(config: BiLMConfig) -> dict[str, object]:
+    """The config as JSON values."""
+    values: dict[str, object] = asdict(config)
+    if config.lookup is None:
+        del values["lookup"]
+    return values | {"filters": [list(pair) for pair in config.filters]}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from elmokit.elmo.embedding import encoded_tokens, with_boundaries
 from elmokit.formats.importers.allennlp import names_of
-from elmokit.formats.importers.torch_layout import FORGET_BIAS, rows
+from elmokit.formats.importers.layouts import module_rows
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.model.bilm import BiLMState
 from elmokit.system.batches import batched
@@ -145,9 +145,9 @@ def _state(tensors: Sequence[Tensor], config: BiLMConfig) -> BiLMState:
 
 
 def _on_save(module: AllenNLPBiLM, state_dict: dict[str, Tensor], prefix: str, _: object) -> None:
-    for row in rows(module.bilm.config, _NAMES):
-        native = _joined([state_dict.pop(f"{prefix}{_OWN}{name}") for name in row.native])
-        state_dict[prefix + row.name] = _joined(row.turn(native, FORGET_BIAS))
+    for row in module_rows(module.bilm.config, _NAMES):
+        native = [state_dict.pop(f"{prefix}{_OWN}{name}") for name in row.native]
+        state_dict[prefix + row.name] = row.save(native[0] if len(native) == 1 else torch.cat(native))
 
 
 def _on_load(
@@ -161,7 +161,7 @@ def _on_load(
     error_msgs: list[str],
 ) -> None:
     """Tensor by tensor; one that is missing, or has another shape, stays as it is, and torch reports it."""
-    for row in rows(module.bilm.config, _NAMES):
+    for row in module_rows(module.bilm.config, _NAMES):
         name = prefix + row.name
         values = [module.get_parameter(_OWN + native).detach() for native in row.native]
         theirs = state_dict.pop(name, None)
@@ -171,9 +171,5 @@ def _on_load(
             said = f"has shape {tuple(theirs.shape)}; the biLM of this module calls for {row.shape}"
             error_msgs.append(f"{name} {said}")
         else:
-            values = row.turn(theirs.detach().to(torch.promote_types(theirs.dtype, torch.float32)), -FORGET_BIAS)
+            values = row.load(theirs.detach().to(torch.promote_types(theirs.dtype, torch.float32)))
         state_dict.update(zip((f"{prefix}{_OWN}{native}" for native in row.native), values, strict=True))
-
-
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(list(parts))

@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from elmokit.files.atomic import atomic_write, check_output, temporary_folder
 from elmokit.files.locks import lock
-from elmokit.formats.config_json import fields_of
+from elmokit.formats.native import fields_of
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
 from elmokit.model.bilm import gather_steps, reversal

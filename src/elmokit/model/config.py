@@ -9,6 +9,15 @@ from elmokit.system.messages import first_token
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 ACTIVATIONS = ("relu", "tanh")
+MAX_CHARACTERS = 1 << 16
+_MOST: dict[str, float] = {
+    **dict.fromkeys(("character_dim", "projection_dim", "lstm_dim", "num_filters", "word_dim"), 1 << 20),
+    **dict.fromkeys(("num_highway_layers", "num_layers", "number of filter groups"), 64),
+    **dict.fromkeys(("cell_clip", "projection_clip"), 1e30),
+    **dict.fromkeys(("num_words", "num_symbols"), 1 << 26),
+    "max_characters_per_token": MAX_CHARACTERS,
+}
+"""Far above any biLM (the released ones have 7 groups of filters, 2 layers, width 4096), far below what is slow."""
 _FIELDS_IN_FINGERPRINTS = (
     *("filters", "character_dim", "num_characters", "max_characters_per_token", "activation", "num_highway_layers"),
     *("projection_dim", "lstm_dim", "num_layers", "cell_clip", "projection_clip", "use_skip_connections"),
@@ -89,6 +98,11 @@ class BiLMConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "filters", tuple((int(width), int(number)) for width, number in self.filters))
+        sizes = vars(self) | ({} if self.lookup is None else vars(self.lookup))
+        sizes |= {"number of filter groups": len(self.filters), "num_filters": self.num_filters}
+        for name, most in _MOST.items():
+            if (sizes.get(name) or 0) > most:
+                raise ValueError(f"{name} is {sizes[name]:,}; expected at most {most:,}")
         for name in ("character_dim", "projection_dim", "lstm_dim", "num_layers"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")

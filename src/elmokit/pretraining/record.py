@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.files.json import as_type
-from elmokit.formats.config_json import VERSION
+from elmokit.formats.native import VERSION
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, write_config
 

@@ -6,14 +6,13 @@ import errno
 import importlib
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from elmokit.files.atomic import DISK_FULL
-from elmokit.formats.config_json import fields_of
 from elmokit.formats.file_kinds import ARCHIVES, PICKLES, kind_of
-from elmokit.formats.importers.child import memory_bytes, parts_of, processor_seconds
+from elmokit.formats.importers.child import Report, memory_bytes, parts_of, processor_seconds
 from elmokit.formats.importers.load import load
 from elmokit.formats.inspection import Inspection
 from elmokit.formats.native import write_native
@@ -32,30 +31,28 @@ def main(size: str, report: str, target: str, *given: str) -> None:
         importlib.import_module("torch")  # takes seconds, and must not count
     _limit_this_process(int(size))
     found = read(path, *weights, target=Path(target) if target else None, size=int(size))
-    Path(report).write_bytes(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))  # names may be anything
+    values = msgspec.to_builtins(found, enc_hook=str, str_keys=True)
+    Path(report).write_bytes(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace"))  # of names, too
 
 
-def read(path: Path, weights: Path | None = None, *, target: Path | None, size: int) -> dict[str, Any]:
-    """Read a model, and write it into the new folder `target` if that is given; returns a `Report` as JSON values."""
-    inspection, failure = Inspection(path), dict[str, Any]()
+def read(path: Path, weights: Path | None = None, *, target: Path | None, size: int) -> Report:
+    """Read a model, and write it into the new folder `target` if that is given."""
+    inspection = Inspection(path)
     try:
         model = load(path, weights, inspection=inspection)
         if target is not None:
             write_native(target, model)
     except ValueError as error:
-        failure = {"error": str(error)}
+        return Report(inspection, str(error))
     except MemoryError:
         most = readable_bytes(memory_bytes(size))
-        failure = {"error": f"{path}: is damaged, or made to fill the memory: reading it takes more than {most}"}
+        reason = f"is damaged, or made to fill the memory: reading it takes more than {most}"
+        return Report(inspection, f"{path}: {reason}")
     except OSError as error:
-        number = error.errno if error.errno in (*DISK_FULL, errno.EACCES) else None
-        said = str(error) if number is None else error.filename
-        failure = {"error": said, "error_type": type(error).__name__, "errno": number}
-    values = {name: getattr(inspection, name) for name in Inspection.REPORTED}
-    values["config"] = None if inspection.config is None else fields_of(inspection.config)
-    values["mixes"] = [asdict(mix) for mix in inspection.mixes]
-    files = {str(file): size for file, size in inspection.files.items()}
-    return {**values, "files": files, **failure}
+        if error.errno in (*DISK_FULL, errno.EACCES):
+            return Report(inspection, error.filename, type(error).__name__, error.errno)
+        return Report(inspection, str(error), type(error).__name__)
+    return Report(inspection)
 
 
 def _limit_this_process(num_bytes: int) -> None:

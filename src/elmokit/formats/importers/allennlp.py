@@ -15,8 +15,9 @@ import numpy as np
 from elmokit.files.torch_files import TorchFile
 from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.formats.importers.bilm_tf import read_options
+from elmokit.formats.importers.layouts import Names, module_rows, to_native
 from elmokit.formats.importers.sources import Imported, Sources
-from elmokit.formats.importers.torch_layout import Names, check_shapes, numbered, sizes_of, the_file_with, to_native
+from elmokit.formats.importers.torch_layout import check_shapes, numbered, sizes_of, the_file_with
 from elmokit.formats.inspection import StoredMix
 from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import PADDING_TOKEN, Weights
@@ -58,7 +59,7 @@ def load(sources: Sources) -> Imported | None:
     names = names_of(f"{prefix}_elmo_lstm.")
     options = None if options_path is None else read_options(options_path)
     config = _config(file, names, None if options is None else options.config, options_path)
-    tensors = to_native(config, names, file.read)
+    tensors = to_native(module_rows(config, names), file.read)
     tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there
     return Imported(
         weights=Weights(config, tensors, pretraining=None if options is None else options.pretraining),

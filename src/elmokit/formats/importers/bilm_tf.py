@@ -1,17 +1,16 @@
 """The released format of bilm-tf and AllenNLP: an `options.json` and an HDF5 file of weights, under any names.
 
-It is read and written by one table, `rows`. It cannot store the softmax. A vocabulary is not part of it, but may be in
-the same folder. Checkpoints and cached token vectors are read by the same steps. Source: bilm-tf's `dump_weights` and
-`_pretrained_initializer`, AllenNLP's `elmo_lstm.load_weights`.
+It is read and written by one table (`layouts.py`). It cannot store the softmax. A vocabulary is not part of it, but may
+be in the same folder. Checkpoints and cached token vectors are read by the same steps.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 
@@ -19,16 +18,13 @@ from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.hdf5 import open_hdf5, write_datasets
 from elmokit.files.json import as_type, json_text, read_json
 from elmokit.files.weights_file import Array, Entry, WeightsFile, require_finite
-from elmokit.formats.config_json import MAX_CHARACTERS, require_bounds
 from elmokit.formats.file_kinds import ADVICE, FileKind
+from elmokit.formats.importers.layouts import LSTM_ROOTS, WORDS, Row, bilm_tf_rows, to_native
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources, wrong_kind
 from elmokit.formats.vocabulary_file import read_words
-from elmokit.model.config import BiLMConfig, LookupConfig
-from elmokit.model.weights import PADDING_TOKEN, Weights, below_padding
+from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
+from elmokit.model.weights import Weights
 from elmokit.system.messages import FormatError, join_names
-from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
-
-Way: TypeAlias = tuple[Callable[[Array], tuple[Array, ...]], Callable[[Sequence[Array]], Array]]
 
 NAME = "bilm_tf"
 DESCRIPTION = "bilm-tf / AllenNLP (options.json, HDF5)"
@@ -44,13 +40,8 @@ TRAINING_OPTIONS = (
 STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `Weights.pretraining`
 _AT_PREDICTION = 262  # characters; a checkpoint says 261, with which bilm-tf trains, and which it then refuses
 
-LSTM_ROOTS = ("RNN", "rnn")
 ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
 """Datasets whose names begin with one of these are part of the biLM."""
-WORDS = "embedding"
-"""The table of words of a model without characters, or of vectors that were computed from characters."""
-_FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
-_TO_TENSORFLOW = [0, 3, 1, 2]
 
 
 @dataclass(frozen=True)
@@ -73,17 +64,6 @@ class Options:
     says_direction: bool
     """Whether it has the key `bidirectional`; the released ones do not."""
     risks: list[str]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One dataset: its name and shape, the native tensors that it holds, and the way there and back."""
-
-    name: str
-    shape: tuple[int, ...]
-    native: tuple[str, ...]
-    load: Callable[[Array], tuple[Array, ...]]
-    save: Callable[[Sequence[Array]], Array]
 
 
 def load(sources: Sources) -> Imported | None:
@@ -237,7 +217,6 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
         )
     except ValueError as error:
         raise FormatError(path, str(error)) from error
-    require_bounds(path, config)
     kept = {name: value for name, value in training.items() if not isinstance(value, list | dict)}
     if unknown:
         risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(sorted(unknown))}")
@@ -284,12 +263,13 @@ def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, dict[
     """
     config, table = layout_of(options, file.entries)
     check_datasets(file, table)
-    tensors: dict[str, Array] = {}
-    for row in table:
-        array = file.read(row.name)
-        require_finite(file.path, f"dataset {row.name}", array)
-        tensors |= zip(row.native, row.load(array), strict=True)
-    return config, tensors, sorted({file.entries[row.name].dtype for row in table})
+
+    def read(name: str) -> Array:
+        array = file.read(name)
+        require_finite(file.path, f"dataset {name}", array)
+        return array
+
+    return config, to_native(table, read), sorted({file.entries[row.name].dtype for row in table})
 
 
 def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, list[Row]]:
@@ -305,81 +285,7 @@ def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfi
     if config.lookup is not None and WORDS in entries:
         num_words = next(iter(entries[WORDS].shape), 0)
         config = replace(config, lookup=replace(config.lookup, num_words=max(num_words, 1)))
-    return config, list(rows(config, entries))
-
-
-def rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
-    """The table of a config; LSTM datasets under the names that are `present`, or else those of bilm-tf."""
-    filters, dim, cells = config.num_filters, config.projection_dim, config.lstm_dim
-    if config.lookup is not None:
-        yield Row(WORDS, (config.lookup.num_words, dim), ("char_encoder.words.weight",), *_PADDED)
-    else:
-        yield Row("char_embed", (NUM_CHARACTERS - SHIFT, config.character_dim), (PADDING_TOKEN,), *_PADDED)
-        for index, (width, number) in enumerate(config.filters):
-            ours = f"char_encoder.convolutions.{index}"
-            yield Row(f"CNN/W_cnn_{index}", (1, width, config.character_dim, number), (f"{ours}.weight",), *_FILTER)
-            yield Row(f"CNN/b_cnn_{index}", (number,), (f"{ours}.bias",), *_SAME)
-        for index in range(config.num_highway_layers):
-            for part, theirs in (("transform", "transform"), ("gate", "carry")):
-                ours = f"char_encoder.highways.{index}.{part}"
-                yield Row(f"CNN_high_{index}/W_{theirs}", (filters, filters), (f"{ours}.weight",), *_TURNED)
-                yield Row(f"CNN_high_{index}/b_{theirs}", (filters,), (f"{ours}.bias",), *_SAME)
-        if filters != dim:
-            yield Row("CNN_proj/W_proj", (filters, dim), ("char_encoder.projection.weight",), *_TURNED)
-            yield Row("CNN_proj/b_proj", (dim,), ("char_encoder.projection.bias",), *_SAME)
-    for direction in range(config.num_directions):
-        for layer in range(config.num_layers):
-            ours = f"{('forward', 'backward')[direction]}_lstm.layers.{layer}"
-            kernel, bias, projection = _cell(direction, layer, config.num_layers, present)
-            yield Row(kernel, (2 * dim, 4 * cells), (f"{ours}.input_weight", f"{ours}.recurrent_weight"), *_KERNEL)
-            yield Row(bias, (4 * cells,), (f"{ours}.bias",), *_BIAS)
-            if dim != cells:
-                yield Row(projection, (cells, dim), (f"{ours}.projection_weight",), *_TURNED)
-
-
-def _cell(direction: int, layer: int, num_layers: int, present: Container[str]) -> tuple[str, str, str]:
-    """The names that TensorFlow's scopes and the renaming in `dump_weights` may give to a cell.
-
-    Checkpoints have the names of TensorFlow, in lower case. A dump of a single layer has no MultiRNNCell. A dump of a
-    forward model has no RNN_0; then `rnn` is at the start of the name, where the renaming of rnn, kernel and bias
-    misses it.
-    """
-    cells = [f"MultiRNNCell/Cell{layer}/LSTMCell", f"multi_rnn_cell/cell_{layer}/lstm_cell"]
-    cells += ["LSTMCell", "lstm_cell"] if num_layers == 1 else []
-    roots = [f"RNN_{direction}/RNN", f"RNN_{direction}/rnn", *(LSTM_ROOTS if direction == 0 else ())]
-    endings = (("W_0", "B", "W_P_0"), ("kernel", "bias", "projection/kernel"))
-    scopes = [(f"{root}/{cell}", ending) for root in roots for cell in cells for ending in endings]
-    scope, ending = next(((scope, ends) for scope, ends in scopes if f"{scope}/{ends[0]}" in present), scopes[0])
-    kernel, bias, projection = (f"{scope}/{part}" for part in ending)
-    return kernel, bias, projection
-
-
-def _gates(gates: Array, order: Sequence[int]) -> Array:
-    """A copy with the blocks of rows, one per gate, in another order."""
-    return np.concatenate([np.split(gates, 4)[gate] for gate in order])
-
-
-def _load_kernel(kernel: Array) -> tuple[Array, ...]:
-    return tuple(_gates(half.T, _FROM_TENSORFLOW) for half in np.split(kernel, 2))
-
-
-def _save_kernel(parts: Sequence[Array]) -> Array:
-    return _gates(np.concatenate(parts, axis=1), _TO_TENSORFLOW).T
-
-
-def _from_filter(weight: Array) -> tuple[Array, ...]:
-    return (weight[0].transpose(2, 1, 0),)
-
-
-_SAME: Way = lambda array: (array,), lambda parts: parts[0]
-_PADDED: Way = lambda table: (below_padding(table),), lambda parts: parts[0][1:]
-_FILTER: Way = _from_filter, lambda parts: parts[0].transpose(2, 1, 0)[None]
-_TURNED: Way = lambda matrix: (matrix.T,), lambda parts: parts[0].T
-_KERNEL: Way = _load_kernel, _save_kernel
-_BIAS: Way = (
-    lambda bias: (_gates(bias, _FROM_TENSORFLOW),),
-    lambda parts: _gates(parts[0], _TO_TENSORFLOW),
-)
+    return config, list(bilm_tf_rows(config, entries))
 
 
 def holds_weights(names: Iterable[str]) -> bool:
@@ -426,7 +332,8 @@ def write_bilm_tf(folder: Path, weights: Weights) -> list[str]:
     weights.without_softmax().check(folder)
     tensors = {name: np.asarray(weights.tensors[name], np.float32) for name in config.tensor_shapes()}
     options = json_text(folder / OPTIONS_NAME, _options_of(weights))
-    datasets = ((row.name, row.save([tensors[name] for name in row.native])) for row in rows(config))
+    joined = ((row, np.concatenate([tensors[name] for name in row.native])) for row in bilm_tf_rows(config))
+    datasets = ((row.name, row.save(array)) for row, array in joined)
     with new_folder(folder) as staging:
         write_datasets(staging / WEIGHTS_NAME, datasets)
         if weights.vocabulary is not None:

@@ -11,13 +11,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.files.json import read_json
 from elmokit.formats.file_kinds import ARCHIVES, MAX_FILES, kind_of
-from elmokit.formats.inspection import Inspection, StoredMix
-from elmokit.model.config import BiLMConfig
+from elmokit.formats.inspection import Inspection
 from elmokit.system.messages import FormatError
 
 SECONDS, BYTES_PER_SECOND = 5, 8 << 20
@@ -33,19 +32,12 @@ _ERRORS: dict[str, type[OSError]] = {error.__name__: error for error in (FileNot
 class Report:
     """What the child says: what it found out about the files, and the error, if there was one."""
 
-    format: str | None = None
-    description: str = "unknown"
-    files: dict[str, int] = field(default_factory=dict[str, int])
-    dtypes: list[str] = field(default_factory=list[str])
-    config: BiLMConfig | None = None
-    num_softmax_rows: int | None = None
-    softmax_dtypes: list[str] = field(default_factory=list[str])
-    vocabulary_size: int | None = None
-    mixes: list[StoredMix] = field(default_factory=list[StoredMix])
-    risks: list[str] = field(default_factory=list[str])
+    inspection: Inspection
     error: str | None = None
     error_type: str = ""
+    """The name of the class, if it is an OSError."""
     errno: int | None = None
+    """Of the disk; then `error` is the name of the file."""
 
 
 def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
@@ -62,15 +54,14 @@ def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
     if report.error is not None:
         where, _, reason = report.error.partition(": ")
         raise FormatError(where, reason)
-    return _inspection(path, report)
+    return report.inspection
 
 
 def inspect_files(path: Path, weights: Path | None) -> Inspection:
     """What is known about the files of a model, read in the same way; an error becomes a refusal."""
     report = run(path, weights, None)
-    inspection = _inspection(path, report)
-    inspection.refusals += [] if report.error is None else [report.error]
-    return inspection
+    report.inspection.refusals += [] if report.error is None else [report.error]
+    return report.inspection
 
 
 def run(path: Path, weights: Path | None, target: Path | None) -> Report:
@@ -95,9 +86,11 @@ def run(path: Path, weights: Path | None, target: Path | None) -> Report:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Report(error=f"{path}: is damaged, or made to keep its reader busy: reading it does not end")
+            return Report(
+                Inspection(path), f"{path}: is damaged, or made to keep its reader busy: reading it does not end"
+            )
         if not written.is_file():
-            return Report(error=f"{path}: {_death(done, num_bytes)}")
+            return Report(Inspection(path), f"{path}: {_death(done, num_bytes)}")
         return read_json(written, Report)
 
 
@@ -111,11 +104,6 @@ def _death(done: subprocess.CompletedProcess[bytes], num_bytes: int) -> str:
         most = f"{processor_seconds(num_bytes)} seconds of processor time"
         return f"is damaged, or made to keep its reader busy: reading it takes more than {most}"
     return f"is damaged, or made to crash its reader, which ended with {name}"
-
-
-def _inspection(path: Path, report: Report) -> Inspection:
-    values = {name: getattr(report, name) for name in Inspection.REPORTED}
-    return Inspection(path=path, files={Path(file): size for file, size in report.files.items()}, **values)
 
 
 def parts_of(path: Path, weights: Path | None) -> list[Path]:

@@ -12,12 +12,12 @@ from typing import Any
 
 from elmokit.files.json import as_type, read_json
 from elmokit.files.lines import read_lines
-from elmokit.formats.config_json import MAX_CHARACTERS
 from elmokit.formats.file_kinds import PICKLES, FileKind
 from elmokit.formats.importers.bilm_tf import known_fields
+from elmokit.formats.importers.layouts import Names, module_rows, to_native
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources
-from elmokit.formats.importers.torch_layout import Names, check_shapes, sizes_of, the_file_with, to_native
-from elmokit.model.config import BiLMConfig, LookupConfig
+from elmokit.formats.importers.torch_layout import check_shapes, sizes_of, the_file_with
+from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
 from elmokit.model.weights import Weights
 from elmokit.system.messages import FormatError, first_token, leads_out
 from elmokit.text.indexer import DictionarySpelling
@@ -123,7 +123,8 @@ def load(sources: Sources) -> Imported | None:
         if (found := getattr(config, name)) != value:
             raise FormatError(folder, f"{name} is {found} in the tensors, but the architecture says {value}")
     read = {name: file.read for file in (embedder, encoder) for name in file.tensors}
-    weights = Weights(config, to_native(config, _NAMES, lambda name: read[name](name)), spelling=spelling)
+    tensors = to_native(module_rows(config, _NAMES), lambda name: read[name](name))
+    weights = Weights(config, tensors, spelling=spelling)
     weights.check_spelling(folder)
     small = [config_path, *([path] if has_architecture else [])]
     small += [folder / _WORD_DICTIONARY] if words else []

@@ -12,14 +12,13 @@ from elmokit.files.hdf5 import HDF5File, open_hdf5
 from elmokit.files.weights_file import Array
 from elmokit.formats.file_kinds import FileKind
 from elmokit.formats.importers.bilm_tf import (
-    LSTM_ROOTS,
-    WORDS,
     find_pair,
     holds_weights,
     read_options,
     read_weights,
     words_instead,
 )
+from elmokit.formats.importers.layouts import LSTM_ROOTS, WORDS
 from elmokit.formats.importers.sources import Imported, Sources
 from elmokit.formats.vocabulary_file import read_words
 from elmokit.model.weights import Weights

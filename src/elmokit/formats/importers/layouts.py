@@ -1,0 +1,178 @@
+"""Which tensors of other formats hold which of ours: one table for bilm-tf, one for the modules of AllenNLP.
+
+A row of a table says how to get from their tensor to ours, and back: gates are in another order, matrices transposed,
+character rows shifted. ELMoForManyLangs was made from AllenNLP's modules; only the names in its char encoder differ.
+Source: bilm-tf's `dump_weights` and `_pretrained_initializer`, AllenNLP's `elmo_lstm.load_weights`, `elmo.py`,
+`highway.py` and `lstm_cell_with_projection.py`, ELMoForManyLangs' `embedding_layer.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from elmokit.model.weights import PADDING_TOKEN, below_padding
+from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
+
+if TYPE_CHECKING:
+    from elmokit.files.weights_file import Array
+    from elmokit.model.config import BiLMConfig
+
+LSTM_ROOTS = ("RNN", "rnn")
+WORDS = "embedding"
+"""bilm-tf's table of words of a model without characters, or of vectors that were computed from characters."""
+FORGET_BIAS = 1.0
+"""What `layers/projected_lstm.py` adds to the forget gate, as TensorFlow does; AllenNLP keeps it in the bias."""
+_FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
+_TO_TENSORFLOW = [0, 3, 1, 2]
+_ALLENNLP = [0, 1, 3, 2]  # i, f, g, o -> i, f, o, g, and back
+
+Way: TypeAlias = tuple[Callable[[Any], tuple[Any, ...]], Callable[[Any], Any]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One tensor: its name and shape, the native tensors that it holds, and the way there and back."""
+
+    name: str
+    shape: tuple[int, ...]
+    native: tuple[str, ...]
+    load: Callable[[Any], tuple[Any, ...]]
+    """Their array, or for modules their tensor of torch, -> the native ones."""
+    save: Callable[[Any], Any]
+    """The native ones, joined along their first axis, -> their array, unless it is a table of a dictionary."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the names of a module's tensors begin with: the tables have no more, others a number, a part, or both."""
+
+    embedding: str
+    convolution: str
+    highway: str
+    projection: str
+    lstm: str
+    words: str = ""
+
+
+def to_native(table: Iterable[Row], read: Callable[[str], Array]) -> dict[str, Array]:
+    """All tensors by native name; `read` returns a tensor by its name in the file."""
+    tensors: dict[str, Array] = {}
+    for row in table:
+        tensors |= zip(row.native, row.load(read(row.name)), strict=True)
+    return tensors
+
+
+def bilm_tf_rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
+    """The datasets of bilm-tf; those of an LSTM under the names that are `present`, or else those of the releases."""
+    filters, dim, cells = config.num_filters, config.projection_dim, config.lstm_dim
+    if config.lookup is not None:
+        yield Row(WORDS, (config.lookup.num_words, dim), ("char_encoder.words.weight",), *_PADDED)
+    else:
+        yield Row("char_embed", (NUM_CHARACTERS - SHIFT, config.character_dim), (PADDING_TOKEN,), *_PADDED)
+        for index, (width, number) in enumerate(config.filters):
+            ours = f"char_encoder.convolutions.{index}"
+            yield Row(f"CNN/W_cnn_{index}", (1, width, config.character_dim, number), (f"{ours}.weight",), *_FILTER)
+            yield Row(f"CNN/b_cnn_{index}", (number,), (f"{ours}.bias",), *_SAME)
+        for index in range(config.num_highway_layers):
+            for part, theirs in (("transform", "transform"), ("gate", "carry")):
+                ours = f"char_encoder.highways.{index}.{part}"
+                yield Row(f"CNN_high_{index}/W_{theirs}", (filters, filters), (f"{ours}.weight",), *_TURNED)
+                yield Row(f"CNN_high_{index}/b_{theirs}", (filters,), (f"{ours}.bias",), *_SAME)
+        if filters != dim:
+            yield Row("CNN_proj/W_proj", (filters, dim), ("char_encoder.projection.weight",), *_TURNED)
+            yield Row("CNN_proj/b_proj", (dim,), ("char_encoder.projection.bias",), *_SAME)
+    for direction in range(config.num_directions):
+        for layer in range(config.num_layers):
+            ours = f"{('forward', 'backward')[direction]}_lstm.layers.{layer}"
+            kernel, bias, projection = _cell(direction, layer, config.num_layers, present)
+            yield Row(kernel, (2 * dim, 4 * cells), (f"{ours}.input_weight", f"{ours}.recurrent_weight"), *_KERNEL)
+            yield Row(bias, (4 * cells,), (f"{ours}.bias",), *_BIAS)
+            if dim != cells:
+                yield Row(projection, (cells, dim), (f"{ours}.projection_weight",), *_TURNED)
+
+
+def _cell(direction: int, layer: int, num_layers: int, present: Container[str]) -> tuple[str, str, str]:
+    """The names that TensorFlow's scopes and the renaming in `dump_weights` may give to a cell.
+
+    Checkpoints have the names of TensorFlow, in lower case. A dump of a single layer has no MultiRNNCell. A dump of a
+    forward model has no RNN_0; then `rnn` is at the start of the name, where the renaming of rnn, kernel and bias
+    misses it.
+    """
+    cells = [f"MultiRNNCell/Cell{layer}/LSTMCell", f"multi_rnn_cell/cell_{layer}/lstm_cell"]
+    cells += ["LSTMCell", "lstm_cell"] if num_layers == 1 else []
+    roots = [f"RNN_{direction}/RNN", f"RNN_{direction}/rnn", *(LSTM_ROOTS if direction == 0 else ())]
+    endings = (("W_0", "B", "W_P_0"), ("kernel", "bias", "projection/kernel"))
+    scopes = [(f"{root}/{cell}", ending) for root in roots for cell in cells for ending in endings]
+    scope, ending = next(((scope, ends) for scope, ends in scopes if f"{scope}/{ends[0]}" in present), scopes[0])
+    kernel, bias, projection = (f"{scope}/{part}" for part in ending)
+    return kernel, bias, projection
+
+
+def module_rows(config: BiLMConfig, names: Names) -> Iterator[Row]:
+    """The tensors of a module of AllenNLP or ELMoForManyLangs."""
+    shapes = config.tensor_shapes()
+    encoder = "char_encoder" if config.lookup is None else "char_encoder.characters"
+
+    def row(name: str, *native: str, way: Way = _SAME) -> Row:
+        length = sum(shapes[part][0] for part in native) - (way is _PADDED)
+        return Row(name, (length, *shapes[native[0]][1:]), native, *way)
+
+    if config.lookup is not None and config.lookup.num_words:
+        yield row(names.words, "char_encoder.words.weight", way=_PADDED)
+    if config.reads_characters:  # in dictionaries, the padding symbol is a row of its own, and not of zeros
+        yield row(names.embedding, f"{encoder}.embedding.weight", way=_SAME if config.lookup is None else _PADDED)
+    for part in ("weight", "bias"):
+        for index in range(len(config.filters)):
+            yield row(f"{names.convolution}{index}.{part}", f"{encoder}.convolutions.{index}.{part}")
+        for index in range(config.num_highway_layers if config.reads_characters else 0):
+            ours = f"{encoder}.highways.{index}"
+            both = (f"{ours}.transform.{part}", f"{ours}.gate.{part}")
+            yield row(f"{names.highway}{index}.{part}", *both, way=_HIGHWAY)
+        yield row(f"{names.projection}{part}", f"char_encoder.projection.{part}")
+    for direction in ("forward", "backward"):
+        for index in range(config.num_layers):
+            theirs, ours = f"{names.lstm}{direction}_layer_{index}", f"{direction}_lstm.layers.{index}"
+            yield row(f"{theirs}.input_linearity.weight", f"{ours}.input_weight", way=_GATES)
+            yield row(f"{theirs}.state_linearity.weight", f"{ours}.recurrent_weight", way=_GATES)
+            yield row(f"{theirs}.state_linearity.bias", f"{ours}.bias", way=_GATE_BIAS)
+            yield row(f"{theirs}.state_projection.weight", f"{ours}.projection_weight")
+
+
+def _gates(gates: Any, order: Sequence[int]) -> Any:
+    """A copy with the blocks of rows, one per gate, in another order."""
+    return gates.reshape(4, -1, *gates.shape[1:])[order].reshape(gates.shape)
+
+
+def _gate_bias(bias: Any, more: float) -> Any:
+    turned = _gates(bias, _ALLENNLP)
+    turned.reshape(4, -1)[1] += more
+    return turned
+
+
+def _highway(both: Any) -> Any:
+    """They carry where we transform: 1 - sigmoid(x) is sigmoid(-x)."""
+    turned = both * 1
+    turned[len(both) // 2 :] *= -1
+    return turned
+
+
+def _halves(both: Any) -> tuple[Any, ...]:
+    return both[: len(both) // 2], both[len(both) // 2 :]
+
+
+_SAME: Way = lambda array: (array,), lambda array: array
+_PADDED: Way = lambda table: (below_padding(table),), lambda table: table[1:]
+_TURNED: Way = lambda matrix: (matrix.T,), lambda matrix: matrix.T
+_FILTER: Way = lambda weight: (weight[0].transpose(2, 1, 0),), lambda weight: weight.transpose(2, 1, 0)[None]
+_KERNEL: Way = (
+    lambda kernel: tuple(_gates(half.T, _FROM_TENSORFLOW) for half in _halves(kernel)),
+    lambda weights: _gates(np.concatenate(_halves(weights), axis=1), _TO_TENSORFLOW).T,
+)
+_BIAS: Way = lambda bias: (_gates(bias, _FROM_TENSORFLOW),), lambda bias: _gates(bias, _TO_TENSORFLOW)
+_HIGHWAY: Way = lambda both: _halves(_highway(both)), _highway
+_GATES: Way = lambda gates: (_gates(gates, _ALLENNLP),), lambda gates: _gates(gates, _ALLENNLP)
+_GATE_BIAS: Way = lambda bias: (_gate_bias(bias, -FORGET_BIAS),), lambda bias: _gate_bias(bias, FORGET_BIAS)
