@@ -49,7 +49,7 @@ def columns(text: str) -> str:
                 if piece.endswith(")"):
                     clusters.setdefault(cluster, []).append((first, position))
                 position += 1
-        documents.append(task.to_text(task.from_json({"sentences": sentences}), list(clusters.values())))
+        documents += task.to_text([(task.from_json({"sentences": sentences}), list(clusters.values()))])
     return "\n".join(documents)
 
 

@@ -13,7 +13,6 @@ from elmokit.tasks.coreference.task import (
     TASK,
     CoreferenceConfig,
     from_json,
-    from_text,
     result,
     score,
     symbols,
@@ -165,7 +164,7 @@ def test_reads_json():
     assert from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
     with pytest.raises(ValueError, match="sentences: is an empty list; expected at least one sentence"):
         from_json({"sentences": []})
-    assert from_text("Ann saw the cat. It saw her.") == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
+    assert TASK.from_text("Ann saw the cat. It saw her.") == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
 
 
 def test_writes_json_with_mentions_at_their_places_in_the_text():

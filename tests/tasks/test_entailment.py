@@ -95,7 +95,7 @@ def test_takes_raw_text_and_json_and_writes_a_table_and_json():
     assert TASK.from_json({"premise": "A dog.", "hypothesis": CAT}) == expected
     assert TASK.from_json(json.loads(pair())) == expected
     made = LabelPrediction("neutral", {"neutral": 1.0})
-    quoted = TASK.to_text(SentencePair(['"', "A"], CAT, None), made)
+    quoted = next(TASK.to_text([(SentencePair(['"', "A"], CAT, None), made)]))
     assert list(csv.reader([quoted] * 2, delimiter="\t")) == [["neutral", '" A', "It 's a cat ."]] * 2
     shown = {"premise": ["A", "dog", "."], "hypothesis": CAT, "label": "neutral", "probabilities": {"neutral": 1.0}}
     assert TASK.result(expected, made).to_dict() == shown

@@ -134,12 +134,12 @@ def test_tokens_are_compared_in_the_tags_of_the_file():
 
 
 def test_writes_columns_in_bio_and_entities_in_json():
-    assert TASK.to_text(JANE, JANE.tags).splitlines()[:2] == ["Jane B-PER B-PER", "Lee I-PER I-PER"]
+    assert next(TASK.to_text([(JANE, JANE.tags)])).splitlines()[:2] == ["Jane B-PER B-PER", "Lee I-PER I-PER"]
     untagged = TaggedSentence(JANE.tokens, [])
-    assert TASK.to_text(TaggedSentence(["New York"], ["U-LOC"]), ["U-LOC"]) == "New_York B-LOC B-LOC\n"
+    assert next(TASK.to_text([(TaggedSentence(["New York"], ["U-LOC"]), ["U-LOC"])])) == "New_York B-LOC B-LOC\n"
     spaced = TaggedSentence(["Jane"], ["U-given name"])
-    assert TASK.to_text(spaced, spaced.tags) == "Jane B-given_name B-given_name\n"
-    assert TASK.to_text(untagged, GUESS) == "Jane B-PER\nLee B-PER\nlives O\nin O\nSeoul B-LOC\n"
+    assert next(TASK.to_text([(spaced, spaced.tags)])) == "Jane B-given_name B-given_name\n"
+    assert next(TASK.to_text([(untagged, GUESS)])) == "Jane B-PER\nLee B-PER\nlives O\nin O\nSeoul B-LOC\n"
     jane, seoul = Entity("PER", "Jane Lee", 0, 1, 0, 8), Entity("LOC", "Seoul", 4, 4, 18, 23)
     tagged = {"tokens": JANE.tokens, "tags": ["B-PER", "I-PER", "O", "O", "B-LOC"]}
     found = {"text": "Jane Lee lives in Seoul", **tagged, "entities": [asdict(jane), asdict(seoul)]}

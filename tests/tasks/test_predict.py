@@ -17,7 +17,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.formats.convert import convert
 from elmokit.tasks.config import Splits
 from elmokit.tasks.predict import TrainedTask, load_task
-from elmokit.tasks.task import Reading, Task, TextBlocks
+from elmokit.tasks.task import Reading, Task
 from elmokit.tasks.train import resume_task, train
 
 Toy = Task[Any, Any]
@@ -97,8 +97,9 @@ def test_a_task_whose_format_has_blocks_writes_its_text_in_them(trained: Trained
     def read(path: Path, config: Any) -> Reading[Any]:
         return Reading([trained.task.from_text(line.split("\t")[1]) for line in path.read_text().splitlines()])
 
-    blocks = TextBlocks[Any, Any](read, lambda pairs: iter([" ".join(made.label for _, made in pairs)]))
-    task = replace(trained.task, blocks=blocks)
+    task = replace(
+        trained.task, read_to_predict=read, to_text=lambda pairs: iter([" ".join(made.label for _, made in pairs)])
+    )
     in_blocks = TrainedTask(task, trained.record, trained.model)
     (text,) = in_blocks.predict_file(tmp_path / "data.tsv")
     assert text.startswith("c b ") and len(text.split()) == 3

@@ -200,9 +200,9 @@ def test_takes_raw_text_and_json_and_writes_a_line_and_json():
         "7", ["Who"], Passage.of(["Then", "Ann", "Lee", "won", "."], "Then Ann\nLee won."), [Answer("Ann", 5, (1, 1))]
     )
     found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
-    assert TASK.to_text(asked, found) == "7\tAnn Lee"
-    assert TASK.to_text(Question("", asked.tokens, asked.passage, []), found) == "Ann Lee"
-    assert TASK.to_text(Question("a\nb", asked.tokens, asked.passage, []), found) == "a b\tAnn Lee"
+    assert next(TASK.to_text([(asked, found)])) == "7\tAnn Lee"
+    assert next(TASK.to_text([(Question("", asked.tokens, asked.passage, []), found)])) == "Ann Lee"
+    assert next(TASK.to_text([(Question("a\nb", asked.tokens, asked.passage, []), found)])) == "a b\tAnn Lee"
     made = TASK.result(asked, found)
     places = {"first": 1, "last": 2, "start": 5, "end": 12, "probability": 0.5}
     assert made.to_dict() == {"id": "7", "question": ["Who"], "answer": "Ann\nLee"} | places

@@ -13,9 +13,7 @@ from elmokit.tasks.semantic_roles.task import (
     TASK,
     SemanticRolesConfig,
     from_json,
-    from_text,
     read_sentences,
-    to_blocks,
     without_labels,
 )
 from task_examples import ANN, PREDICATES, SEMANTIC_ROLES
@@ -111,7 +109,7 @@ def test_a_predicate_whose_roles_cannot_be_read_is_left_out_and_counted(write, c
     predicted = read_sentences(path, SemanticRolesConfig())
     assert [(example.predicate, example.fault) for example in predicted.examples] == [(1, ""), (None, reason)]
     assert predicted.skipped == {reason: 1}
-    blocks = list(to_blocks((example, ["O", "B-V", "O"]) for example in predicted.examples))
+    blocks = list(TASK.to_text((example, ["O", "B-V", "O"]) for example in predicted.examples))
     assert blocks == ["a\t-\t*\nb\tb\t(V*)\nc\t-\t*\n"]
 
 
@@ -159,23 +157,26 @@ def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
     ],
 )
 def test_a_predicate_is_marked_with_asterisks(line: str, tokens: list[str], predicate: int):
-    assert from_text(line) == PredicateInSentence(tokens, predicate, [])
+    assert TASK.from_text(line) == PredicateInSentence(tokens, predicate, [])
 
 
 def test_writes_columns_that_its_reader_reads(write):
-    columns = [TASK.to_text(example, example.tags) for example in (TRIED, SING)]
+    columns = [next(TASK.to_text([(example, example.tags)])) for example in (TRIED, SING)]
     assert columns[1] == "Ann\t-\t(ARG0*)\ntried\t-\t*\nto\t-\t*\nsing\tsing\t(V*)\n"
-    read_again = list(read_predicates(write("\n".join([*columns, TASK.to_text(WITHOUT_V, ["O"] * 4)]))))
+    read_again = list(read_predicates(write("\n".join([*columns, next(TASK.to_text([(WITHOUT_V, ["O"] * 4)]))]))))
     assert [example.tokens for example in read_again] == [TOKENS] * 3
     assert [example.tags for example in read_again] == [TRIED.tags, SING.tags, []]
     (example,) = TASK.read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
-    assert TASK.to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"  # one cell each
-    assert TASK.to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
+    assert next(TASK.to_text([(example, example.tags)])) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"  # one cell each
+    assert (
+        next(TASK.to_text([(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"])]))
+        == "-\t_\t(V*)\nc\t-\t*\n"
+    )
 
 
 def test_writes_props_that_srl_eval_scores_as_perfect(write):
     examples = read_sentences(write(GOLD), SemanticRolesConfig()).examples
-    blocks = list(to_blocks((example, example.tags or ["O"] * len(example.tokens)) for example in examples))
+    blocks = list(TASK.to_text((example, example.tags or ["O"] * len(example.tokens)) for example in examples))
     assert len(blocks) == 3 and blocks[0].startswith("Ann\t-\t")
     rows = [line.split() for line in GOLD.splitlines()[1:-1]]  # of which srl-eval.pl reads lemmas with roles
     props = ["\t".join([row[6] if row[7] != "-" else "-", *row[11:-1]]) if row else "" for row in rows]
@@ -184,8 +185,8 @@ def test_writes_props_that_srl_eval_scores_as_perfect(write):
 
 def test_predicates_of_different_texts_are_blocks_of_their_own_with_words_for_lemmas():
     tags = {"sat": ["B-A0", "B-V"], "ran": ["O", "B-V"]}
-    examples = [(from_text(f"Ann *{verb}*"), tags[verb]) for verb in ("sat", "ran")]
-    assert list(to_blocks(examples)) == ["Ann\t-\t(A0*)\nsat\tsat\t(V*)\n", "Ann\t-\t*\nran\tran\t(V*)\n"]
+    examples = [(TASK.from_text(f"Ann *{verb}*"), tags[verb]) for verb in ("sat", "ran")]
+    assert list(TASK.to_text(examples)) == ["Ann\t-\t(A0*)\nsat\tsat\t(V*)\n", "Ann\t-\t*\nran\tran\t(V*)\n"]
 
 
 def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
@@ -205,7 +206,9 @@ def test_writes_json_that_its_reader_reads():
 
 def test_the_pieces_of_an_argument_are_at_their_places_in_the_text_without_asterisks():
     tags = dict(zip((1, 4, 5, 8), ("B-A1", "B-A0", "B-V", "B-C-A1"), strict=True))
-    made = TASK.result(from_text("“No”, Ann  *said*, “never”."), [tags.get(position, "O") for position in range(11)])
+    made = TASK.result(
+        TASK.from_text("“No”, Ann  *said*, “never”."), [tags.get(position, "O") for position in range(11)]
+    )
     assert made.text == "“No”, Ann  said, “never”."
     assert made.arguments[0].text == "No ... never"
     assert [made.text[piece.start : piece.end] for piece in made.arguments[0].pieces] == ["No", "never"]

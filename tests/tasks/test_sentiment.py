@@ -129,7 +129,7 @@ def test_takes_raw_text_and_json_and_writes_a_table_and_json():
     sentiment = LabelPrediction("0", probabilities)
     shown = {"tokens": ["so", "so"], "label": "0", "probabilities": probabilities}
     quoted = LabelledText(['"', "so"], None)
-    assert list(csv.reader([TASK.to_text(quoted, sentiment)] * 2, delimiter="\t")) == [["0", '" so']] * 2
+    assert list(csv.reader([next(TASK.to_text([(quoted, sentiment)]))] * 2, delimiter="\t")) == [["0", '" so']] * 2
     assert TASK.result(text, sentiment).to_dict() == shown
 
 

@@ -60,7 +60,7 @@ def test_reads_the_last_of_other_columns(write):
 def test_writes_the_file_with_the_predicted_tags(write, column: str, tags: list[str], rows: list[str]):
     path = write(TREEBANK)
     before = TREEBANK.partition("\n\n")[0]
-    after = TASK.to_text(next(read_tagged_words(path, column=column)), WordTags(column, tags, []))
+    after = next(TASK.to_text([(next(read_tagged_words(path, column=column)), WordTags(column, tags, []))]))
     words = [line for line in after.splitlines() if line[0].isdecimal() and line.partition("\t")[0].isdecimal()]
     assert ["\t".join(line.split("\t")[3:6]) for line in words] == rows
     assert [*map(str.split, after.splitlines())][:3] == [*map(str.split, before.splitlines())][:3]
@@ -70,12 +70,14 @@ def test_writes_the_file_with_the_predicted_tags(write, column: str, tags: list[
 def test_writes_new_rows_for_text_and_all_sentences_of_a_file(write):
     example = TASK.from_text("It rains.")
     made = WordTags("upos", ["PRON", "VERB", "PUNCT"], [True, False, True])
-    text = TASK.to_text(example, made)
+    text = next(TASK.to_text([(example, made)]))
     assert text.splitlines()[1] == "2\trains\t_\tVERB\t_\t_\t_\t_\t_\t_"
     assert read(write(text), "upos") == [made.tags]
     assert TASK.result(example, made).to_dict() == {"text": "It rains.", "tokens": example.tokens, "tags": made.tags}
-    assert TASK.blocks is not None
-    assert len(TASK.blocks.read(write(TREEBANK), TagsConfig(column="xpos")).examples) == 2  # also the one without tags
+    assert TASK.read_to_predict is not None
+    assert (
+        len(TASK.read_to_predict(write(TREEBANK), TagsConfig(column="xpos")).examples) == 2
+    )  # also the one without tags
 
 
 def test_words_with_learnt_vectors_are_scored_apart():

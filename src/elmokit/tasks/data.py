@@ -6,7 +6,6 @@ import hashlib
 import json
 import random
 import sys
-import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -22,8 +21,6 @@ from elmokit.tasks.task import E, P, Reading, Task, find_task
 
 DEV_SHARE = 0.1
 """Share of the training files that is the development set where there is none, and the config does not say."""
-MOST_KNOWN = 0.5
-"""Share of held-out examples that may stand in the training set without a line on stderr."""
 
 Sentences = list[tuple[str, ...]]
 
@@ -99,22 +96,7 @@ def report_on(task: Task[E, P], data: TaskExamples[E], *, test: bool) -> None:
     symbols = task.symbols(data.train)
     if task.label_names is not None and len(symbols) == 1:
         raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
-    _report_alike_labels(task, data.train)
     report_foreign_labels(task, {"the development set": data.dev} | (data.test if test else {}), symbols)
-    _report_known_examples(task, data)
-
-
-def _report_known_examples(task: Task[E, P], data: TaskExamples[E]) -> None:
-    """Report the held-out sets that are mostly in the training set: a copy of it, or a part."""
-    known = {_own_sentences(task, example) for example in data.train}
-    for name, part in {"the development set": data.dev, **data.test}.items():
-        share = sum(_own_sentences(task, example) in known for example in part) / len(part)
-        if share > MOST_KNOWN:
-            print(
-                f"{printable(name)}: {share:.0%} of its examples are in the training set too, so its scores say little "
-                "of new text",
-                file=sys.stderr,
-            )
 
 
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
@@ -156,21 +138,6 @@ def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], kn
             labels = f"the labels {join_names(sorted(foreign))}" if foreign else "no labels"
             model = f"the model knows {join_names(sorted(learnt))}"
             print(f"{printable(name)} has {labels}, and {model}: {right}", file=sys.stderr)
-
-
-def _report_alike_labels(task: Task[E, P], examples: Sequence[E]) -> None:
-    """Report labels that differ in case, spaces or Unicode form alone, with their numbers of examples."""
-    if task.label_names is None:
-        return
-    alike: dict[str, list[str]] = {}
-    for label in task.label_names(task.symbols(examples)):
-        key = "".join(unicodedata.normalize("NFKC", label).casefold().split())
-        alike.setdefault(key, []).append(label)
-    spelt = [label for labels in alike.values() if len(labels) > 1 for label in labels]
-    if spelt:
-        numbers = Counter(label for example in examples for label in task.label_names(task.symbols([example])))
-        shown = join_names(f"{label!r} ({numbers[label]:,})" for label in spelt)
-        print(f"labels that differ in case or spaces alone are learnt as different ones: {shown}", file=sys.stderr)
 
 
 def _used(examples: list[E], config: TrainingConfig) -> list[E]:

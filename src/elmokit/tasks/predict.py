@@ -18,7 +18,7 @@ from elmokit.system.paths import expanded
 from elmokit.tasks.data import read_files, report_foreign_labels, report_skipped
 from elmokit.tasks.loop import predict_all
 from elmokit.tasks.run import BEST_FILE, TaskRecord, read_record, with_elmo_model
-from elmokit.tasks.task import Task, TextBlocks, find_task, shortened
+from elmokit.tasks.task import Task, find_task, shortened
 from elmokit.tasks.task_model import TaskModel
 from elmokit.tasks.train import load_parts, new_model, read_weights
 from elmokit.text.plain_text import other_than_text
@@ -77,16 +77,15 @@ class TrainedTask:
         is_named, kind = kind is not None, kind or self._kind_of(Path(path))
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
-        blocks = self.task.blocks if (kind, form) == ("data", "text") else None
         if kind == "data":
-            examples = self._data_to_predict(path, blocks)
+            examples = self._data_to_predict(path, form)
         else:
             lines, name = read_lines(path), shown_name(path)
             if kind == "text" and not (is_named or is_terminal(path)):
                 lines = self._checked_text(lines, name=name)
             examples = self._of_lines(lines, kind, name=name)
         predicted = self._predictions(examples)
-        together = self.task.other_forms.get(form) if blocks is None else blocks.to_text
+        together = self.task.to_text if (kind, form) == ("data", "text") else self.task.other_forms.get(form)
         if together is not None:
             yield from together(pair for pair in predicted if pair is not None)
             return
@@ -94,7 +93,7 @@ class TrainedTask:
             if form == "json":
                 yield json.dumps(pair and self.task.result(*pair).to_dict(), ensure_ascii=False)
             else:
-                yield self.task.to_text(*pair) if pair else ""
+                yield from self.task.to_text([pair]) if pair else [""]
 
     def model_predictions(self, examples: Sequence[Any]) -> list[Any]:
         """What the task's model says of examples, in the form that `task.score` takes; `predict_all` is for users."""
@@ -133,11 +132,11 @@ class TrainedTask:
             return self.task.from_json({"tokens": list(cast("Sequence[str]", value))})
         return value
 
-    def _data_to_predict(self, path: str | Path, blocks: TextBlocks[Any, Any] | None) -> list[Any]:
+    def _data_to_predict(self, path: str | Path, form: str) -> list[Any]:
         """The examples of data, with or without labels; an error says what to do if the file cannot be read as data."""
         try:
-            if blocks is not None:
-                reading = blocks.read(Path(path), self.record.config.model)
+            if form == "text" and self.task.read_to_predict is not None:
+                reading = self.task.read_to_predict(Path(path), self.record.config.model)
                 report_skipped(str(path), reading.skipped)
                 return reading.examples
             examples = self._read_data(path)
@@ -154,7 +153,7 @@ class TrainedTask:
     def _checked_text(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
         """The lines of what is text by its name. Raises ValueError if the first of them are of something else."""
         lines, head = with_head(lines)
-        if other := other_than_text(head, has_columns=self.task.text_has_tabs):
+        if other := other_than_text(head, has_columns=len(self.task.text_fields) > 1):
             say = "Say what it is: --input-kind text, json or data, or kind='text', 'json' or 'data'"
             raise ValueError(f"{name} looks like {other}. {say}")
         return lines

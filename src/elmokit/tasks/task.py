@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from elmokit.files.json import picked
 from elmokit.files.lines import NOT_IN_A_TOKEN
@@ -21,6 +22,7 @@ from elmokit.metrics.score import Score, scores_by_label
 from elmokit.system.messages import FormatError, did_you_mean, first_token, printable
 from elmokit.tasks.config import Splits, TaskConfig, until_converged, with_settings
 from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -72,16 +74,6 @@ def labels_of_tags(tags: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class TextBlocks(Generic[E, P]):
-    """The text of a task whose format has one block for several examples, such as the predicates of a sentence."""
-
-    read: Callable[[Path, Any], Reading[E]]
-    """(file, model config) -> the examples, with one that asks for nothing for each block that has none."""
-    to_text: Callable[[Iterable[tuple[E, P]]], Iterator[str]]
-    """Formats examples and their predictions, those of a block one after the other, as `Task.to_text` does."""
-
-
-@dataclass(frozen=True)
 class Task(Generic[E, P]):
     """Everything in which one task differs from another."""
 
@@ -106,17 +98,16 @@ class Task(Generic[E, P]):
     """Recipes by name: `paper` has the published sizes, `cpu` trains in minutes on two cores."""
     model_config: type[Any]
     """Type of `TaskConfig.model`."""
-    from_text: Callable[[str], E]
-    """Makes an unlabelled example from a line of raw text, tokenised by `elmokit.tokenize`; ValueError if it cannot."""
     from_json: Callable[[Mapping[str, Any]], E]
-    """Makes an unlabelled example from the fields of a JSON object, for what a line of text cannot say."""
-    to_text: Callable[[E, P], str]
-    """Formats an example and its prediction in the usual format of the task: lines, without the line feed of the last
-    one. If a blank line ends a sentence, it is the last line."""
+    """Makes an unlabelled example from the fields of a JSON object."""
+    to_text: Callable[[Iterable[tuple[E, P]]], Iterator[str]]
+    """Formats examples and their predictions in the usual format of the task: lines, without the line feed of the last
+    one. If a blank line ends a sentence, it is the last line. Examples of one block, such as the predicates of a
+    sentence, follow each other."""
     result: Callable[[E, P], Prediction]
     """Turns an example and its prediction into what users get: a frozen dataclass, or its JSON object."""
-    text_has_tabs: bool = False
-    """Whether a line of raw text has tabs between its parts."""
+    text_fields: tuple[str, ...] = ("text",)
+    """The fields of JSON that a line of raw text has; a tab separates two of them."""
     without_labels: Callable[[E], E] | None = None
     """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
     label_names: Callable[[Iterable[str]], list[str]] | None = unique
@@ -125,12 +116,29 @@ class Task(Generic[E, P]):
     keep_together: Callable[[E], Hashable] | None = None
     """What an example shares with others that must not be apart in training and development sets, such as its document;
     None if that is the sentences themselves."""
-    blocks: TextBlocks[E, P] | None = None
-    """None if the text of each example is a block of its own."""
+    read_to_predict: Callable[[Path, Any], Reading[E]] | None = None
+    """(file, model config) -> the examples whose text is written. A block without an example has one that asks for
+    nothing. None if these are the examples that `read` gives."""
     other_forms: Mapping[str, Callable[[Iterable[tuple[E, P]]], Iterator[str]]] = field(
         default_factory=dict[str, Callable[[Iterable[tuple[E, P]]], Iterator[str]]]
     )
     """Other forms of output by name, such as the file that SQuAD's own script scores."""
+
+    def from_text(self, line: str) -> E:
+        """Make an unlabelled example from a line of raw text, tokenised by `elmokit.tokenize`.
+
+        Raises ValueError if it cannot.
+        """
+        parts = line.split("\t") if len(self.text_fields) > 1 else [line]
+        if len(parts) != len(self.text_fields):
+            expected = " and ".join(self.text_fields)
+            raise ValueError(f"{first_token(line)} has {len(parts) - 1} tabs; expected {expected}, separated by a tab")
+        return self.from_json(dict(zip(self.text_fields, parts, strict=True)))
+
+
+def each_alone(to_text: Callable[[E, P], str]) -> Callable[[Iterable[tuple[E, P]]], Iterator[str]]:
+    """`Task.to_text` of a task whose text has one block for each example."""
+    return partial(starmap, to_text)
 
 
 def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:
@@ -155,6 +163,11 @@ def build_model(place: str, config: Any, inputs: TokenInputs, symbols: Sequence[
     """A model of the class that `place` names, as `module:Class`. The module, which needs torch, is imported now."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)(config, inputs, symbols)
+
+
+def label_row(example: Any, prediction: LabelPrediction, *, sentences: Callable[[Any], Sequence[Sequence[str]]]) -> str:
+    """A row of a table: the predicted label and the tokens of each sentence, separated by tabs."""
+    return as_tsv([[prediction.label, *map(" ".join, sentences(example))]])[:-1]
 
 
 def own_tokens(example: Any) -> Sequence[Sequence[str]]:
@@ -286,22 +299,26 @@ def tokens_of(text: str, *, where: str = "") -> list[str]:
 
 
 @dataclass(frozen=True)
-class TextOrTokens:
-    """What a JSON object says of a text: the text itself, its tokens, or both."""
-
+class _TextOrTokens:
     text: str | None = None
     tokens: list[str] | None = None
 
-    @classmethod
-    def read(cls, values: Mapping[str, object], *, where: str) -> Self:
-        """The fields of an object. Raises ValueError for neither, and for tokens that are none or not the text's."""
-        given = picked(values, cls, where=where)
-        if given.tokens is not None:
-            check_tokens(given.tokens, where=where)
-            Passage.of(given.tokens, given.text)
-        elif given.text is None:
-            raise FormatError(where, f"is missing; there are {printable(', '.join(values))}", part="field text")
-        return given
+
+def text_and_tokens(values: Mapping[str, object], *, where: str) -> tuple[str | None, list[str] | None]:
+    """The text in a JSON object, its tokens, or both. Raises ValueError for neither, and for tokens of another text."""
+    given = picked(values, _TextOrTokens, where=where)
+    if given.tokens is not None:
+        check_tokens(given.tokens, where=where)
+        Passage.of(given.tokens, given.text)
+    elif given.text is None:
+        raise FormatError(where, f"is missing; there are {printable(', '.join(values))}", part="field text")
+    return given.text, given.tokens
+
+
+def sentence_of(values: Mapping[str, object], *, where: str) -> tuple[list[str], str | None]:
+    """The tokens of a sentence in a JSON object, and the text that they are from, if it has that."""
+    text, tokens = text_and_tokens(values, where=where)
+    return (tokens_of(text or "") if tokens is None else tokens), text
 
 
 def check_tokens(tokens: Sequence[str], *, where: str) -> None:

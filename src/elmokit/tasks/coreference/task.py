@@ -20,13 +20,14 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
-    TextOrTokens,
     TextSpan,
     build_model,
     check_tokens,
+    each_alone,
     find_splits,
     recipes_by_name,
     shortened,
+    text_and_tokens,
 )
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
@@ -63,7 +64,7 @@ def score(examples: Sequence[CoreferenceDocument], predictions: Sequence[Cluster
     return numbers
 
 
-def from_text(line: str) -> CoreferenceDocument:
+def _of_text(line: str) -> CoreferenceDocument:
     """A line of text is a document with one speaker and an unknown genre."""
     tokens: list[list[str]] = []
     offsets: list[tuple[int, int]] = []
@@ -96,8 +97,8 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     if sentences is None:
         if given.speakers is not None:
             raise ValueError("the document: field speakers: needs sentences, one for each speaker")
-        text = TextOrTokens.read(fields, where="the document").text
-        return replace(from_text(text or ""), name=given.name)
+        text, _ = text_and_tokens(fields, where="the document")
+        return replace(_of_text(text or ""), name=given.name)
     if not sentences:
         raise ValueError("the document: field sentences: is an empty list; expected at least one sentence")
     for sentence in sentences:
@@ -295,9 +296,8 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     score=score,
     recipes=RECIPES,
     model_config=CoreferenceConfig,
-    from_text=from_text,
     from_json=from_json,
-    to_text=to_text,
+    to_text=each_alone(to_text),
     result=result,
     label_names=None,
     keep_together=attrgetter("name"),  # all parts of a document share it

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.files.json import as_type
-from elmokit.system.messages import FormatError, first_token, printable
+from elmokit.system.messages import FormatError, printable
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.task import (
@@ -19,14 +19,15 @@ from elmokit.tasks.task import (
     Task,
     build_model,
     check_tokens,
+    each_alone,
     find_splits,
+    label_row,
     label_scores,
     recipes_by_name,
     shortened,
     shown_labels,
     tokens_of,
 )
-from elmokit.text.corpora.tables import as_tsv
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import LabelPrediction
@@ -43,6 +44,7 @@ _FILES = (
     ("klue-nli-v1.1_train.json", "klue-nli-v1.1_dev.json", "klue-nli-v1.1_test.json"),
     ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
 )
+_SENTENCES = attrgetter("premise", "hypothesis")
 _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
 
 
@@ -63,22 +65,9 @@ def symbols(examples: Iterable[SentencePair]) -> list[str]:
     return list(LABELS) if found <= {*LABELS} else sorted(found)
 
 
-def from_text(line: str) -> SentencePair:
-    """Read a line of premise, tab and hypothesis."""
-    cells = line.split("\t")
-    if len(cells) != 2:
-        raise ValueError(f"{first_token(line)} has {len(cells) - 1} tabs; expected a premise, a tab and a hypothesis")
-    return from_json({"premise": cells[0], "hypothesis": cells[1]})
-
-
 def from_json(fields: Mapping[str, Any]) -> SentencePair:
     """Read `{"premise": "It rains.", "hypothesis": "It's dry."}`, or SNLI's names; each is text or a list of tokens."""
     return SentencePair(premise=_tokens(fields, _PREMISE), hypothesis=_tokens(fields, _HYPOTHESIS), label=None)
-
-
-def to_text(example: SentencePair, prediction: LabelPrediction) -> str:
-    """A row of a table: the label, the premise's tokens and the hypothesis's tokens, separated by tabs."""
-    return as_tsv([[prediction.label, " ".join(example.premise), " ".join(example.hypothesis)]])[:-1]
 
 
 def result(example: SentencePair, prediction: LabelPrediction) -> LabelledPair:
@@ -224,16 +213,15 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     metric="accuracy",
     find=partial(find_splits, names=_FILES, task_name="entailment"),
     read=read,
-    sentences=attrgetter("premise", "hypothesis"),
+    sentences=_SENTENCES,
     symbols=symbols,
     build=partial(build_model, "elmokit.tasks.entailment.model:EntailmentClassifier"),
     score=label_scores,
     recipes=RECIPES,
     model_config=EntailmentConfig,
-    from_text=from_text,
     from_json=from_json,
-    to_text=to_text,
+    to_text=each_alone(partial(label_row, sentences=_SENTENCES)),
     result=result,
-    text_has_tabs=True,
+    text_fields=("premise", "hypothesis"),
     keep_together=_premise,
 )

@@ -149,12 +149,9 @@ def _kinds(tags: Iterable[str]) -> set[str]:
 
 
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
-    row = first_token(" ".join(sentence.rows[0]))
+    if 2 <= sentence.num_columns == first.num_columns:
+        return
+    row, where = first_token(" ".join(sentence.rows[0])), sentence.line(0)
     if sentence.num_columns < 2:
-        raise ValueError(
-            f"{sentence.line(0)}: {row} has one column; expected a token and its tag, parted by a tab or spaces"
-        )
-    if sentence.num_columns != first.num_columns:
-        raise ValueError(
-            f"{sentence.line(0)}: {sentence.num_columns} columns, but {first.num_columns} at {first.line(0)}: {row}"
-        )
+        raise ValueError(f"{where}: {row} has one column; expected a token and its tag, parted by a tab or spaces")
+    raise ValueError(f"{where}: {sentence.num_columns} columns, but {first.num_columns} at {first.line(0)}: {row}")

@@ -16,16 +16,16 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
-    TextOrTokens,
     build_model,
     document_of,
+    each_alone,
     find_splits,
     labels_of_tags,
     of_several_documents,
     own_tokens,
     recipes_by_name,
+    sentence_of,
     shortened,
-    tokens_of,
 )
 
 # train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); CoNLL-2012; WNUT-17; KLUE-NER as split by
@@ -48,7 +48,7 @@ def read(path: Path, config: TaggerConfig, training: bool) -> Reading[TaggedSent
 
 def symbols(examples: Iterable[TaggedSentence]) -> list[str]:
     """`O`, and all four tags of every kind of entity, so that every span can be written."""
-    kinds = {span.label for example in examples for span in spans_from_tags(example.tags)}
+    kinds = {tag[2:] for example in examples for tag in example.tags if tag != "O"}
     return ["O", *(f"{prefix}-{kind}" if kind else prefix for kind in sorted(kinds) for prefix in "BILU")]
 
 
@@ -69,16 +69,10 @@ def score(examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str
     }
 
 
-def from_text(line: str) -> TaggedSentence:
-    return TaggedSentence(tokens=tokens_of(line), tags=[], text=line)
-
-
 def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
     """Read `{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`, or both."""
-    given = TextOrTokens.read(fields, where="the sentence")
-    if given.tokens is None:
-        return from_text(given.text or "")
-    return TaggedSentence(tokens=given.tokens, tags=[], text=given.text)
+    tokens, text = sentence_of(fields, where="the sentence")
+    return TaggedSentence(tokens, [], text=text)
 
 
 def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
@@ -207,9 +201,8 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     score=score,
     recipes=RECIPES,
     model_config=TaggerConfig,
-    from_text=from_text,
     from_json=from_json,
-    to_text=to_text,
+    to_text=each_alone(to_text),
     result=result,
     label_names=labels_of_tags,
     keep_together=document_of,

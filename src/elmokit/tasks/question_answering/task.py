@@ -22,6 +22,7 @@ from elmokit.tasks.task import (
     Reading,
     Task,
     build_model,
+    each_alone,
     find_splits,
     recipes_by_name,
     shortened,
@@ -69,14 +70,6 @@ def score(examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> d
     """F1 and exact match, as the official script computes them."""
     gold = [[answer.text for answer in question.answers] for question in examples]
     return score_answers(gold=gold, predicted=[answer.text for answer in predictions])
-
-
-def from_text(line: str) -> Question:
-    """Read a line of question, tab and passage."""
-    cells = line.split("\t")
-    if len(cells) != 2:
-        raise ValueError(f"{first_token(line)} has {len(cells) - 1} tabs; expected a question, a tab and a passage")
-    return from_json({"question": cells[0], "context": cells[1]})
 
 
 def from_json(fields: Mapping[str, Any]) -> Question:
@@ -277,11 +270,10 @@ TASK: Task[Question, FoundAnswer] = Task(
     score=score,
     recipes=RECIPES,
     model_config=QuestionAnsweringConfig,
-    from_text=from_text,
     from_json=from_json,
-    to_text=to_text,
+    to_text=each_alone(to_text),
     result=result,
-    text_has_tabs=True,
+    text_fields=("question", "context"),
     keep_together=attrgetter("article"),
     other_forms={"squad": squad_predictions},
 )

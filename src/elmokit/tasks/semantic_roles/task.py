@@ -19,8 +19,6 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
-    TextBlocks,
-    TextOrTokens,
     TextSpan,
     build_model,
     document_of,
@@ -30,6 +28,7 @@ from elmokit.tasks.task import (
     own_tokens,
     recipes_by_name,
     shortened,
+    text_and_tokens,
 )
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
@@ -92,7 +91,7 @@ def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequenc
     }
 
 
-def from_text(line: str) -> PredicateInSentence:
+def _marked(line: str) -> PredicateInSentence:
     """Read a sentence with its predicate between asterisks: `The cat *sat* on the mat .`"""
     before, _, rest = line.partition(_MARK)
     predicate, second_mark, after = rest.partition(_MARK)
@@ -117,13 +116,13 @@ def from_json(fields: Mapping[str, Any]) -> PredicateInSentence:
 
     A text next to tokens has no asterisks.
     """
-    given = TextOrTokens.read(fields, where="the sentence")
-    if given.tokens is None:
-        return from_text(given.text or "")
+    text, tokens = text_and_tokens(fields, where="the sentence")
+    if tokens is None:
+        return _marked(text or "")
     predicate = picked(fields, _Predicate, where="the sentence").predicate
-    if not 0 <= predicate < len(given.tokens):
-        raise ValueError(f"the sentence: field predicate: is {predicate}; expected 0 to {len(given.tokens) - 1}")
-    return PredicateInSentence(given.tokens, predicate, [], text=given.text)
+    if not 0 <= predicate < len(tokens):
+        raise ValueError(f"the sentence: field predicate: is {predicate}; expected 0 to {len(tokens) - 1}")
+    return PredicateInSentence(tokens, predicate, [], text=text)
 
 
 @dataclass(frozen=True)
@@ -131,12 +130,7 @@ class _Predicate:
     predicate: int
 
 
-def to_text(example: PredicateInSentence, prediction: Sequence[str]) -> str:
-    """The block of a sentence with a single predicate (see `to_blocks`)."""
-    return _block([(example, prediction)])
-
-
-def to_blocks(predictions: Iterable[tuple[PredicateInSentence, Sequence[str]]]) -> Iterator[str]:
+def to_text(predictions: Iterable[tuple[PredicateInSentence, Sequence[str]]]) -> Iterator[str]:
     """Blocks of CoNLL-2005 columns, one per sentence: words, the predicates' lemmas, a column of roles per predicate.
 
     Without the words (`cut -f2-`), these are the props that srl-eval.pl scores. A lemma is that of the input; where it
@@ -318,12 +312,11 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     score=score,
     recipes=RECIPES,
     model_config=SemanticRolesConfig,
-    from_text=from_text,
     from_json=from_json,
     to_text=to_text,
     result=result,
     without_labels=without_labels,
     label_names=labels_of_tags,
     keep_together=document_of,
-    blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
+    read_to_predict=read_sentences,
 )

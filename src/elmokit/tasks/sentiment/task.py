@@ -14,17 +14,17 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
-    TextOrTokens,
     build_model,
+    each_alone,
     find_splits,
+    label_row,
     label_scores,
     own_tokens,
     recipes_by_name,
+    sentence_of,
     shortened,
     shown_labels,
-    tokens_of,
 )
-from elmokit.text.corpora.tables import as_tsv
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import LabelPrediction
@@ -58,19 +58,10 @@ def symbols(examples: Iterable[LabelledText]) -> list[str]:
     return sorted({example.label for example in examples if example.label is not None})
 
 
-def from_text(line: str) -> LabelledText:
-    return LabelledText(tokens=tokens_of(line), label=None)
-
-
 def from_json(fields: Mapping[str, Any]) -> LabelledText:
     """Read `{"text": "It's good."}`, or `{"tokens": ["It", "'s", "good", "."]}`."""
-    given = TextOrTokens.read(fields, where="the text")
-    return from_text(given.text or "") if given.tokens is None else LabelledText(tokens=given.tokens, label=None)
-
-
-def to_text(example: LabelledText, prediction: LabelPrediction) -> str:
-    """A row of a table: the label, a tab and the tokens."""
-    return as_tsv([[prediction.label, " ".join(example.tokens)]])[:-1]
+    tokens, _ = sentence_of(fields, where="the text")
+    return LabelledText(tokens, label=None)
 
 
 def result(example: LabelledText, prediction: LabelPrediction) -> TextSentiment:
@@ -253,9 +244,8 @@ TASK: Task[LabelledText, LabelPrediction] = Task(
     score=label_scores,
     recipes=RECIPES,
     model_config=SentimentConfig,
-    from_text=from_text,
     from_json=from_json,
-    to_text=to_text,
+    to_text=each_alone(partial(label_row, sentences=own_tokens)),
     result=result,
     keep_together=_sentence,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,15 +26,14 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
-    TextBlocks,
-    TextOrTokens,
     build_model,
     document_of,
+    each_alone,
     find_splits,
     of_several_documents,
     own_tokens,
+    sentence_of,
     shortened,
-    tokens_of,
 )
 
 _FILES = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
@@ -93,16 +92,10 @@ def score(examples: Sequence[TaggedWords], predictions: Sequence[WordTags]) -> d
     return {name: Accuracy(sum(found), len(found)).percent for name, found in hits.items()}
 
 
-def from_text(line: str) -> TaggedWords:
-    return TaggedWords(tokens=tokens_of(line), tags=[], text=line)
-
-
 def from_json(fields: Mapping[str, Any]) -> TaggedWords:
     """Read `{"tokens": ["It", "rains"]}`, or `{"text": "It rains"}`, or both."""
-    given = TextOrTokens.read(fields, where="the sentence")
-    if given.tokens is None:
-        return from_text(given.text or "")
-    return TaggedWords(tokens=given.tokens, tags=[], text=given.text)
+    tokens, text = sentence_of(fields, where="the sentence")
+    return TaggedWords(tokens, [], text=text)
 
 
 def to_text(example: TaggedWords, prediction: WordTags) -> str:
@@ -112,10 +105,6 @@ def to_text(example: TaggedWords, prediction: WordTags) -> str:
     rows = rows or [[str(number), token, *"________"] for number, token in enumerate(example.tokens, start=1)]
     tagged = [with_tag(row, prediction.column, next(tags)) if row[0].isdecimal() else row for row in rows]
     return "".join(f"{line}\n" for line in [*comments, *map("\t".join, tagged)])
-
-
-def to_blocks(predictions: Iterable[tuple[TaggedWords, WordTags]]) -> Iterator[str]:
-    return (to_text(example, prediction) for example, prediction in predictions)
 
 
 def result(example: TaggedWords, prediction: WordTags) -> TaggedTokens:
@@ -165,10 +154,9 @@ TASK: Task[TaggedWords, WordTags] = Task(
     score=score,
     recipes=RECIPES,
     model_config=TagsConfig,
-    from_text=from_text,
     from_json=from_json,
-    to_text=to_text,
+    to_text=each_alone(to_text),
     result=result,
     keep_together=document_of,
-    blocks=TextBlocks(read=read_all, to_text=to_blocks),
+    read_to_predict=read_all,
 )
