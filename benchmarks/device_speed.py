@@ -27,7 +27,7 @@ from elmokit.layers.packed.linear import Precision
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.before_training import resolved
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.gradients import LossAndGradients, draw
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import new_softmax
@@ -144,7 +144,8 @@ def _training_step(
     optimizer = new_optimizer(config, bilm, softmax)
 
     def step(number: int) -> None:
-        maker.backward(batches[number % len(batches)], None, step=number)
+        batch = batches[number % len(batches)]
+        maker.backward(draw(batch, config, num_tokens=len(vocabulary), number=number), None)
         optimizer.step()
 
     return step

@@ -38,7 +38,7 @@ from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.before_training import resolved
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.gradients import LossAndGradients, draw
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import new_softmax
@@ -141,7 +141,8 @@ class Bench:
         optimizer = new_optimizer(config, bilm, softmax)
 
         def step(number: int) -> None:
-            maker.backward(self.batches[number % len(self.batches)], None, step=number)
+            batch = self.batches[number % len(self.batches)]
+            maker.backward(draw(batch, config, num_tokens=self.num_tokens, number=number), None)
             torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
             optimizer.step()
             self._wait()

@@ -12,7 +12,7 @@ from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.gradients import DrawnBatch, LossAndGradients, draw, mean_gradients, seed_for
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import tiny
 from elmokit.text.characters import character_ids
@@ -50,18 +50,22 @@ def made(config: PretrainingConfig) -> LossAndGradients:
     return LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
 
 
+def drawn(maker: LossAndGradients, batch: Batch, *, number: int = 1) -> DrawnBatch:
+    return draw(batch, maker.config, num_tokens=V, number=number)
+
+
 def test_a_batch_with_a_single_distinct_token_has_gradients_on_two_threads(config: PretrainingConfig) -> None:
     tokens = np.zeros((T, B), np.int64)
     direction = DirectionBatch(tokens, targets=tokens + 3, starts=tokens > 0)
     batch = Batch(character_ids(["a"]), (direction, direction))
     alone = made(config)
-    losses, _ = alone.backward(batch, None, step=0)
+    losses, _ = alone.backward(drawn(alone, batch), None)
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
         both = made(config)
         assert both.threads is not None
-        assert both.backward(batch, None, step=0)[0] == pytest.approx(losses)
+        assert both.backward(drawn(both, batch), None)[0] == pytest.approx(losses)
     finally:
         torch.set_num_threads(threads)
     for one, other in zip(parameters_of(alone), parameters_of(both), strict=True):
@@ -92,7 +96,7 @@ def plain_loss(maker: LossAndGradients, batch: Batch, *, step: int) -> torch.Ten
         if config.softmax == "full":
             total = total + functional.cross_entropy(logits, targets) / 2
             continue
-        generator = torch.Generator().manual_seed(maker.seed_for(step, index))
+        generator = torch.Generator().manual_seed(seed_for(config, step, index))
         negatives = draw_negatives(config.num_negatives, num_tokens=V, generator=generator)
         counts = log_expected_count(torch.arange(V), num_draws=negatives.num_draws, num_tokens=V).double()
         for row, target in enumerate(targets.tolist()):
@@ -110,7 +114,7 @@ def test_the_step_is_the_plain_one_on_two_threads_and_on_one(
     maker, batch = made(replace(config, softmax=softmax_kind)), random_batch()
     assert maker.threads is not None
     maker.threads = maker.threads if threads else None
-    losses, _ = maker.backward(batch, None, step=7)
+    losses, _ = maker.backward(drawn(maker, batch, number=7), None)
     got = [parameter.grad.clone() for parameter in parameters_of(maker)]  # type: ignore[union-attr]
 
     for parameter in parameters_of(maker):
@@ -125,11 +129,12 @@ def test_the_step_is_the_plain_one_on_two_threads_and_on_one(
 @pytest.mark.usefixtures("two_threads")
 def test_a_step_over_several_batches_takes_their_mean_gradient_each_with_its_dropout(config: PretrainingConfig):
     maker, batch = made(replace(config, dropout_rate=0.5, reset_state=False)), random_batch()
-    together, state = maker.fill([batch] * 3, None, step=1)[0], None
+    batches = [drawn(maker, batch, number=number) for number in (3, 4, 5)]
+    together, state = mean_gradients(maker.backward, parameters_of(maker), batches, None)[0], None
     mean = [parameter.grad.clone() for parameter in parameters_of(maker)]  # type: ignore[union-attr]
     losses: list[tuple[float, ...]] = []
-    for step in (3, 4, 5):
-        loss, state = maker.backward(batch, state, step=step)
+    for one in batches:
+        loss, state = maker.backward(one, state)
         losses.append(loss)
         for total, parameter in zip(mean, parameters_of(maker), strict=True):
             total -= parameter.grad / 3
@@ -144,8 +149,8 @@ def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> N
         starts = np.zeros((T, B), dtype=np.bool_)
         starts[0] = True
         batch = replace(batch, directions=tuple(replace(part, starts=starts) for part in batch.directions))
-        first, state = maker.backward(batch, None, step=1)
-        second, _ = maker.backward(batch, state, step=1)
+        first, state = maker.backward(drawn(maker, batch), None)
+        second, _ = maker.backward(drawn(maker, batch), state)
         assert (second == first) is reset_state
 
 
@@ -160,7 +165,7 @@ def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: Pre
         for group in made_optimizer.param_groups:
             assert group["fused"]
             group["fused"] = fused
-        maker.backward(random_batch(), None, step=1)
+        maker.backward(drawn(maker, random_batch()), None)
         made_optimizer.step()
         weights.append([parameter.detach() for parameter in parameters_of(maker)])
     for one, other in zip(*weights, strict=True):

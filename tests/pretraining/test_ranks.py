@@ -55,13 +55,16 @@ def assert_same_losses(run: Path, other: Path) -> None:
     assert losses(run) == expected and len(expected) == 8
 
 
-def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path, forks: Any) -> None:
+@pytest.mark.parametrize("directions", ["separate", "stacked"])
+def test_two_processes_train_what_one_trains_and_each_resumes_the_other(
+    tmp_path: Path, forks: Any, directions: str
+) -> None:
     shard, vocabulary = write_text(tmp_path, SENTENCES * 8)
     begin = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--device", "cpu"]
     begin += ["--set", *SETTINGS]
     alone, together = tmp_path / "alone", tmp_path / "together"
     assert main(["pretrain", *map(str, begin), "--run-dir", str(alone)]) == 0
-    assert run_together(tmp_path, forks, *begin, "--run-dir", together)[0] == [0, 0]
+    assert run_together(tmp_path, forks, *begin, f"directions={directions}", "--run-dir", together)[0] == [0, 0]
     assert_same_losses(alone, together)
     weights, others = (load_file(run / "model.safetensors") for run in (alone, together))
     for name, tensor in weights.items():

@@ -70,7 +70,11 @@ def test_learns_four_sentences_by_heart(shard: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("on_cpu")
 @pytest.mark.parametrize(
-    ("optimizer", "kind"), [("adagrad", "sampled"), ("adamw", "full"), ("muon muon_for=all", "sampled")]
+    ("optimizer", "kind"),
+    [
+        *(("adagrad", "sampled"), ("adamw", "full"), ("muon muon_for=all", "sampled")),
+        ("adagrad directions=stacked accumulate=2", "sampled"),
+    ],
 )
 def test_a_resumed_run_gives_the_same_bits(tmp_path: Path, optimizer: str, kind: str) -> None:
     changes = [*f"optimizer={optimizer}".split(), f"softmax={kind}", "num_negatives=6", "dropout_rate=0.1"]

@@ -69,15 +69,21 @@ class CharEncoder(nn.Module):
             nn.init.zeros_(self.projection.bias)
 
     def forward(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
-        hidden = self.activation(self._pool(character_ids))
+        if not len(character_ids):
+            return self._transform(self.embedding.weight.new_zeros(0, self.num_filters))
+        return self._transform(
+            pool_by_length(character_ids, self._convolve, widest=self.widest, padding_id=self.padding_id)
+        )
+
+    def encode_groups(self, groups: Sequence[Int[Tensor, "_ _"]]) -> Float[Tensor, "N D"]:
+        """Representations of the tokens of all groups (N,C), of which each may be cut as `pool_by_length` does."""
+        return self._transform(torch.cat([self._convolve(group) for group in groups]))
+
+    def _transform(self, pooled: Float[Tensor, "N K"]) -> Float[Tensor, "N D"]:
+        hidden = self.activation(pooled)
         for highway in self.highways:
             hidden = highway(hidden)
         return hidden if self.projection is None else self.projection(hidden)
-
-    def _pool(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N K"]:
-        if not len(character_ids):
-            return self.embedding.weight.new_zeros(0, self.num_filters)
-        return pool_by_length(character_ids, self._convolve, widest=self.widest, padding_id=self.padding_id)
 
     def _convolve(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N K"]:
         convolve_and_max = cast("Callable[..., Tensor]", _ConvolveAndMax.apply)

@@ -40,7 +40,7 @@ class Negatives:
     num_draws: int
 
 
-def log_uniform_probability(ids: Int[Tensor, " N"], *, num_tokens: int) -> Float[Tensor, " N"]:
+def log_uniform_probability(ids: Int[Tensor, "..."], *, num_tokens: int) -> Float[Tensor, "..."]:
     """`P(k) = (ln(k + 2) - ln(k + 1)) / ln(V + 1)`: Zipf's law for a vocabulary sorted by falling frequency."""
     return torch.log1p(1.0 / (ids.to(widest_float(ids.device)) + 1.0)) / math.log(num_tokens + 1)
 
@@ -54,16 +54,15 @@ def draw_negatives(num_negatives: int, *, num_tokens: int, generator: torch.Gene
         uniform = torch.rand(4 * num_negatives, generator=generator, dtype=torch.float64, device=generator.device)
         ranks = torch.exp(uniform * math.log(num_tokens + 1)).long() - 1
         draws = torch.cat([draws, ranks.clamp_(max=num_tokens - 1)])
-        ordered, positions = torch.sort(draws, stable=True)
-        is_first = torch.ones_like(ordered, dtype=torch.bool)
-        is_first[1:] = ordered[1:] != ordered[:-1]
-        first_positions = torch.sort(positions[is_first]).values
+        order = torch.arange(len(draws), device=draws.device)
+        first = torch.full((num_tokens,), len(draws), device=draws.device).scatter_reduce_(0, draws, order, "amin")
+        first_positions = (first[draws] == order).nonzero().squeeze(1)
         if len(first_positions) >= num_negatives:
             first_positions = first_positions[:num_negatives]
             return Negatives(ids=draws[first_positions], num_draws=int(first_positions[-1]) + 1)
 
 
-def log_expected_count(ids: Int[Tensor, " N"], *, num_draws: int, num_tokens: int) -> Float[Tensor, " N"]:
+def log_expected_count(ids: Int[Tensor, "..."], *, num_draws: int | Tensor, num_tokens: int) -> Float[Tensor, "..."]:
     """Log of the probability that an id occurs at least once in `num_draws` draws."""
     probability = log_uniform_probability(ids, num_tokens=num_tokens)
     return torch.log(-torch.expm1(num_draws * torch.log1p(-probability))).float()

@@ -62,6 +62,11 @@ class BiLM(nn.Module):
         self.forward_lstm = _lstm(config)
         self.backward_lstm = _lstm(config) if config.bidirectional else None
 
+    @property
+    def lstms(self) -> list[ProjectedLSTM]:
+        """The LSTM of each direction, forward first."""
+        return [self.forward_lstm] if self.backward_lstm is None else [self.forward_lstm, self.backward_lstm]
+
     @classmethod
     def from_weights(cls, weights: Weights) -> BiLM:
         """The model in float32, in eval mode.

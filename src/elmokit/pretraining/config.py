@@ -16,6 +16,7 @@ CHOICES = {
     "optimizer": ("adagrad", "adam", "adamw", "muon"),
     "muon_for": ("lstm", "all"),
     "schedule": ("constant", "linear", "cosine"),
+    "directions": ("auto", "separate", "stacked"),
     "precision": ("float32", "bfloat16", "float64", "auto"),
 }
 
@@ -76,6 +77,9 @@ class PretrainingConfig:
     precision: str = "auto"
     """Type of the matrix products: float32, bfloat16, or auto (bfloat16 if the hardware multiplies it faster); float64
     also keeps the weights in double precision, for tests of exactness."""
+    directions: str = "auto"
+    """separate (each direction by itself, on a CPU on a thread each), stacked (both in each matrix product and, on an
+    NVIDIA GPU, all of a batch as one CUDA graph), or auto (stacked on NVIDIA GPUs). Both compute the same."""
     seed: int = 0
     """Seed for initial weights, shuffling, negatives and dropout."""
     checkpoint_every: int = 1250

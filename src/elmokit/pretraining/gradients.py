@@ -8,15 +8,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.corpus.batches import Batch, DirectionBatch
+from elmokit.corpus.batches import Batch
 from elmokit.layers.parallel import two_workers
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.layers.sampled_softmax import Negatives, Softmax, draw_negatives, sampled_softmax_loss
@@ -34,6 +34,67 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
+class DrawnBatch:
+    """A batch and what is drawn for it, which follows from the config's seed and its number."""
+
+    batch: Batch
+    negatives: tuple[Negatives, ...]
+    """Of each direction; none for the full softmax. Processes that train together draw the same."""
+    number: int
+    """Number of batches that the run has read before. Dropout depends on it, on the direction and on the process."""
+
+
+def draw(batch: Batch, config: PretrainingConfig, *, num_tokens: int, number: int) -> DrawnBatch:
+    """Draw the negatives of a batch, on the CPU."""
+    negatives: list[Negatives] = []
+    for direction in range(len(batch.directions) if config.softmax == "sampled" else 0):
+        generator = torch.Generator().manual_seed(seed_for(config, number, direction))
+        negatives.append(draw_negatives(config.num_negatives, num_tokens=num_tokens, generator=generator))
+    return DrawnBatch(batch, tuple(negatives), number)
+
+
+def seed_for(config: PretrainingConfig, number: int, direction: int) -> int:
+    """Seed for the negatives (and, offset, the dropout) of a batch and direction, the same in all processes."""
+    return ((config.seed * 1_000_003 + number) * 2 + direction) % 2**62
+
+
+def dropout_masks(
+    config: PretrainingConfig, shape: Sequence[int], *, like: Tensor, number: int, direction: int, rank: int
+) -> list[Tensor]:
+    """Masks for the input of each layer and for the top output, in the type and on the device of `like`; or none."""
+    if not config.dropout_rate:
+        return []
+    kept = 1.0 - config.dropout_rate
+    seed = (seed_for(config, number, direction) + DROPOUT_SEED) ^ (rank << 32)
+    generator = torch.Generator(like.device).manual_seed(seed)
+    masks = [like.new_empty(shape) for _ in range(config.bilm.num_layers + 1)]
+    return [mask.bernoulli_(kept, generator=generator).div_(kept) for mask in masks]
+
+
+Backward = Callable[[DrawnBatch, "BiLMState | None"], "tuple[Sequence[float | Tensor], BiLMState]"]
+"""Fills `.grad` from a batch and a state; returns each direction's mean loss and the state after the batch."""
+
+
+def mean_gradients(
+    backward: Backward, parameters: Sequence[nn.Parameter], group: Sequence[DrawnBatch], state: BiLMState | None
+) -> tuple[Sequence[float | Tensor], BiLMState]:
+    """Fill `.grad` with the mean gradients of the batches of a step: each direction's mean loss, and the state."""
+    if len(group) == 1:
+        return backward(group[0], state)
+    losses: list[Sequence[float | Tensor]] = []
+    sums = [torch.zeros_like(parameter) for parameter in parameters]
+    for batch in group:
+        losses_of_batch, state = backward(batch, state)
+        losses.append(losses_of_batch)
+        for total, parameter in zip(sums, parameters, strict=True):
+            total += cast("Tensor", parameter.grad)
+    for parameter, total in zip(parameters, sums, strict=True):
+        parameter.grad = total.div_(len(group))
+    assert state is not None  # there is a batch
+    return [sum(column) / len(group) for column in zip(*losses, strict=True)], state
+
+
+@dataclass(frozen=True)
 class _DirectionResult:
     loss: float
     state: tuple[LSTMState, ...]
@@ -45,7 +106,7 @@ class _DirectionResult:
 
 
 class LossAndGradients:
-    """Fills `.grad` of a biLM and its softmax from batches. A run has one, which keeps its buffers."""
+    """Fills `.grad` of a biLM and its softmax from batches, one direction at a time, or on a thread each."""
 
     def __init__(
         self, bilm: BiLM, softmax: Softmax, config: PretrainingConfig, *, device: torch.device, rank: int = 0
@@ -60,44 +121,20 @@ class LossAndGradients:
         if device.type == "cpu" and bilm.backward_lstm is not None and torch.get_num_threads() > 1:
             self.threads = two_workers(torch.get_num_threads())
 
-    def fill(
-        self, group: Sequence[Batch], state: BiLMState | None, *, step: int
-    ) -> tuple[tuple[float, ...], BiLMState]:
-        """Fill `.grad` with the mean gradients of the batches of a step: each direction's mean loss, and the state."""
-        parameters = [*self.bilm.parameters(), *self.softmax.parameters()]
-        losses: list[tuple[float, ...]] = []
-        sums: list[Tensor] = []
-        for index, batch in enumerate(group):
-            losses_of_batch, state = self.backward(batch, state, step=step * len(group) + index)
-            losses.append(losses_of_batch)
-            if len(group) > 1:
-                new = [cast("Tensor", parameter.grad) for parameter in parameters]
-                sums = [total + gradient for total, gradient in zip(sums, new, strict=True)] if sums else new
-                for parameter in parameters:
-                    parameter.grad = None  # the next batch must not fill what is being summed
-        for parameter, total in zip(parameters, sums, strict=bool(sums)):
-            parameter.grad = total / len(group)
-        assert state is not None  # there is a batch
-        return tuple(sum(column) / len(group) for column in zip(*losses, strict=True)), state
-
-    def backward(self, batch: Batch, state: BiLMState | None, *, step: int) -> tuple[tuple[float, ...], BiLMState]:
+    def backward(self, drawn: DrawnBatch, state: BiLMState | None) -> tuple[tuple[float, ...], BiLMState]:
         """Fill `.grad` with the gradients of loss x bptt_steps for one batch, as in the released code.
 
         Returns each direction's mean loss in nats per predicted token, and the state that the next batch starts from.
-        `step` and the config's seed determine negatives and dropout, so a step can be repeated alone. Processes that
-        train together draw the same negatives, but different dropout, because it depends on their `rank` too.
         """
-        ids = torch.from_numpy(batch.character_ids).to(self.device)
+        ids = torch.from_numpy(drawn.batch.character_ids).to(self.device)
         num_pieces = 2 if self.threads is not None and len(ids) > 1 else 1
         pieces = self._in_parallel(self._encode, ids.tensor_split(num_pieces))
         seen = torch.cat([piece.detach() for piece in pieces])
-        lstms = [lstm for lstm in (self.bilm.forward_lstm, self.bilm.backward_lstm) if lstm is not None]
+        lstms = self.bilm.lstms
         states = [None, None] if state is None else [state.forward, state.backward]
 
         def direction(index: int) -> _DirectionResult:
-            return self._direction(
-                lstms[index], seen, batch.directions[index], states[index], seed=self.seed_for(step, index)
-            )
+            return self._direction(lstms[index], seen, drawn, states[index], direction=index)
 
         results = self._in_parallel(direction, range(len(lstms)))
         self._fill_char_encoder(pieces, _sum([result.grad_tokens for result in results]))
@@ -113,27 +150,27 @@ class LossAndGradients:
         self,
         lstm: ProjectedLSTM,
         tokens: Float[Tensor, "N D"],
-        batch: DirectionBatch,
+        drawn: DrawnBatch,
         state: tuple[LSTMState, ...] | None,
         *,
-        seed: int,
+        direction: int,
     ) -> _DirectionResult:
-        generator = torch.Generator(self.device).manual_seed((seed + DROPOUT_SEED) ^ (self.rank << 32))
+        batch = drawn.batch.directions[direction]
         leaf = tokens.detach().requires_grad_()
         inputs, index = self._inputs(leaf, batch.tokens)
         carry_mask = None
         if self.config.reset_state and batch.starts.any():
             starts = torch.from_numpy(batch.starts).to(self.device)
             carry_mask = (~starts).to(tokens.dtype)[:, :, None]
-        masks = [self._dropout_mask(inputs, generator) for _ in lstm.layers] if self.config.dropout_rate else None
+        of_draw = {"number": drawn.number, "direction": direction, "rank": self.rank}
+        masks = dropout_masks(self.config, (*batch.tokens.shape, tokens.shape[1]), like=tokens, **of_draw)
         outputs, last = lstm(
-            inputs, state, index=index, carry_mask=carry_mask, input_masks=masks, product_dtype=self.dtype
+            *(inputs, state), index=index, carry_mask=carry_mask, input_masks=masks or None, product_dtype=self.dtype
         )
-        hidden = outputs[-1]
-        if self.config.dropout_rate:
-            hidden = hidden * self._dropout_mask(hidden, generator)
+        hidden = outputs[-1] * masks[-1] if masks else outputs[-1]
         targets = torch.from_numpy(batch.targets).to(self.device).flatten()
-        loss, softmax_ids, softmax = self._loss(hidden.flatten(0, 1), targets, seed=seed)
+        negatives = drawn.negatives[direction] if drawn.negatives else None
+        loss, softmax_ids, softmax = self._loss(hidden.flatten(0, 1), targets, negatives)
         share = 0.5 if self.bilm.backward_lstm is not None else 1.0
         parameters = [leaf, *softmax, *lstm.parameters()]
         gradients = torch.autograd.grad(loss * (share * self.config.bptt_steps), parameters)
@@ -160,17 +197,15 @@ class LossAndGradients:
         return functional.embedding(torch.from_numpy(distinct).to(self.device), tokens), index
 
     def _loss(
-        self, hidden: Float[Tensor, "N D"], targets: Int[Tensor, " N"], *, seed: int
+        self, hidden: Float[Tensor, "N D"], targets: Int[Tensor, " N"], negatives: Negatives | None
     ) -> tuple[Tensor, Tensor | None, tuple[Tensor, Tensor]]:
         """The loss, the ids of the softmax rows that it is of (None: all), and copies of their weights and biases."""
         weight, bias = self.softmax.weight.detach(), self.softmax.bias.detach()
-        if self.config.softmax == "full":
+        if negatives is None:
             weight, bias = weight.requires_grad_(), bias.requires_grad_()
             products = hidden.to(self.dtype) @ weight.to(self.dtype).t()
             return functional.cross_entropy(products.to(hidden.dtype) + bias, targets), None, (weight, bias)
-        generator = torch.Generator().manual_seed(seed)
-        drawn = draw_negatives(self.config.num_negatives, num_tokens=len(bias), generator=generator)
-        negatives = Negatives(ids=drawn.ids.to(self.device), num_draws=drawn.num_draws)
+        negatives = replace(negatives, ids=negatives.ids.to(self.device))
         ids = torch.cat([targets, negatives.ids])
         weight, bias = weight[ids].requires_grad_(), bias[ids].requires_grad_()
         n = len(targets)
@@ -212,14 +247,6 @@ class LossAndGradients:
                     parameter.grad.add_(result.grad_softmax[index])
                 else:
                     parameter.grad.index_add_(0, result.softmax_ids, result.grad_softmax[index])
-
-    def _dropout_mask(self, like: Tensor, generator: torch.Generator) -> Tensor:
-        kept = 1.0 - self.config.dropout_rate
-        return torch.empty_like(like).bernoulli_(kept, generator=generator).div_(kept)
-
-    def seed_for(self, step: int, direction: int) -> int:
-        """Seed for the negatives (and, offset, the dropout) of a step and direction, the same in all processes."""
-        return ((self.config.seed * 1_000_003 + step) * 2 + direction) % 2**62
 
 
 def _sum(tensors: Sequence[Tensor]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import shutil
@@ -11,14 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any, NoReturn
 
 import torch
 
-from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
+from elmokit.corpus.batches import Packer, PackerState, packed_batches
 from elmokit.corpus.manifest import held_out_file, training_files
 from elmokit.corpus.stream import CorpusPosition, SentenceStream
 from elmokit.files.atomic import as_paths, check_names
@@ -39,7 +40,7 @@ from elmokit.pretraining.before_training import (
     warn_of_settings,
 )
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.gradients import DrawnBatch, LossAndGradients, draw, mean_gradients
 from elmokit.pretraining.logging import RunLog, held_out_summary, start_line
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.ranks import Ranks, join_ranks
@@ -58,6 +59,7 @@ from elmokit.pretraining.run_folder import (
     settle,
     state_tensors,
 )
+from elmokit.pretraining.stacked_gradients import StackedGradients
 from elmokit.runs.folder import BEST_DIR, HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.tensor_files import DivergenceError, optimizer_tensors
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
@@ -203,6 +205,14 @@ def _training_texts(shards: Iterable[str | Path]) -> list[Path]:
     return [file for path in as_paths(shards) for file in training_files(path)]
 
 
+@dataclass(frozen=True)
+class _Step:
+    """What an optimiser step reads, and where each direction's text continues after it."""
+
+    batches: list[DrawnBatch]
+    packers: tuple[PackerState, ...]
+
+
 class Run:
     """Model, optimiser, text and progress of a run, from its start or from a checkpoint. Every process has its own."""
 
@@ -219,7 +229,9 @@ class Run:
             module.to(ranks.device, torch.float64 if config.precision == "float64" else torch.float32)
         self.parameters = [*self.bilm.parameters(), *self.softmax.parameters()]
         self.optimizer = new_optimizer(config, self.bilm, self.softmax)
-        self.gradients = LossAndGradients(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
+        is_stacked = config.directions == "stacked" or (config.directions == "auto" and ranks.device.type == "cuda")
+        kind = StackedGradients if is_stacked else LossAndGradients
+        self.gradients = kind(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
         self.state: BiLMState | None = None
         start = PackerState(CorpusPosition(), (list[str](),) * config.batch_size)
         self.progress = PretrainingProgress((start,) * config.bilm.num_directions)
@@ -255,13 +267,14 @@ class Run:
         is_finetuned = self.record.started_from is not None
         has_held_out = (self.run_dir / HELD_OUT_NAME).exists()
         every = config.evaluate_every or config.num_steps
-        source = packed_batches(self.packers, spelling=self.bilm.spelling)
+        steps = self._read_steps()
+        next_step: _Step | None = None  # a run that has ended may have lost its text
         log = RunLog(self.run_dir, config, self.progress, silent=not first)
         with log, _stop_signals() as signals:
             if is_finetuned and self.progress.step == 0 and has_held_out:
                 log.log_perplexity(self.progress, self._evaluate())
             while not self.progress.finished(config):
-                self._advance(source)
+                next_step = self._advance(next_step or next(steps), steps)
                 log.show_step(self.progress)
                 is_due = self.progress.step % every == 0 or self.progress.step == config.num_steps
                 measured = self._evaluate() if has_held_out and is_due else None
@@ -305,29 +318,48 @@ class Run:
             raise KeyboardInterrupt
         sys.exit(128 + (signals[0] if signals else signal.SIGTERM))
 
-    def _advance(self, source: Iterator[Batch]) -> None:
-        """Make one optimiser step; the progress gets each direction's mean loss over its batches and all processes."""
+    def _read_steps(self) -> Iterator[_Step]:
+        """The text of each step from here on."""
+        config, batches = self.config, packed_batches(self.packers, spelling=self.bilm.spelling)
+        for first in itertools.count(self.progress.step * config.accumulate, config.accumulate):
+            group = [
+                draw(batch, config, num_tokens=len(self.vocabulary), number=first + index)
+                for index, batch in enumerate(itertools.islice(batches, config.accumulate))
+            ]
+            yield _Step(group, tuple(packer.state for packer in self.packers))
+
+    def _advance(self, step: _Step, steps: Iterator[_Step]) -> _Step:
+        """Make one optimiser step, and read the text of the next one, while a GPU may still compute.
+
+        The progress gets each direction's mean loss over its batches and all processes.
+        """
         config, began = self.config, time.monotonic()
-        group = [next(source) for _ in range(config.accumulate)]
-        losses, self.state = self.gradients.fill(group, self.state, step=self.progress.step)
+        losses, self.state = mean_gradients(self.gradients.backward, self.parameters, step.batches, self.state)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         self.ranks.average(gradients)
-        losses = self.ranks.mean(losses)
         together = self.ranks.device.type != "mps"  # which has no operators on lists of tensors
         norm = torch.nn.utils.get_total_norm(gradients, foreach=together)
-        if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
+        if norm.is_cuda or norm > config.clip_norm:  # to compare them would be to wait for the GPU
+            torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=together)
+        for settings in self.optimizer.param_groups:
+            settings["lr"] = config.learning_rate_at(self.progress.step)
+        self.optimizer.step()
+        following = next(steps)
+        means = self.ranks.mean([float(loss) for loss in losses])
+        self._check_losses(means, is_finite=bool(torch.isfinite(norm)))
+        self.progress = self.progress.after(
+            means, num_tokens=config.tokens_per_step, seconds=time.monotonic() - began, packers=step.packers
+        )
+        return following
+
+    def _check_losses(self, losses: tuple[float, ...], *, is_finite: bool) -> None:
+        """Raise DivergenceError for what `pretrain` says, before such weights are saved."""
+        if not (is_finite and all(map(math.isfinite, losses))):
             raise self._diverged("a loss or a gradient is not finite")
         guessing = math.log(len(self.vocabulary))
         is_new = self.record.started_from is None  # a fine-tuned model may be surprised by its new text
         if is_new and max(losses) > WORSE_THAN_GUESSING + guessing:
             raise self._diverged(f"a loss is {max(losses):.1f} nats, where guessing has {guessing:.1f}")
-        if norm > config.clip_norm:
-            torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=together)
-        for settings in self.optimizer.param_groups:
-            settings["lr"] = config.learning_rate_at(self.progress.step)
-        self.optimizer.step()
-        seconds, packers = time.monotonic() - began, [packer.state for packer in self.packers]
-        self.progress = self.progress.after(losses, num_tokens=config.tokens_per_step, seconds=seconds, packers=packers)
 
     def _diverged(self, what: str) -> DivergenceError:
         newest = next(iter(checkpoints(self.run_dir)), None)

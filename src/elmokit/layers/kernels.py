@@ -1,0 +1,87 @@
+"""What a stacked step computes element by element: in torch, and on a GPU that has Triton as one kernel each.
+
+Tensors of cells are (W,B,H), one step of W directions; each may be a slice of (W,T,B,H). Matrix products may have a
+narrower type than the gates and cells.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def cell_forward(
+    products: Tensor, before: Tensor, carry: Tensor, gates: Tensor, cell: Tensor, hidden: Tensor, *, clip: float
+) -> None:
+    """Fill the gates (W,B,4H) from the products, the cell, and `hidden`, what the projection reads.
+
+    i, f, o = sigmoid, j = tanh of the products; `cell = clip(f * before * carry + i * j)`, `hidden = o * tanh(cell)`.
+    """
+    if triton := _triton_kernels(gates):
+        triton.cell_forward(products, before, carry, gates, cell, hidden, clip=clip)
+        return
+    size = cell.shape[-1]
+    gates.copy_(products)
+    gates[..., : 3 * size].sigmoid_()
+    gates[..., 3 * size :].tanh_()
+    i, f, o, j = gates.chunk(4, dim=-1)
+    cell.copy_((f * before * carry[..., None] + i * j).clamp_(-clip, clip))
+    hidden.copy_(o * cell.tanh())
+
+
+def cell_backward(
+    to_hidden: Tensor,
+    gates: Tensor,
+    cell: Tensor,
+    before: Tensor,
+    carry: Tensor,
+    to_cell: Tensor,
+    to_gates: Tensor,
+    *,
+    clip: float,
+) -> None:
+    """Fill `to_gates`, the gradient of the products. `to_cell`, of the cell, becomes that of the cell before."""
+    if triton := _triton_kernels(gates):
+        triton.cell_backward(to_hidden, gates, cell, before, carry, to_cell, to_gates, clip=clip)
+        return
+    i, f, o, j = gates.chunk(4, dim=-1)
+    carry, squashed = carry[..., None], cell.tanh()
+    to_hidden = to_hidden.to(cell.dtype)
+    total = (to_cell + to_hidden * o * (1 - squashed.square())) * (cell.abs() < clip)
+    sigmoids = total * j * i * (1 - i), total * before * carry * f * (1 - f), to_hidden * squashed * o * (1 - o)
+    to_gates.copy_(torch.cat((*sigmoids, total * i * (1 - j.square())), dim=-1))
+    to_cell.copy_(total * f * carry)
+
+
+def softmax_shares(
+    logits: Tensor, offsets: Tensor, true: Tensor, hits: Tensor, *, scale: float
+) -> tuple[Tensor, Tensor]:
+    """Losses (G,N) of logits (G,N,S) + offsets (G,S), and the gradient of `scale` x their sum for the true logits.
+
+    The logits become the gradient of `scale` x the sum of the losses. The true logits (G,N) are classes besides the S;
+    the column in `hits` (G,N) is left out, because it is the target too; -1 leaves out none.
+    """
+    if triton := _triton_kernels(logits):
+        return triton.softmax_shares(logits, offsets, true, hits, scale=scale)
+    values = logits.to(true.dtype) + offsets[:, None]
+    columns = torch.arange(values.shape[2], device=values.device)
+    values.masked_fill_(columns == hits[..., None], -math.inf)
+    total = torch.logaddexp(values.logsumexp(dim=2), true)
+    logits.copy_((values - total[..., None]).exp_() * scale)
+    return total - true, torch.expm1(true - total) * scale
+
+
+def _triton_kernels(tensor: Tensor) -> Any:
+    return _import_triton_kernels() if tensor.is_cuda else None
+
+
+@cache
+def _import_triton_kernels() -> Any:
+    """The module of Triton kernels, imported for the first GPU tensor; None without Triton, as on Windows."""
+    module = import_module("elmokit.layers.triton_kernels")
+    return module if module.triton is not None else None

@@ -1,0 +1,141 @@
+"""The stacked step against the separate one: losses, every gradient and carried states, in double precision."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from elmokit.corpus.batches import Batch, DirectionBatch
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.pretraining import stacked_gradients
+from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.gradients import LossAndGradients, draw, mean_gradients
+from elmokit.pretraining.recipes import tiny
+from elmokit.pretraining.stacked_gradients import StackedGradients
+from elmokit.pretraining.train import Run, resume_pretraining
+from elmokit.text.characters import character_ids
+from toy_run import pretrain_toy
+
+V, B, T = 70, 3, 4
+WORDS = ["<S>", "</S>", "a", "bc", "밥", "elephants", "of considerable length", "x" * 60, *map(str, range(20))]
+
+CONFIGS = {
+    "full": [],
+    "sampled": ["softmax=sampled", "num_negatives=12"],
+    "dropout": ["softmax=sampled", "num_negatives=12", "dropout_rate=0.4"],
+    "carried over sentences": ["reset_state=false", "dropout_rate=0.2"],
+    "without a projection": ["lstm_dim=32", "use_skip_connections=false"],
+    "without clipping": ["cell_clip=null", "projection_clip=null"],
+    "forward only": ["bidirectional=false", "softmax=sampled", "num_negatives=12", "activation=tanh"],
+    "encoder without a projection": ["filters=[[1,8],[2,24]]", "num_highway_layers=2"],
+}
+
+
+def configured(settings: list[str]) -> PretrainingConfig:
+    """Clips that many values reach."""
+    small = replace(
+        tiny(),
+        batch_size=B,
+        bptt_steps=T,
+        precision="float64",
+        reset_state=True,
+        bilm=replace(tiny().bilm, lstm_dim=48),
+    )
+    return with_settings(small, ["cell_clip=0.3", "projection_clip=0.2", *settings])
+
+
+def model(config: PretrainingConfig) -> tuple[BiLM, Softmax]:
+    torch.manual_seed(4)
+    dtype = getattr(torch, config.precision)
+    bilm = BiLM(config.bilm).to(dtype)
+    for lstm in bilm.lstms:
+        for parameter in lstm.parameters():
+            torch.nn.init.uniform_(parameter, -0.5, 0.5)
+    return bilm, Softmax(num_tokens=V, dim=config.bilm.projection_dim).to(dtype)
+
+
+def batches(config: PretrainingConfig, count: int) -> Iterator[Any]:
+    generator = np.random.default_rng(0)
+    for number in range(count):
+        words = WORDS[: 12 + 8 * number]  # a later batch has more of them
+
+        def direction() -> DirectionBatch:
+            return DirectionBatch(
+                tokens=generator.integers(0, len(words), (T, B)),  # noqa: B023
+                targets=generator.integers(0, V, (T, B)),
+                starts=generator.random((T, B)) < 0.3,
+            )
+
+        batch = Batch(character_ids(words), tuple(direction() for _ in range(config.bilm.num_directions)))
+        yield draw(batch, config, num_tokens=V, number=number)
+
+
+class _GraphOnCpu(stacked_gradients._Graph):  # pyright: ignore[reportPrivateUsage]
+    """Inputs and results are in the same memory each time, as with a CUDA graph, which only a GPU can record."""
+
+    def __init__(self, compute: Any, tensors: Any) -> None:
+        self.tensors, self.compute, self.results = tensors, compute, compute(tensors)
+
+    def replay(self, tensors: Any) -> Any:
+        with torch.no_grad():
+            for own, new in zip(self.tensors.all, tensors.all, strict=True):
+                own.copy_(new)
+        new = self.compute(self.tensors)
+        pairs = [(self.results.losses, new.losses), *zip(self.results.gradients, new.gradients, strict=True)]
+        for own, value in [*pairs, *zip(chain(*self.results.state), chain(*new.state), strict=True)]:
+            own.copy_(value)
+        return self.results
+
+
+@pytest.mark.parametrize("records_graph", [False, True], ids=["", "as a graph"])
+@pytest.mark.parametrize("settings", CONFIGS.values(), ids=CONFIGS)
+def test_losses_gradients_and_states_are_those_of_the_separate_step(
+    settings: list[str], records_graph: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stacked_gradients, "_Graph", _GraphOnCpu)
+    config = configured(settings)
+    makers = [kind(*model(config), config, device=torch.device("cpu")) for kind in (LossAndGradients, StackedGradients)]
+    separate, stacked = makers
+    assert isinstance(separate, LossAndGradients) and isinstance(stacked, StackedGradients)
+    stacked.records_graph = records_graph
+    states: list[Any] = [None, None]
+    first, *rest = batches(config, 4)
+    for group in ([first], rest[:2], rest[2:]):
+        found: list[Any] = []
+        for index, maker in enumerate(makers):
+            parameters = [*maker.bilm.parameters(), *maker.softmax.parameters()]
+            losses, states[index] = mean_gradients(maker.backward, parameters, group, states[index])
+            state = [part for side in (states[index].forward, states[index].backward) for part in side]
+            found.append(
+                (
+                    torch.tensor([float(loss) for loss in losses], dtype=torch.float64),
+                    *(parameter.grad for parameter in parameters),
+                    *(tensor for part in state for tensor in (part.cell, part.output)),
+                )
+            )
+        torch.testing.assert_close(found[1], found[0], rtol=0, atol=1e-10)
+    if "cell_clip=null" not in settings:
+        assert (states[0].forward[-1].cell.abs() == 0.3).any()
+        assert (states[0].forward[-1].output.abs() == 0.2).any() or "lstm_dim=32" in settings
+
+
+def test_a_run_may_continue_with_the_other_step_and_ends_the_same(tmp_path: Path) -> None:
+    def interrupt(run: Run) -> None:
+        if run.progress.step == 7:
+            raise KeyboardInterrupt
+
+    changes = ["precision=float64", "softmax=sampled", "num_negatives=6", "dropout_rate=0.1", "directions=separate"]
+    whole = load_file(pretrain_toy(tmp_path / "whole", *changes) / "model.safetensors")
+    for first, then in (("stacked", "separate"), ("separate", "stacked")):
+        run = tmp_path / first
+        with pytest.raises(KeyboardInterrupt):
+            pretrain_toy(run, *changes, f"directions={first}", on_step=interrupt)
+        resume_pretraining(run, [f"directions={then}"])
+        torch.testing.assert_close(load_file(run / "model.safetensors"), whole, rtol=0, atol=1e-9)
