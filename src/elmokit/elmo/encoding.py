@@ -93,7 +93,7 @@ def as_layers(layers: Layers, *, top: int) -> Layers:
 def as_int(value: object) -> int | None:
     """A value as an int; None for what is not a whole number, as True is not; those of NumPy are."""
     try:
-        return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
+        return None if isinstance(value, bool | np.bool_) else operator.index(cast("SupportsIndex", value))
     except TypeError:
         return None
 

@@ -56,11 +56,11 @@ class BiLM(nn.Module):
         """A model with random weights; `spelling` is the dictionaries of a config with a `lookup`."""
         super().__init__()
         self.config = config
-        self.spelling = spelling_of(config, spelling)
+        self.spelling: Spelling = spelling_of(config, spelling)
         """How tokens become rows of ids."""
-        self.char_encoder = _char_encoder(config)
-        self.forward_lstm = _lstm(config)
-        self.backward_lstm = _lstm(config) if config.bidirectional else None
+        self.char_encoder: CharEncoder | LookupEncoder = _char_encoder(config)
+        self.forward_lstm: ProjectedLSTM = _lstm(config)
+        self.backward_lstm: ProjectedLSTM | None = _lstm(config) if config.bidirectional else None
 
     @property
     def lstms(self) -> list[ProjectedLSTM]:

@@ -38,7 +38,7 @@ class Vocabulary:
 
     def __init__(self, tokens: Iterable[str], *, is_published: bool = False) -> None:
         """is_published: others have trained a model with it, so it may also have duplicate, empty and odd tokens."""
-        self.tokens = [tokens] if isinstance(tokens, str) else list(tokens)
+        self.tokens: list[str] = [tokens] if isinstance(tokens, str) else list(tokens)
         self._ids = {token: position for position, token in enumerate(self.tokens)}
         together, distinct = "".join(self.tokens), len(self._ids) == len(self.tokens)
         is_odd = not distinct or "" in self._ids or any(character in together for character in _SEPARATORS)
@@ -53,9 +53,9 @@ class Vocabulary:
                 f"the vocabulary of {plural(len(self.tokens), 'token')} lacks {' and '.join(missing)}; "
                 f"expected {', '.join(SPECIALS)} (case-sensitive), one token per line"
             )
-        self.unknown_id = self._ids[UNKNOWN]
-        self.begin_id = self._ids[BEGIN_SENTENCE]
-        self.end_id = self._ids[END_SENTENCE]
+        self.unknown_id: int = self._ids[UNKNOWN]
+        self.begin_id: int = self._ids[BEGIN_SENTENCE]
+        self.end_id: int = self._ids[END_SENTENCE]
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, most: int | None = None) -> Self:
