@@ -119,9 +119,9 @@ class ElmoEmbedding(nn.Module):
         self.layers = _checked_choice(layers, num_layers=num_layers)
         self.layer_norm = layer_norm
         self.penalty_factor = penalty_factor
-        self.dropout = nn.Dropout(dropout_rate)
+        self.dropout: nn.Dropout = nn.Dropout(dropout_rate)
         with device:
-            self.mixes = nn.ModuleList(
+            self.mixes: nn.ModuleList = nn.ModuleList(
                 ScalarMix(num_layers=num_layers) if self.layers == "mix" else SingleLayer() for _ in range(num_mixes)
             )
             self.register_buffer("scales", torch.ones(num_layers) if rescale else None)

@@ -163,7 +163,7 @@ class SurprisalModel:
     ) -> None:
         """text_warnings: looks at the text; None for text that was looked at before."""
         self.packed = packed
-        self.softmax = _on_device(softmax, packed.char_encoder.embedding.weight.device)
+        self.softmax: Softmax = _on_device(softmax, packed.char_encoder.embedding.weight.device)
         self.vocabulary = vocabulary
         self.text_warnings = text_warnings
 

@@ -38,17 +38,20 @@ class CharEncoder(nn.Module):
         projection_dim: int,
     ) -> None:
         super().__init__()
-        num_filters = self.num_filters = sum(number for _, number in filters)
+        self.num_filters: int = sum(number for _, number in filters)
+        num_filters = self.num_filters
         self.output_dim = projection_dim
         self.padding_id = padding_id
-        self.embedding = nn.Embedding(num_characters, character_dim, padding_idx=0)
-        self.convolutions = nn.ModuleList(nn.Conv1d(character_dim, number, width) for width, number in filters)
-        self.activation = ACTIVATIONS[activation]
-        self.highways = nn.ModuleList(Highway(dim=num_filters) for _ in range(num_highway_layers))
+        self.embedding: nn.Embedding = nn.Embedding(num_characters, character_dim, padding_idx=0)
+        self.convolutions: nn.ModuleList = nn.ModuleList(
+            nn.Conv1d(character_dim, number, width) for width, number in filters
+        )
+        self.activation: Callable[[Tensor], Tensor] = ACTIVATIONS[activation]
+        self.highways: nn.ModuleList = nn.ModuleList(Highway(dim=num_filters) for _ in range(num_highway_layers))
         self.projection: nn.Linear | None = None
         if num_filters != projection_dim:
             self.projection = nn.Linear(num_filters, projection_dim)
-        self.widest = max(width for width, _ in filters)
+        self.widest: int = max(width for width, _ in filters)
         self._reset_parameters(activation=activation)
 
     def _reset_parameters(self, *, activation: str) -> None:
@@ -104,8 +107,8 @@ class Highway(nn.Module):
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
-        self.transform = nn.Linear(dim, dim)
-        self.gate = nn.Linear(dim, dim)
+        self.transform: nn.Linear = nn.Linear(dim, dim)
+        self.gate: nn.Linear = nn.Linear(dim, dim)
         for linear, bias in ((self.transform, 0.0), (self.gate, -2.0)):  # -2: mostly carries x at first (bilm-tf)
             nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
             nn.init.constant_(linear.bias, bias)

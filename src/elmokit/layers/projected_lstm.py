@@ -50,7 +50,7 @@ class ProjectedLSTM(nn.Module):
         super().__init__()
         use_one_thread_in_forks()
         self.use_skip_connections = use_skip_connections
-        self.layers = nn.ModuleList(
+        self.layers: nn.ModuleList = nn.ModuleList(
             ProjectedLSTMLayer(
                 projection_dim=projection_dim, lstm_dim=lstm_dim, cell_clip=cell_clip, projection_clip=projection_clip
             )
@@ -109,9 +109,9 @@ class ProjectedLSTMLayer(nn.Module):
         super().__init__()
         self.cell_clip = cell_clip
         self.projection_clip = projection_clip
-        self.input_weight = nn.Parameter(torch.empty(4 * lstm_dim, projection_dim))
-        self.recurrent_weight = nn.Parameter(torch.empty(4 * lstm_dim, projection_dim))
-        self.bias = nn.Parameter(torch.zeros(4 * lstm_dim))
+        self.input_weight: nn.Parameter = nn.Parameter(torch.empty(4 * lstm_dim, projection_dim))
+        self.recurrent_weight: nn.Parameter = nn.Parameter(torch.empty(4 * lstm_dim, projection_dim))
+        self.bias: nn.Parameter = nn.Parameter(torch.zeros(4 * lstm_dim))
         self.projection_weight: nn.Parameter | None = None
         if lstm_dim != projection_dim:
             self.projection_weight = nn.Parameter(torch.empty(projection_dim, lstm_dim))

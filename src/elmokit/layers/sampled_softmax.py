@@ -24,8 +24,8 @@ class Softmax(nn.Module):
 
     def __init__(self, *, num_tokens: int, dim: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(num_tokens, dim))
-        self.bias = nn.Parameter(torch.zeros(num_tokens))
+        self.weight: nn.Parameter = nn.Parameter(torch.empty(num_tokens, dim))
+        self.bias: nn.Parameter = nn.Parameter(torch.zeros(num_tokens))
         nn.init.normal_(self.weight, std=dim**-0.5)
 
     def forward(self, hidden: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:

@@ -18,8 +18,8 @@ class ScalarMix(nn.Module):
         super().__init__()
         if num_layers < 1:
             raise ValueError(f"a scalar mix over {num_layers} layers; expected at least one layer")
-        self.weights = nn.Parameter(torch.zeros(num_layers))  # softmax(0) starts as the plain average
-        self.gamma = nn.Parameter(torch.ones(()))
+        self.weights: nn.Parameter = nn.Parameter(torch.zeros(num_layers))  # softmax(0) starts as the plain average
+        self.gamma: nn.Parameter = nn.Parameter(torch.ones(()))
 
     def forward(self, layers: Float[Tensor, "L B T D"]) -> Float[Tensor, "B T D"]:
         if len(layers) != len(self.weights):
@@ -41,7 +41,7 @@ class SingleLayer(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.gamma = nn.Parameter(torch.ones(()))
+        self.gamma: nn.Parameter = nn.Parameter(torch.ones(()))
 
     def forward(self, layers: Float[Tensor, "L B T D"]) -> Float[Tensor, "B T D"]:
         return self.gamma * layers[-1]

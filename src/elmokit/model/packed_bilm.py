@@ -71,15 +71,15 @@ class PackedBiLM:
         self.config = config
         as_float32 = partial(torch.as_tensor, dtype=torch.float32, device=device)
         make_kernel = kernel_for(precision, as_float32(weights["forward_lstm.layers.0.recurrent_weight"]))
-        self.rows_are_independent = rows_are_independent(make_kernel) and _fill_vectors(config)
+        self.rows_are_independent: bool = rows_are_independent(make_kernel) and _fill_vectors(config)
         """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
         # the largest matrices first, while little is packed: the most in memory is what is packed and one matrix
-        self.lstms = [_lstm(config, take, name, make_kernel) for name in directions]
-        self.char_encoder = _token_encoder(config, take, make_kernel)
+        self.lstms: list[PackedLSTM] = [_lstm(config, take, name, make_kernel) for name in directions]
+        self.char_encoder: PackedCharEncoder | LookupEncoder = _token_encoder(config, take, make_kernel)
         _give_back_freed_memory()
         spelling = spelling or ByteSpelling(config.max_characters_per_token)
-        self.token_cache = TokenCache(self.char_encoder, spelling=spelling)
+        self.token_cache: TokenCache = TokenCache(self.char_encoder, spelling=spelling)
         self._after_boundary, outputs = self._read_boundaries()
         self.boundary_outputs = outputs
         """Top-layer outputs (W,D), one per direction, after the boundary at which it starts a sentence."""

@@ -121,12 +121,12 @@ class StoredVectors:
 
     def __init__(self, path: Path, layout: VectorsFormat) -> None:
         self.path = path
-        self.files = layout.files(path)
+        self.files: tuple[Path, ...] = layout.files(path)
         """The files that hold the vectors: `path`, and `NAME.offsets.npy` in the `.npy` layout."""
         self._arrays = layout.read(path)
-        self.num_layers = self._arrays.num_layers
+        self.num_layers: int | None = self._arrays.num_layers
         """L; None if the arrays have no axis of layers."""
-        self.dim = self._arrays.dim
+        self.dim: int = self._arrays.dim
         """Width of a vector, E."""
         self.about: dict[str, str] = dict(self._arrays.about)
         """How they were computed: `model` (its fingerprint), `precision`, `layers`; empty for `.npy` and `.h5`."""

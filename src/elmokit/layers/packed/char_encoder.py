@@ -66,7 +66,7 @@ class PackedCharEncoder(nn.Module):
         padding_id: int,
     ) -> None:
         super().__init__()
-        self.embedding = nn.Embedding.from_pretrained(embedding)
+        self.embedding: nn.Embedding = nn.Embedding.from_pretrained(embedding)
         self.convolutions = convolutions
         self.activation = activation
         self.highways = highways
