@@ -20,7 +20,7 @@ from constructed_change import score_measures
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
 from elmokit.elmo.elmo import Elmo
 from elmokit.system.batches import batched
-from paper.probes.sense_corpora import read_sense_corpus
+from paper.senses import read_sense_corpus
 
 SEMCOR_USES = 20
 """Sentences per sense: a word is compared in two corpora of so many uses."""

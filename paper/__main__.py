@@ -14,7 +14,18 @@ from paper.tables import VIEWS, table_text
 
 RUNS = Path("runs") / "reproduce"
 """Folder of the runs of tasks, which tables share."""
-MEASURABLE = ("table4", "table5", "senses-supervised", "table6", "table6-ko", "blimp", "reading-times")
+MEASURABLE = (
+    "table4",
+    "table5",
+    "senses-supervised",
+    "table6",
+    "table6-ko",
+    "blimp",
+    "reading-times",
+    "perplexity",
+    "table7",
+    "latin",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -111,22 +122,23 @@ def _add(arguments: argparse.Namespace) -> None:
 
 def _add_measure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    names = [*MEASURABLE, "perplexity", "table7"]
-    add("names", nargs="+", choices=[*names, "all"], metavar="NAME", help=f"{', '.join(names)}, or all")
+    add("names", nargs="+", choices=[*MEASURABLE, "all"], metavar="NAME", help=f"{', '.join(MEASURABLE)}, or all")
     model = "a model, random:M, a file of vectors, or SYSTEM:M such as static:FILE; can be repeated"
     add("--model", action="append", default=[], metavar="M", help=f"{model} (default: what the table compares)")
     add("--word-vectors", type=Path, metavar="FILE", help="word vectors of a SYSTEM that reads some")
     add("--results", type=Path, default=RUNS, metavar="FOLDER", help="of fine-tuned biLMs (default: %(default)s)")
+    add("--corpus-size", type=int, metavar="N", help="words of raw text that the biLMs of Latin have read")
     _add_data(parser)
 
 
 def _measure(arguments: argparse.Namespace) -> None:
     """Measure tables without training a task, and add them to the results; missing data are named at the end."""
-    from paper.measure import Request, measure
+    from paper.probes import Request, measure
 
-    names = [*MEASURABLE, "perplexity", "table7"] if "all" in arguments.names else arguments.names
+    names = MEASURABLE if "all" in arguments.names else arguments.names
     request = Request(
-        Results(), arguments.data, tuple(arguments.model), arguments.word_vectors, runs_dir=arguments.results
+        *(Results(), arguments.data, tuple(arguments.model), arguments.word_vectors, arguments.results),
+        corpus_size=arguments.corpus_size,
     )
     lacking: list[str] = []
     for name in names:

@@ -1,13 +1,16 @@
 """The experiments of the tables: data sets, and which arms are trained on which, with how many seeds.
 
-This is data. `train.py` makes training runs of it, `tables.py` shows what they reached.
+This is data. `train.py` makes training runs of it, `tables.py` shows what they reached. CONTRIBUTING.md says where each
+data set comes from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+WHERE_DATA_ARE = "CONTRIBUTING.md (Data) says where each data set has to be, docs/tasks.md (Data) where it comes from"
 RANDOM, FINETUNED = "random", "finetuned"
 MODEL, SHIPPED, KOREAN_MODEL = "mini-en", "small-en", "mini-ko"
 """The package's English model before `small-en`; the models that it has."""
@@ -21,6 +24,12 @@ def start_of(model: str) -> str:
     of_weights = {digits: name for name, digits in EARLIER.items()}
     kind, _, made = model.partition("-")
     return of_weights.get(made[:8], SHIPPED) if kind in (RANDOM, FINETUNED) else model
+
+
+def unpacked(folder: Path) -> Path:
+    """The folder of a data set; an archive that was unpacked into a folder of its own name has a second one in it."""
+    inner = folder / folder.name
+    return inner if inner.is_dir() else folder
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -20,23 +21,53 @@ from typing import Any
 import numpy as np
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.files.atomic import write_text
 from elmokit.files.json import read_json
 from elmokit.formats.find import FINGERPRINT_DIGITS, resolve_model
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_weights
+from elmokit.layers.devices import seeded
+from elmokit.metrics.answers import answer_f1
+from elmokit.metrics.coreference import score_coreference
+from elmokit.metrics.roles import score_roles
+from elmokit.metrics.score import Score
+from elmokit.metrics.spans import score_spans
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.pretraining.finetune import finetune
+from elmokit.pretraining.recipes import finetuning
+from elmokit.pretraining.train import resume_pretraining
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.log import append_json_line, read_log
 from elmokit.runs.results_table import Result
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.tasks.config import TaskConfig, with_settings
+from elmokit.tasks.data import read_files
+from elmokit.tasks.predict import load_task
 from elmokit.tasks.task import find_task, task_recipe
 from elmokit.tasks.train import resume_task, train
-from paper.data import WHERE_DATA_ARE, unpacked
-from paper.experiments import DATASETS, EARLIER, EXPERIMENTS, SCALES, Arm, Experiment, Scale
-from paper.items import ITEMS_NAME, measure_items
-from paper.models import MODELS_FOLDER, MadeModel, make_model
+from paper.experiments import (
+    DATASETS,
+    EARLIER,
+    EXPERIMENTS,
+    FINETUNED,
+    RANDOM,
+    SCALES,
+    WHERE_DATA_ARE,
+    Arm,
+    Experiment,
+    Scale,
+    unpacked,
+)
 from paper.results import Results, cluster_steps
 
 _RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
 """Settings that a run records in another form than it was given."""
+ITEMS_NAME = "items.json.gz"
+RANDOM_SEED = 0
+MODELS_FOLDER = "models"
+"""Of biLMs that are made, in the folder of the runs."""
+Counts = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -48,6 +79,69 @@ class Place:
     arm: str
     tests: bool
     """Whether the table shows scores on test sets, too."""
+
+
+@dataclass(frozen=True)
+class MadeModel:
+    """What takes the place of a biLM: one that is made before the runs that use it, or vectors of another system."""
+
+    kind: str
+    """`Arm.vectors`."""
+    start: str
+    """The model whose sizes it has, or whose weights it starts from."""
+    start_fingerprint: str
+    task: str
+    data: Path
+    """The folder of the data set whose text it is fine-tuned on."""
+
+    @property
+    def is_made_here(self) -> bool:
+        """Whether it can be made from the model and the data."""
+        return self.kind in (RANDOM, FINETUNED)
+
+    @property
+    def name(self) -> str:
+        """Name of its folder."""
+        parts = {RANDOM: (self.kind, self.start_fingerprint), FINETUNED: (self.kind, self.start_fingerprint, self.task)}
+        return "-".join(parts.get(self.kind, (self.kind,)))
+
+    def make(self, folder: Path) -> Path:
+        """Its folder in `folder`. It is made there unless it is there already; an interrupted training is continued."""
+        found = folder / self.name
+        start = resolve_model(self.start)
+        if self.kind == FINETUNED:
+            self._finetune(start, found)
+        elif not (found / CONFIG_NAME).is_file():
+            write_native(found, to_weights(random_elmo(Elmo.from_pretrained(start).config).bilm))
+        return found
+
+    def sentences(self, split: str, chosen: slice = slice(None)) -> list[tuple[str, ...]]:
+        """The distinct sentences of a split of the data set; `chosen` are those of each example."""
+        task = find_task(self.task)
+        files, config = getattr(task.find(self.data), split), task_recipe(self.task).model
+        examples = read_files(task, files, config, name=split, training=split == "train").examples
+        found = (tuple(sentence) for example in examples for sentence in task.sentences(example)[chosen])
+        return list(dict.fromkeys(sentence for sentence in found if sentence))
+
+    def _finetune(self, start: Path, run_dir: Path) -> None:
+        """One epoch with the settings of `elmokit finetune`."""
+        if (run_dir / CONFIG_NAME).is_file():
+            resume_pretraining(run_dir)
+            return
+        sentences = self.sentences("train")
+        text = run_dir.parent / f"text-{self.task}-{self.data.name}" / "train.txt"
+        text.parent.mkdir(parents=True, exist_ok=True)
+        write_text(text, "".join(" ".join(sentence) + "\n" for sentence in sentences))
+        num_predictions = sum(len(sentence) + 1 for sentence in sentences)  # the tokens, and the end of each sentence
+        num_steps = math.ceil(num_predictions / finetuning(Elmo.from_pretrained(start).config).tokens_per_step)
+        settings = ["evaluate_every=0", f"num_steps={num_steps}", f"decay_steps={num_steps}"]
+        finetune(start, [text], run_dir=run_dir, settings=settings)
+
+
+def random_elmo(config: BiLMConfig) -> Elmo:
+    """A biLM with the weights that pretraining starts from, the same ones in every process."""
+    with seeded(RANDOM_SEED):
+        return Elmo(BiLM(config).requires_grad_(False))
 
 
 @dataclass(frozen=True)
@@ -213,38 +307,45 @@ def add_runs(
     corpus_size: words of raw text that the vectors or the biLM of these runs have read.
     Raises ValueError for a run that has not ended, is not planned, or has other settings than planned.
     """
-    names: list[str] = []
     runs = {run.name: run for run in planned}
     rows: list[Result] = []
     arrays: dict[str, np.ndarray] = {}
+    names: list[str] = []
     for folder in folders:
+        name = folder.resolve().name
         config = read_json(folder / CONFIG_NAME, is_named=True)
         log = [record.values for record in read_log(folder / METRICS_NAME).records]
         if config.get("task") == "tags":
             of_run = tag_results(config, log, data=data, corpus_size=corpus_size)
-        else:
-            name = folder.resolve().name
-            if name not in runs:
-                raise ValueError(f"{folder} is a run that no table has; its name says which one: leave it as it was")
+        elif name in runs:
             check_settings(config, runs[name], where=folder)
             of_run = run_results(runs[name], config, log)
+        else:
+            raise ValueError(f"{folder} is a run that no table has; its name says which one: leave it as it was")
         if not of_run:
             raise ValueError(f"{folder} has not ended; continue it with `elmokit train --resume {folder} --test`")
-        if of_run[0].task == "tags" and not (folder / ITEMS_NAME).exists():
-            measure_items(folder)
         rows += of_run
+        arrays |= _arrays(folder, of_run[0], log)
         names.append(of_run[0].run)
-        key, task = f"{of_run[0].run}@{of_run[0].commit}", of_run[0].task
-        arrays[f"curve/{key}"] = curve(log, DATASETS[task].metric)
-        if (folder / ITEMS_NAME).exists():
-            items = json.loads(gzip.decompress((folder / ITEMS_NAME).read_bytes()))
-            counts = np.array(items["counts"], np.float32)
-            whole = counts.astype(np.uint16)
-            arrays[f"counts/{key}/{items['test_set']}"] = whole if (whole == counts).all() else counts
-            where = f"latin/{of_run[0].data}" if task == "tags" else f"{task}/{items['test_set']}"
-            arrays[f"clusters/{where}"] = cluster_steps(items["clusters"])
     results.add(rows, arrays)
     return names
+
+
+def _arrays(folder: Path, row: Result, log: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """The learning curve of a run, and what its test items contribute to its score."""
+    key, metric = f"{row.run}@{row.commit}", DATASETS[row.task].metric
+    points = [[line["step"], line["dev"][metric]] for line in log if "step" in line]
+    arrays = {f"curve/{key}": np.array(points, np.float32).reshape(-1, 2)}
+    if row.task == "tags" and not (folder / ITEMS_NAME).exists():
+        measure_items(folder)
+    if (folder / ITEMS_NAME).exists():
+        items = json.loads(gzip.decompress((folder / ITEMS_NAME).read_bytes()))
+        counts = np.array(items["counts"], np.float32)
+        whole = counts.astype(np.uint16)
+        arrays[f"counts/{key}/{items['test_set']}"] = whole if (whole == counts).all() else counts
+        where = f"latin/{row.data}" if row.task == "tags" else f"{row.task}/{items['test_set']}"
+        arrays[f"clusters/{where}"] = cluster_steps(items["clusters"])
+    return arrays
 
 
 def tag_results(
@@ -278,6 +379,8 @@ def _results(
         return []
     metric, counts = DATASETS[dataset].metric, config["examples"]
     elmo, training = config["inputs"]["elmo"], config["training"]
+    earlier = {digits: model for model, digits in EARLIER.items()}
+    print_ = (config["elmo_fingerprint"] or "")[:FINGERPRINT_DIGITS]
     best = last.get("best_epoch")
     waited = best is not None and len(epochs) - best >= training["patience"]
     enough = bool(epochs) and epochs[-1]["step"] >= training.get("min_steps", 0)
@@ -287,8 +390,8 @@ def _results(
         task=dataset,
         data=Path(config["files"]["train"][0]).parent.name,
         corpus_size=counts["dev"]["examples"],
-        model=_model_name(elmo["model"], config["elmo_fingerprint"]) if elmo else "",
-        fingerprint=(config["elmo_fingerprint"] or "")[:FINGERPRINT_DIGITS],
+        model=earlier.get(print_, Path(elmo["model"]).name.removesuffix(".npy")) if elmo else "",
+        fingerprint=print_,
         seed=training["seed"],
         split="dev",
         train_size=counts["train"].get("used", counts["train"]["examples"]),
@@ -315,11 +418,6 @@ def _results(
     ]
 
 
-def curve(log: Sequence[Mapping[str, Any]], metric: str) -> np.ndarray:
-    """Updates and development score after each epoch."""
-    return np.array([[line["step"], line["dev"][metric]] for line in log if "step" in line], np.float32).reshape(-1, 2)
-
-
 def check_settings(config: Mapping[str, Any], planned: PlannedRun, *, where: Path) -> None:
     """Raise ValueError if a run that was found under a planned name has other settings, or another biLM."""
     before, now = flat_settings(config), flat_settings(json.loads(json.dumps(asdict(planned.config))))
@@ -334,14 +432,11 @@ def check_settings(config: Mapping[str, Any], planned: PlannedRun, *, where: Pat
 
 def flat_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """All settings by name, `inputs.elmo.penalty` for instance; ELMo's are left out if there is no ELMo."""
-    inputs = dict(config["inputs"])
-    parts: dict[str, Mapping[str, Any]] = {
-        "model": config["model"],
-        "training": config["training"],
-        "inputs.elmo": inputs.pop("elmo") or {},
+    inputs = {name: value for name, value in config["inputs"].items() if name != "elmo"}
+    parts = {"model": config["model"], "training": config["training"], "inputs.elmo": config["inputs"]["elmo"] or {}}
+    return {
+        f"{part}.{name}": value for part, own in (*parts.items(), ("inputs", inputs)) for name, value in own.items()
     }
-    parts["inputs"] = inputs
-    return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
 
 
 @cache
@@ -357,14 +452,6 @@ def _changed(base: TaskConfig, config: TaskConfig) -> list[str]:
     before, after = flat_settings(asdict(base)), flat_settings(asdict(config))
     short = {name: name.removeprefix("inputs.elmo.").removeprefix("training.") for name in after}
     return [f"{short[name]}.{value}".lower() for name, value in after.items() if before[name] != value]
-
-
-def _model_name(model: str, fingerprint: str | None) -> str:
-    """The name of a biLM, or of the file of vectors in its place."""
-    of_weights = {digits: name for name, digits in EARLIER.items()}
-    path = Path(model)
-    name = path.name.removesuffix(".npy")
-    return of_weights.get((fingerprint or "")[:FINGERPRINT_DIGITS], name)
 
 
 def _mix_results(common: Result, last: Mapping[str, Any]) -> list[Result]:
@@ -410,5 +497,63 @@ def _config(run: PlannedRun, folder: Path) -> TaskConfig:
     elmo = run.config.inputs.elmo
     if elmo is None:
         return run.config
-    made = resolve_model(elmo.model) if run.model is None else make_model(run.model, folder / MODELS_FOLDER)
+    made = resolve_model(elmo.model) if run.model is None else run.model.make(folder / MODELS_FOLDER)
     return with_settings(run.config, [f"elmo.model={made}"])
+
+
+def measure_items(run_dir: Path, *, elmo_model: str | None = None) -> None:
+    """Write the counts and clusters of all test items into a run's folder. Raises what loading its model raises."""
+    trained = load_task(run_dir, elmo_model=elmo_model)
+    task, record = trained.task, trained.record
+    for path in record.splits.test[:1]:
+        examples = read_files(task, [path], record.config.model, name=path.name).examples
+        predictions = trained.model_predictions(examples)
+        counts = [COUNTS[task.name](example, made) for example, made in zip(examples, predictions, strict=True)]
+        names = [CLUSTER.get(task.name, id)(example) for example in examples]
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        found = {"test_set": path.name, "clusters": [numbers[name] for name in names], "counts": counts}
+        (run_dir / ITEMS_NAME).write_bytes(gzip.compress(json.dumps(found).encode(), mtime=0))
+
+
+def _matches(example: Any, prediction: Any, *, score: Callable[..., Any]) -> Counts:
+    overall: Score = score(gold=[example.tags], predicted=[prediction]).overall
+    return (overall.correct, overall.predicted, overall.gold)
+
+
+def _words(example: Any, prediction: Any) -> Counts:
+    """Right words and all words of a sentence, and the same of those whose vectors were not learnt in training."""
+    right = [gold == guess for gold, guess in zip(example.tags, prediction.tags, strict=True)]
+    unknown = [hit for hit, is_known in zip(right, prediction.known, strict=True) if not is_known]
+    return (sum(right), len(right), sum(unknown), len(unknown))
+
+
+def _labels(example: Any, prediction: Any) -> Counts:
+    return (float(example.label == prediction.label), 1.0)
+
+
+def _answers(example: Any, prediction: Any) -> Counts:
+    return (max(answer_f1(prediction.text, answer.text) for answer in example.answers), 1.0)
+
+
+def _clusters(example: Any, prediction: Any) -> Counts:
+    result = score_coreference(gold=example.clusters, predicted=prediction)
+    parts = (result.muc, result.b_cubed, result.ceaf_e)
+    return tuple(number for part in parts for number in (part.correct, part.predicted, part.recalled, part.gold))
+
+
+COUNTS: Mapping[str, Callable[[Any, Any], Counts]] = {
+    "named-entities": partial(_matches, score=score_spans),
+    "semantic-roles": partial(_matches, score=score_roles),
+    "coreference": _clusters,
+    "entailment": _labels,
+    "question-answering": _answers,
+    "sentiment": _labels,
+    "tags": _words,
+}
+"""By task: (example, prediction) -> what the item adds to the sums that `statistics.SCORES` makes a score of. Items are
+sentences, predicates, documents, pairs, questions, sentences and sentences."""
+CLUSTER: Mapping[str, Callable[[Any], Hashable]] = {
+    "semantic-roles": lambda example: tuple(example.tokens),
+    "question-answering": lambda example: example.article,
+}
+"""What items have in common that are not independent; in the other tasks each item is a cluster."""

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from elmokit import Elmo
-from paper.probes.targets import mixes
+from paper.probes import mixes
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0)
 

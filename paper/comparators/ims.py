@@ -17,7 +17,7 @@ import numpy as np
 from elmokit.model.vector_source import VectorSource
 from elmokit.system.optional import require
 from elmokit.system.progress_bar import progress_bar
-from paper.probes.sense_corpora import Instance, Senses, SenseSentence, Word
+from paper.senses import Instance, Senses, SenseSentence, Word
 
 if TYPE_CHECKING:
     from jaxtyping import Float

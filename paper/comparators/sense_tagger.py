@@ -24,7 +24,7 @@ from elmokit.layers.tasks.recurrent import BiLSTM
 from elmokit.runs.settings import change_settings
 from elmokit.system.batches import batched
 from paper.comparators.training import check_config, train_epochs
-from paper.probes.sense_corpora import Senses, SenseSentence
+from paper.senses import Senses, SenseSentence
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

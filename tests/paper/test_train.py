@@ -27,9 +27,17 @@ from paper.experiments import (
     Scale,
     Training,
 )
-from paper.items import ITEMS_NAME, measure_items
 from paper.results import Results
-from paper.train import Setup, add_runs, check_data, missing_runs, run_results, train_runs
+from paper.train import (
+    ITEMS_NAME,
+    Setup,
+    add_runs,
+    check_data,
+    measure_items,
+    missing_runs,
+    run_results,
+    train_runs,
+)
 from toy_bilm import random_bilm
 from toy_planned_runs import planned, write_arm
 

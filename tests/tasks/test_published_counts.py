@@ -17,7 +17,7 @@ from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sent
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_predicates
 from elmokit.tasks.sentiment.reader import FIVE_CLASSES, read_texts
-from paper.data import unpacked
+from paper.experiments import unpacked
 
 DATA = Path(__file__).parents[2] / ".data"
 

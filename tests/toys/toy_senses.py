@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paper.measure import System
+from paper.probes import System
 
 MONEY, RIVER, RUN = "bank%1:14:00::", "bank%1:17:01::", "bank%2:38:00::"
 INDEX_SENSE = f"{RIVER} 09213565 1 25\n{MONEY} 08420278 2 20\n{RUN} 02039413 1 0\nzoo%1:06:00:: 03745146 1 0\n"
@@ -39,7 +39,7 @@ class CueLayers:
 
 
 def cue_system(given: str = "cues", *, word_vectors: Path | None = None) -> System:
-    return System(given, CueLayers(), is_bilm=True)
+    return System(given, CueLayers())
 
 
 def instance(name: str, text: str = "bank", *, lemma: str = "bank", pos: str = "NOUN") -> str:

@@ -9,8 +9,7 @@ import pytest
 from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.ims import decayed_sum, train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
-from paper.probes.sense_corpora import Instance, SenseSentence, Word
-from paper.probes.targets import Target
+from paper.senses import Instance, SenseSentence, Target, Word
 
 DICTIONARY: dict[Word, tuple[str, ...]] = {
     ("bank", "NOUN"): ("bank%money", "bank%river"),

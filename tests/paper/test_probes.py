@@ -11,10 +11,9 @@ import pytest
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
 from elmokit.vectors.save_vectors import save_vectors
-from paper import measure, surprisal
+from paper import probes, surprisal
 from paper.__main__ import main
-from paper.data import glove_file
-from paper.measure import CORPORA, Request, open_system
+from paper.probes import CORPORA, Request, open_system
 from paper.results import Results
 from toy_bilm import random_bilm
 from toy_language_model import write_toy
@@ -28,30 +27,30 @@ def test_a_system_is_opened_by_its_name_or_ending(tmp_path: Path, monkeypatch: p
     write_native(tmp_path / "tiny", to_weights(random_bilm()))
     (tmp_path / "glove.txt").write_text("the 1 0\nbank 0 2\n")
     save_vectors(tmp_path / "cove.npy", [["the", "bank"]], [np.ones((2, 2, 4), np.float16)])
-    for given, name, is_bilm, num_layers in (
-        ("{}/tiny", "tiny", True, 3),
-        ("random:{}/tiny", "tiny, random weights", False, 3),
-        ("static:{}/glove.txt", "static, glove", False, 1),
-        ("{}/cove.npy", "cove", False, 2),
+    for given, name, num_layers in (
+        ("{}/tiny", "tiny", 3),
+        ("random:{}/tiny", "tiny, random weights", 3),
+        ("static:{}/glove.txt", "static, glove", 1),
+        ("{}/cove.npy", "cove", 2),
     ):
         system = open_system(given.format(tmp_path), word_vectors=tmp_path / "glove.txt")  # which these do not read
-        assert (system.name, system.is_bilm, system.layers.num_layers) == (name, is_bilm, num_layers)
+        assert (system.name, system.layers.num_layers) == (name, num_layers)
         assert system.layers([["the", "bank"]]).shape[:3] == (num_layers, 1, 2)
 
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with toys of all data sets of these tables."""
-    monkeypatch.setattr(measure, "open_system", cue_system)
+    monkeypatch.setattr(probes, "open_system", cue_system)
     folder = write_sense_data(tmp_path / "data")
-    files = {str(glove_file(folder).relative_to(folder)): "play 1 0\nzoo 0 1\ngame 2 1\nplays 3 0\n"}
+    files = {"tasks/glove/glove.6B.50d.100k.txt.gz": "play 1 0\nzoo 0 1\ngame 2 1\nplays 3 0\n"}
     files["vectors.txt"] = "loans 5 0\nflooded 0 5\n"
-    for corpus in (corpus for corpora in CORPORA.values() for corpus in corpora):
-        for name in corpus.files:
+    for _, folder_name, names, _ in (corpus for corpora in CORPORA.values() for corpus in corpora):
+        for name in names:
             rows = [enumerate(each, start=1) for each in TAGGED]
             line = "{1}\t{2}\n" if name.endswith(".tsv") else "{0}\t{1}\t_\t{2}\t{3}\t_\t0\t_\t_\t_\n"
             sentences = ["".join(line.format(number, *word) for number, word in row) for row in rows]
-            files[f"{corpus.folder}/{name}"] = "\n".join(sentences * 60)
+            files[f"{folder_name}/{name}"] = "\n".join(sentences * 60)
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -62,7 +61,7 @@ def made(name: str, data: Path, *models: str) -> dict[tuple[str, str, str, str],
     """The numbers of a table by system, layer, split and metric; it is measured twice, and added once."""
     for _ in range(2):
         results = Results(data)
-        measure.measure(name, Request(results, data, models or ("cues",)))
+        probes.measure(name, Request(results, data, models or ("cues",)))
     rows = Results(data).select(name)
     assert len({(row.data, row.model, row.fingerprint, row.layer, row.split, row.metric) for row in rows}) == len(rows)
     return {(row.model, row.layer, row.split, row.metric): row.value for row in rows}
@@ -94,7 +93,7 @@ def test_table_6_probes_each_corpus_of_its_language_and_keeps_sentences_together
     found = made(name, data)
     assert found["cues", "layer 1", "test", "accuracy"] == 100 and found["cues", "layer 0", "test", "accuracy"] == 75
     results = Results(data)
-    assert {row.data for row in results.select(name)} == {corpus.name for corpus in CORPORA[name]}
+    assert {row.data for row in results.select(name)} == {corpus for corpus, *_ in CORPORA[name]}
     items = results.probe_items(results.select(name, layer="layer 1", split="test")[0])
     assert items is not None and items.clusters.tolist()[:6] == [0, 0, 1, 1, 2, 2]
 
@@ -128,7 +127,7 @@ def test_supervised_systems_are_trained_on_semcor(data: Path):
 def test_a_file_without_items_is_refused(name: str, file: str, text: str, data: Path):
     for path in data.rglob(file):
         path.write_text(text)
-    with pytest.raises(ValueError, match=rf"{file} has nothing that can be measured"):
+    with pytest.raises(ValueError, match=rf"{file}.* has no (sentence|word)"):
         made(name, data)
 
 
@@ -136,8 +135,8 @@ def test_all_tables_that_can_be_measured_are_and_missing_data_are_named(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr("paper.__main__.Results", lambda: Results(data))
-    for name in ("senses-supervised", "perplexity", "table7", "blimp", "reading-times", "table4"):
-        monkeypatch.setitem(measure.MEASURED, name, missing)
+    for name in ("senses-supervised", "perplexity", "table7", "latin", "blimp", "reading-times", "table4"):
+        monkeypatch.setitem(probes.MEASURED, name, missing)
     assert main(["measure", "all", "--data", str(data), "--model", "cues"]) == 2
     said = capsys.readouterr().err
     assert "blimp: nowhere: there is no such folder. reading-times: nowhere" in said
@@ -162,15 +161,15 @@ def test_minimal_pairs_are_rows_for_each_paradigm_and_direction(tmp_path: Path):
             for good, bad in pairs
         ]
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    rows = surprisal.blimp_results(tmp_path, str(write_toy(tmp_path / "toy")))
+    rows = surprisal.blimp_results(tmp_path / "external" / "blimp", str(write_toy(tmp_path / "toy")))
     assert [(row.data, row.corpus_size) for row in rows if row.layer == "both"] == [("one", 2), ("two", 1)]
     assert {row.value for row in rows} <= {0, 50, 100} and {row.model for row in rows} == {"toy"}
     text = (folder / "one.jsonl").read_text()
     for damaged, message in (
-        ("", " has nothing that"),
+        ("", ": has no minimal pair"),
         (text[:-9], ", line 2: is not valid JSON"),
         ("{}", ", line 1: "),
     ):
         (folder / "one.jsonl").write_text(damaged)
         with pytest.raises(ValueError, match=rf"one\.jsonl{message}"):
-            surprisal.blimp_results(tmp_path, str(tmp_path / "toy"))
+            surprisal.blimp_results(tmp_path / "external" / "blimp", str(tmp_path / "toy"))

@@ -7,22 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
 from elmokit.files.lines import read_lines, split_tokens
+from elmokit.metrics.score import Score
 from elmokit.system.messages import FormatError
 from elmokit.text.corpora.cells import plain_token
-from paper.data import not_empty
-from paper.probes.targets import Target
 
 POS = ("NOUN", "VERB", "ADJ", "ADV")
+SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 Word = tuple[str, str]
 """Lemma in lower case and part of speech: `("play", "NOUN")`."""
 Senses = Mapping[Word, tuple[str, ...]]
 """A dictionary: the sense keys of its words, the most frequent sense first."""
 
 _POS = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}  # 5: adjectives that belong to another one
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Tokens `start` to `end` (exclusive) of a sentence, which is given by its number."""
+
+    sentence: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,18 @@ class SenseCorpus:
         return [SenseSentence(self.sentences[number], self.tags[number], each) for number, each in found.items()]
 
 
+def read_semcor(folder: Path) -> SenseCorpus:
+    """SemCor, in the folder of the evaluation framework."""
+    semcor = folder / "Training_Corpora" / "SemCor"
+    return read_sense_corpus(semcor / "semcor.data.xml", semcor / "semcor.gold.key.txt")
+
+
+def read_senses(folder: Path) -> SenseCorpus:
+    """The five test sets of the evaluation framework, one after the other."""
+    tests = folder / "Evaluation_Datasets" / "ALL"
+    return read_sense_corpus(tests / "ALL.data.xml", tests / "ALL.gold.key.txt")
+
+
 def read_sense_corpus(data: Path, keys: Path) -> SenseCorpus:
     """Read `NAME.data.xml` and `NAME.gold.key.txt`. Tokens get plain brackets and quotes; multiwords become tokens.
 
@@ -94,7 +116,8 @@ def read_sense_corpus(data: Path, keys: Path) -> SenseCorpus:
             tags += [tag] * len(own)
         corpus.sentences.append(tokens)
         corpus.tags.append(tags)
-    not_empty(data, corpus.instances)
+    if not corpus.instances:
+        raise FormatError(data, "has no word with a sense; expected a corpus of the evaluation framework")
     return corpus
 
 
@@ -122,3 +145,19 @@ def word_of(key: str) -> Word:
     """The word of a sense key such as `art%1:09:00::`."""
     lemma, _, rest = key.partition("%")
     return lemma, _POS[rest[0]]
+
+
+def sense_scores(asked: SenseCorpus, answers: Mapping[str, str]) -> dict[str, float]:
+    """F1 in percent over the paper's four sets together, all five, each set, and each part of speech of all five."""
+
+    def f1(group: list[Instance]) -> float:
+        """As the Scorer of the evaluation framework counts answers of one key: without one, only recall falls."""
+        correct = sum(answers.get(each.name) in each.senses for each in group)
+        predicted = sum(each.name in answers for each in group)
+        return Score.of_matches(correct=correct, predicted=predicted, gold=len(group)).f1
+
+    of_set = {name: [each for each in asked.instances if each.name.startswith(f"{name}.")] for name in SETS}
+    of_pos = {pos: [each for each in asked.instances if each.pos == pos] for pos in POS}
+    of_four = list(chain.from_iterable(group for name, group in of_set.items() if name != "semeval2007"))
+    groups = {"four sets": of_four, "ALL": asked.instances, **of_set, **of_pos}
+    return {name: f1(group) for name, group in groups.items() if group}

@@ -5,16 +5,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.tasks.named_entities.reader import TaggedSentence
-from paper.measure import read_semcor
-from paper.probes import neighbours, targets
-from paper.probes.disambiguation import disambiguate, first_senses, nearest_sense
-from paper.probes.neighbours import neighbour_shares
-from paper.probes.sense_corpora import Instance, SenseCorpus, Senses, read_inventory, read_sense_corpus, word_of
-from paper.probes.tag_probe import FORM, UPOS, XPOS, probe_tags, read_tagged
-from paper.probes.targets import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, Target, mixes, sentence_vectors, target_vectors
+from elmokit.tasks.tags.reader import TaggedWords
+from paper import probes
+from paper.probes import (
+    AVERAGE,
+    EQUAL_SIZE,
+    UPPER_AVERAGE,
+    disambiguate,
+    first_senses,
+    mixes,
+    nearest_sense,
+    neighbour_shares,
+    probe_tags,
+    read_tagged,
+    sentence_vectors,
+    target_vectors,
+)
+from paper.senses import Instance, SenseCorpus, Senses, Target, read_inventory, read_semcor, read_sense_corpus, word_of
 from toy_senses import INDEX_SENSE, MONEY, RIVER, RUN, CueLayers, instance, sense_xml, words, write_sense_data
 
+FRAMEWORK = "tasks/wsd_raganato/wsd_raganato"
 ABLE = "able%5:00:00:capable:00 00306663 2 0\nable%3:00:00:: 00001740 1 1\n"
 
 
@@ -55,7 +65,7 @@ def corpus(sentence: str, *, lemma: str = "bank") -> SenseCorpus:
 
 
 def test_the_first_sense_fills_the_gaps_and_one_that_wordnet_lacks_is_found(inventory: Senses, tmp_path: Path):
-    known = read_semcor(write_sense_data(tmp_path))
+    known = read_semcor(write_sense_data(tmp_path) / FRAMEWORK)
     asked = corpus("one bank loans")  # MONEY, which this WordNet lacks, is found, and comes last in a tie
     answers = disambiguate(CueLayers(), known=known, asked=asked, inventory={("bank", "NOUN"): (RIVER,)})
     assert (answers["layer 2"], answers["layer 0"]) == ({"s0": MONEY}, {"s0": RIVER})
@@ -77,12 +87,12 @@ def test_conllu_words_without_ranges_empty_nodes_and_comments(tmp_path: Path):
     rows = [("1-2", "don't", "_", "_"), ("1", "do", "AUX", "VBP"), ("2", "n't", "PART", "RB"), ("2.1", "x", "X", "X")]
     first = "".join(row.format(*each) for each in rows)
     (tmp_path / "x.conllu").write_text(f"# text = don't\n{first}\n# sent_id = 2\n{row.format(1, '#', 'SYM', '#')}")
-    sentences = [TaggedSentence(["do", "n't"], ["AUX", "PART"]), TaggedSentence(["#"], ["SYM"])]
-    assert read_tagged(tmp_path / "x.conllu", columns=(FORM, UPOS)) == sentences
-    assert read_tagged(tmp_path / "x.conllu", columns=(FORM, XPOS))[0].tags == ["VBP", "RB"]
+    sentences = [TaggedWords(["do", "n't"], ["AUX", "PART"]), TaggedWords(["#"], ["SYM"])]
+    assert read_tagged(tmp_path / "x.conllu", column="upos") == sentences
+    assert read_tagged(tmp_path / "x.conllu", column="xpos")[0].tags == ["VBP", "RB"]
     (tmp_path / "x.tsv").write_text("-LRB-\t-LRB-\n#\t#\n\n10\tCD\n")
-    columns = [TaggedSentence(["(", "#"], ["-LRB-", "#"]), TaggedSentence(["10"], ["CD"])]  # with plain brackets
-    assert read_tagged(tmp_path / "x.tsv", columns=(0, 1)) == columns
+    columns = [TaggedWords(["(", "#"], ["-LRB-", "#"]), TaggedWords(["10"], ["CD"])]  # with plain brackets
+    assert read_tagged(tmp_path / "x.tsv", column="xpos") == columns
 
 
 SENTENCES = [["the", "old", "bank"], ["bank"], ["a", "river", "bank", "flooded"]]
@@ -108,7 +118,7 @@ def test_mixes_are_means_over_layers():
 
 
 def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    annotated = read_semcor(write_sense_data(tmp_path))
+    annotated = read_semcor(write_sense_data(tmp_path) / FRAMEWORK)
 
     def compute() -> list[np.ndarray]:
         vectors = target_vectors(CueLayers(), SENTENCES, [Target(number, 0, 1) for number in (2, 0, 1)])
@@ -116,16 +126,16 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return [vectors, *sentence_vectors(CueLayers(), SENTENCES), *shares]
 
     before = compute()
-    monkeypatch.setattr(targets, "SENTENCES_PER_BATCH", 1)
-    monkeypatch.setattr(neighbours, "QUERIES_PER_BLOCK", 3)
+    monkeypatch.setattr(probes, "SENTENCES_PER_BATCH", 1)
+    monkeypatch.setattr(probes, "QUERIES_PER_BLOCK", 3)
     for left, right in zip(before, compute(), strict=True):
         np.testing.assert_array_equal(left, right)
 
 
 @pytest.mark.learnt
 def test_a_tag_that_a_linear_probe_has_never_seen_is_an_error():
-    banks = [TaggedSentence(["bank", cue], [tag, "X"]) for cue, tag in (("loans", "MONEY"), ("flooded", "RIVER"))] * 40
-    new = [TaggedSentence(["bank", "loans"], ["NEW", "X"])]
+    banks = [TaggedWords(["bank", cue], [tag, "X"]) for cue, tag in (("loans", "MONEY"), ("flooded", "RIVER"))] * 40
+    new = [TaggedWords(["bank", "loans"], ["NEW", "X"])]
     parts = (banks, banks[:4], [*banks[:4], *new])
     scores = probe_tags(CueLayers(), parts)
     assert scores["layer 2"].hits == (*(True,) * 8, False, True)
