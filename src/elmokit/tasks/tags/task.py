@@ -136,7 +136,13 @@ def cpu() -> TaskConfig:
             elmo=ElmoInput(rescale=True, penalty=0.1),
         ),
         training=TrainingConfig(
-            learning_rate=0.003, decay=0.95, batch_size=32, max_epochs=8, patience=8, clip_norm=5.0
+            learning_rate=0.003,
+            decay=0.95,
+            batch_size=32,
+            max_epochs=8,
+            min_epoch_steps=100,  # 100 sentences have 4 batches, and 32 steps teach nothing
+            patience=8,
+            clip_norm=5.0,
         ),
     )
 
