@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from attacks.limited_disk import failing
 from elmokit.files.atomic import as_paths, atomic_write, check_output, new_folder, remove_leftovers, temporary_folder
 from elmokit.files.locks import InUseError
+from limited_disk import failing
 
 KILLED = """
 import os, signal, sys

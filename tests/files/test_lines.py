@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from attacks.limited_disk import failing
 from elmokit.files.lines import check_inputs, check_texts, lines_and_first, read_chunks, read_lines
+from limited_disk import failing
 from toy_stored import without_allocation
 
 COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress, bz2.compress])

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from attacks.limited_disk import failing
 from elmokit.files.locks import InUseError, lock
+from limited_disk import failing
 
 KILLED = """
 import os, signal, sys

@@ -18,7 +18,6 @@ import pytest
 import torch
 
 import toy_run
-from attacks.limited_disk import files_of_at_most
 from elmokit.cli.main import main
 from elmokit.corpus.batches import PackerState
 from elmokit.corpus.stream import CorpusPosition
@@ -32,6 +31,7 @@ from elmokit.pretraining.run_folder import PretrainingProgress, checkpoints
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.scoring.perplexity import perplexity
+from limited_disk import files_of_at_most
 from run_contents import content_of
 from toy_run import SENTENCES, pretrain_toy, toy_config, write_text
 

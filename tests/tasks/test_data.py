@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from attacks.text_files import DATA
 from elmokit.corpus.exclusion import texts_of
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
 from elmokit.tasks.data import dev_in_use, read_data, task_sentences
 from elmokit.tasks.entailment.reader import read_sentence_pairs
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.task import Task, find_task, recipe_config
+from task_examples import DATA_FILES
 
 Toy = Task[Any, Any]
 
@@ -41,7 +41,9 @@ def test_json_that_is_read_as_a_whole_is_bounded_by_the_size_of_its_file(texts: 
         list(texts(path))
 
 
-@pytest.mark.parametrize(("name", "kind", "content"), DATA, ids=[f"{name}, {kind}" for name, kind, _ in DATA])
+@pytest.mark.parametrize(
+    ("name", "kind", "content"), DATA_FILES, ids=[f"{name}, {kind}" for name, kind, _ in DATA_FILES]
+)
 def test_no_error_quotes_more_than_a_token(name: str, kind: str, content: str, tmp_path: Path):
     path = tmp_path / "data"
     task = find_task(name)

@@ -1,5 +1,6 @@
 """Four examples of each task, and models small enough to learn them by heart."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -203,3 +204,29 @@ EXAMPLES = {
 }
 for classifier in ("bilstm", "cnn"):
     EXAMPLES[f"sentiment {classifier}"] = replace(SENTIMENT, config=replace(SENTIMENT.config, classifier=classifier))
+
+CONLL2012 = """#begin document (bc/x); part 000
+bc/x   0   0   Ann     NNP   (TOP*   -      -    -   -   *   (ARG0*)   (ARG0*)   (1)
+bc/x   0   1   tried   VBD   *       try    01   -   -   *   (V*)      *         -
+bc/x   0   2   to      TO    *       -      -    -   -   *   (ARG1*    *         -
+bc/x   0   3   sing    VB    *)      sing   01   -   -   *   *)        (V*)      (1)
+
+#end document
+"""
+CONLL2005 = "The DT * * - - (A0*\ncat NN *) (X*) - - *)\nsat VBD (VP* * 01 sit (V*)\ndown RB *)) * - - (AM-DIR*)\n\n"
+ANSWER = {"text": "Ann", "answer_start": 0}
+QUESTION = {"id": "q1", "question": "Who sang?", "answers": [ANSWER]}
+SQUAD = json.dumps({"data": [{"paragraphs": [{"context": "Ann sang in Seoul.", "qas": [QUESTION]}]}]})
+PAIR = json.dumps({"gold_label": "neutral", "sentence1": "A dog runs.", "sentence2": "It's a cat."})
+DATA_FILES = (
+    ("named-entities", "conll", "-DOCSTART- -X- O\n\nJane NNP B-PER\nlives VB O\n\nSeoul NNP I-LOC\n"),
+    ("semantic-roles", "conll2012", CONLL2012),
+    ("semantic-roles", "conll2005", CONLL2005),
+    ("coreference", "conll2012", CONLL2012),
+    ("question-answering", "squad", SQUAD),
+    ("entailment", "json", f"{PAIR}\n{PAIR}\n"),
+    ("entailment", "table", "sentence1\tsentence2\tgold_label\nA dog\tA cat\tentailment\na\tb\t-\n"),
+    ("sentiment", "trees", "(3 (2 It) (4 (2 's) (3 good)))\n(1 (2 -LRB-) (0 bad))\n"),
+    ("sentiment", "table", "id\tdocument\tlabel\n1\tA good film.\t1\n2\tbad\t0\n"),
+)
+"""A data set in each format: task, format, text."""

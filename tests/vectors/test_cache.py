@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from attacks.limited_disk import failing, files_of_at_most
 from elmokit.elmo.elmo import Elmo
 from elmokit.layers.packed.linear import Precision
 from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.cache_folder import cached_pieces, clear_cache
 from elmokit.vectors.save_vectors import save_vectors
+from limited_disk import failing, files_of_at_most
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "cat"], [], ["a", "b", "c", "d"]]
 

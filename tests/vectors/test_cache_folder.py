@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from attacks.limited_disk import failing
 from elmokit.cli.main import main
 from elmokit.system.paths import cache_limit, default_cache
 from elmokit.vectors.cache_folder import cached_pieces, clear_cache, make_room
+from limited_disk import failing
 
 
 def add_piece(folder: Path, model: str, name: str, *, days_ago: float) -> Path:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacks.limited_disk import files_of_at_most
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
@@ -16,6 +15,7 @@ from elmokit.vectors.files import load_vectors
 from elmokit.vectors.reader import FlatVectors
 from elmokit.vectors.save_vectors import save_vectors
 from elmokit.vectors.writer import Writer
+from limited_disk import files_of_at_most
 from toy_bilm import random_bilm
 from toy_vectors import write_vectors
 

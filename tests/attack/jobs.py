@@ -1,4 +1,4 @@
-"""Every verb that writes, as a small job with inputs of its own: what `kills`, `disks` and `pairs` attack.
+"""Every verb that writes, as a small job with inputs of its own: what attack.py disturbs.
 
 A job runs in a new folder next to `inputs`, so that its files are the same bytes wherever that is.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from attacks.stopped_child import Command, Ended, Kill
+from child import Command, Ended, Kill
 from run_contents import content_of
 
 NOT_WRITING = ("inspect", "doctor", "evaluate", "neighbours", "models")
@@ -101,13 +101,6 @@ JOBS = (
     *(PRETRAIN, _EMBED[3], _EMBED[0], TRAIN, FINETUNE, _OTHERS[0], _OTHERS[1]),  # a little of everything comes first
     *(_EMBED[1], _EMBED[2], *_EMBED[4:], *_OTHERS[2:]),
 )
-
-
-def verbs_not_attacked() -> set[str]:
-    """Verbs of the command line that are neither in `JOBS` nor in `NOT_WRITING`."""
-    from elmokit.cli.main import COMMANDS
-
-    return {command.name for command in COMMANDS} - {job.verb for job in JOBS} - set(NOT_WRITING)
 
 
 def make_inputs(folder: Path) -> None:
