@@ -55,7 +55,7 @@ FIRST_WORDS = [first_word(number) for number in range(40)]
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0\n\r")
 PIECE = st.one_of(st.sampled_from(PIECES), st.text(CHARACTERS, min_size=1, max_size=4))
 REST = st.lists(st.tuples(PIECE, st.sampled_from(SEPARATORS)).map("".join), max_size=4).map("".join)
-LINES = st.lists(st.one_of(REST, REST, REST, st.none()), min_size=1, max_size=len(FIRST_WORDS))
+LINES = st.lists(st.one_of(REST, REST, REST, st.none()), max_size=len(FIRST_WORDS) - 1)
 """What follows the first word of a line; None is a blank line."""
 
 
@@ -70,7 +70,7 @@ class OddText:
 @st.composite
 def contents(draw: Any) -> tuple[bytes, list[str]]:
     """Bytes of a file, and its lines."""
-    rests, blank = draw(LINES), draw(st.sampled_from(BLANK))
+    rests, blank = [draw(REST), *draw(LINES)], draw(st.sampled_from(BLANK))  # one sentence at least
     lines = [blank if rest is None else f"{word} {rest}" for word, rest in zip(FIRST_WORDS, rests, strict=False)]
     ends = draw(st.sampled_from(("\n", "\r\n")))
     content = ends.join(lines).encode() + (b"" if lines[-1] and draw(st.booleans()) else ends.encode())
