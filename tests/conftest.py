@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import shape_checks
 
@@ -27,8 +27,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", f"ignore:{toy}")
 
 
-# The same examples on every run, and no failure because the machine was busy.
-settings.register_profile("elmokit", deadline=None, derandomize=True, max_examples=50)
+# The same examples on every run, and no failure because the machine is busy.
+settings.register_profile(
+    "elmokit", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("elmokit")
 
 # Runs commands and scripts in forks of a process that has imported torch and computed nothing.

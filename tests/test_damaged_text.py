@@ -4,7 +4,6 @@ import gzip
 import lzma
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -28,14 +27,14 @@ from task_examples import DATA_FILES
 from toy_language_model import write_toy
 from toy_run import pretrain_toy
 
-TEXT = "The cat sat on a mat . It slept there .\n\nAnother cat , of Seoul , came and sat on the mat too .\n" * 5
+TEXT = b"The cat sat on a mat . It slept there .\n\nAnother cat , of Seoul , came and sat on the mat too .\n" * 5
 WORDS = ("the", "cat", "sat", "on", "a", "mat", ".", "Seoul")
+VOCABULARY = "\n".join(("<S>", "</S>", "<UNK>", *WORDS)).encode()
 LINES = "".join(f"{word} 0.25 -1.5 3.0 0.001\n" for word in WORDS).encode()
 HEADER = f"{len(WORDS)} 4\n".encode()
 BINARY = b"".join(word.encode() + b" " + struct.pack("<4f", 0.25, -1.5, 3.0, 1e-3) + b"\n" for word in WORDS)
-PACKINGS: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")
@@ -43,57 +42,43 @@ def bilm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_toy(tmp_path_factory.mktemp("bilm") / "bilm")
 
 
-@dataclass(frozen=True)
-class FileCase:
-    """A file that a user names, and what reads it: (file, folder for outputs, biLM)."""
-
-    name: str
-    content: bytes
-    use: Callable[[Path, Path, Path], object]
-
-
-def read_vectors(path: Path, output: Path, bilm: Path) -> None:
+def read_vectors(path: Path, *_: Path) -> None:
     word_vector_dim(path)
     read_word_vectors(path, WORDS, first=3)
 
 
-def read_task_data(path: Path, output: Path, bilm: Path, *, task: str) -> None:
+def read_task_data(path: Path, *_: Path, task: str) -> None:
     found = find_task(task)
     read_data(found, Splits((path,), (path,)), recipe_config(found, "cpu"))
 
 
-USES: dict[str, Callable[[Path, Path, Path], object]] = {
-    "vocabulary": lambda path, output, bilm: write_vocabulary([path], output / "words.txt"),
-    "prepare": lambda path, output, bilm: prepare([path], output / "corpus", Preparation(held_out=0, min_tokens=1)),
-    "perplexity": lambda path, output, bilm: measure_files(str(bilm), [path]),
+Use = Callable[[Path, Path, Path], object]
+"""Reads a file: (file, new folder for outputs, biLM)."""
+FILES: dict[str, tuple[bytes, Use]] = {
+    "count.txt": (TEXT, lambda path, output, _: write_vocabulary([path], output / "words.txt")),
+    "prepare.txt.gz": (
+        gzip.compress(TEXT),
+        lambda path, output, _: prepare([path], output / "corpus", Preparation(held_out=0, min_tokens=1)),
+    ),
+    "perplexity.txt.xz": (lzma.compress(TEXT), lambda path, _, bilm: measure_files(str(bilm), [path])),
+    "words.txt": (VOCABULARY, lambda path, *_: Vocabulary.read(path)),
+    "words.txt.gz": (gzip.compress(VOCABULARY), lambda path, *_: Vocabulary.read(path)),
+    "vectors.txt": (LINES, read_vectors),
+    "headed.vec": (HEADER + LINES, read_vectors),
+    "vectors.bin": (HEADER + BINARY, read_vectors),
+    "vectors.bin.gz": (gzip.compress(HEADER + BINARY), read_vectors),
+    **{f"{task}-{kind}": (text.encode(), partial(read_task_data, task=task)) for task, kind, text in DATA_FILES},
 }
-FILES = [
-    *(FileCase(f"{use} text{end}", pack(TEXT.encode()), USES[use]) for end, pack in PACKINGS.items() for use in USES),
-    *(
-        FileCase(
-            f"words{end}",
-            pack("\n".join(("<S>", "</S>", "<UNK>", *WORDS)).encode()),
-            lambda path, *_: Vocabulary.read(path),
-        )
-        for end, pack in PACKINGS.items()
-    ),
-    *(
-        FileCase(f"{kind}-vectors{end}", PACKINGS[end](content), read_vectors)
-        for kind, content in (("text", LINES), ("headed", HEADER + LINES), ("binary", HEADER + BINARY))
-        for end in ("", ".gz")
-    ),
-    *(FileCase(f"{task}-{kind}", text.encode(), partial(read_task_data, task=task)) for task, kind, text in DATA_FILES),
-]
 
 
-@pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", FILES)
 def test_a_damaged_file_is_read_or_refused(
-    case: FileCase, bilm: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    name: str, bilm: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ):
+    content, use = FILES[name]
     (folder := tmp_path / "whole").mkdir()
-    name = case.name.rpartition(" ")[2]
-    (folder / name).write_bytes(case.content)
-    check_damaged(folder, lambda place: case.use(place / name, tmp_path_factory.mktemp("output"), bilm), devices=False)
+    (folder / name).write_bytes(content)
+    check_damaged(folder, lambda place: use(place / name, tmp_path_factory.mktemp("output"), bilm), devices=False)
 
 
 def test_a_damaged_run_of_pretraining_is_resumed_and_reported_or_refused(
@@ -110,7 +95,11 @@ def test_a_damaged_run_of_pretraining_is_resumed_and_reported_or_refused(
 
 @pytest.mark.parametrize("position", ["none", "both"])
 def test_a_damaged_run_of_a_task_predicts_and_is_resumed_and_reported_or_refused(
-    position: str, bilm: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    position: str,
+    bilm: Path,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     (data := tmp_path / "data.txt").write_text("Jane B-PER\nlives O\nin O\nSeoul B-LOC\n\nThe O\nbank O\n")
     small = ["word_dim=5", "character_dim=3", "first_dim=4", "second_dim=3", "max_epochs=2", "average_decay=0.9"]

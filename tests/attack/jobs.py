@@ -1,4 +1,4 @@
-"""Every verb that writes, as a small job with inputs of its own: what attack.py disturbs.
+"""Every command that writes, as a small job with separate inputs: what attack.py disturbs.
 
 A job runs in a new folder next to `inputs`, so that its files are the same bytes wherever that is.
 """
@@ -13,16 +13,16 @@ from child import Command, Ended, Kill
 from run_contents import content_of
 
 NOT_WRITING = ("inspect", "doctor", "evaluate", "neighbours", "models")
-"""Verbs that only read; `tests/formats/test_published.py` cuts the downloads of `models`."""
+"""Commands that only read; `tests/formats/test_published.py` cuts the downloads of `models`."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A command of a verb that writes, and how it is continued."""
+    """A command that writes, and how it is continued."""
 
     name: str
     command: str
-    """Words without spaces; the verb first."""
+    """Words without spaces, without `elmokit`."""
     resume: str = ""
     """The command that continues it, which its errors must advise by naming `--resume`."""
     before: str = ""
@@ -68,8 +68,10 @@ def _resumed(job: Job) -> Job:
 
 
 _WITH_CACHE = f"{_TRAIN} --elmo both --model ../inputs/bilm --cache cache --run run --set {_TASK}"
+_WITHOUT = f"{_TRAIN} --elmo none --run sentiment --set {_TASK}"
 _FINETUNE = f"finetune ../inputs/bilm {_SHARDS} --held-out ../inputs/shard-1.txt --run run --set {_FINETUNING}"
 PRETRAIN = Job("pretrain", f"{_PRETRAIN} --run run --set {_TRAINING}", resume="pretrain --resume run", grows=True)
+VOCABULARY = Job("vocabulary", "vocabulary ../inputs/many.txt -o v.txt", old=("v.txt",))
 FINETUNE = Job("finetune", _FINETUNE, resume="pretrain --resume run", grows=True)
 TRAIN = Job("train", _WITH_CACHE, resume="train --resume run --cache cache", grows=True)
 _EMBED = [
@@ -81,13 +83,13 @@ _FASTA = "embed @proteins.fasta -o v.npz --fasta --model @bilm --overwrite"
 _CHANGE = "change @text.txt @text.txt --max-words 4 --resamples 9 --model @bilm -o c.tsv"
 _OTHERS = [
     _job("prepare", "prepare @raw.txt -o corpus --shard-megabytes 0.004"),
-    _job("vocabulary", "vocabulary @many.txt -o v.txt", "v.txt"),
+    VOCABULARY,
     _job("convert native", "convert @bilm new --to native --max-file-bytes 300000"),
     _job("convert bilm_tf", "convert @bilm new --to bilm_tf"),
     _job("demo", "demo --model @bilm --html demo.html", "demo.html"),
     _job("perplexity --json", "perplexity @bilm @shard-1.txt --json p.json", "p.json"),
-    _job("predict -o", "predict @sentiment @text.txt -o p.txt", "p.txt"),
-    _job("report", "report @bilm @sentiment @with-elmo -o docs", "docs/training.md", "docs/tasks.md"),
+    _job("predict -o", "predict sentiment @text.txt -o p.txt", "p.txt", before=_WITHOUT),
+    _job("report", "report @bilm sentiment -o docs", "docs/training.md", "docs/tasks.md", before=_WITHOUT),
     _job("cache clear", "cache clear --cache cache", before=f"{_WITH_CACHE} max_epochs=1"),
     _job("export", "export @bilm -o m.onnx"),  # takes 10 seconds, the others half a second at most
     _job("explore", "explore -o site --model @bilm --sample en"),
@@ -104,7 +106,7 @@ JOBS = (
 
 
 def make_inputs(folder: Path) -> None:
-    """What the jobs read, from fixed seeds: text, a biLM, labelled data and a run of `train`."""
+    """What the jobs read, from fixed seeds: text, labelled data and a biLM."""
     folder.mkdir()
     randomness = random.Random(0)
     words = [f"word{number}" for number in range(40)]
@@ -126,11 +128,7 @@ def make_inputs(folder: Path) -> None:
         texts = [sentence() for _ in range(number)]
         lines = [f"{text}\t{int(text.rpartition('word')[2]) % 2}\n" for text in texts]
         (folder / "data" / f"{name}.tsv").write_text("text\tlabel\n" + "".join(lines))
-    bilm = f"{_PRETRAIN} --run bilm --set {_TRAINING}".replace("../inputs/", "")
-    without = f"{_TRAIN} --elmo none --run sentiment --set {_TASK}".replace("../inputs/", "")
-    with_elmo = f"{_TRAIN} --elmo both --model bilm --no-cache --run with-elmo --set {_TASK}".replace("../inputs/", "")
-    for command in (bilm, without, with_elmo):
-        run_whole(command, folder)
+    run_whole(f"{_PRETRAIN} --run bilm --set {_TRAINING}".replace("../inputs/", ""), folder)
 
 
 def run_whole(command: str, folder: Path) -> None:

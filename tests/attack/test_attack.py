@@ -2,19 +2,26 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from elmokit.cli.main import COMMANDS
 from jobs import JOBS, NOT_WRITING
-from unmeasured import run_python
+
+SCRIPT = f"""
+import sys
+sys.path.append({str(Path(__file__).parent)!r})
+from attack import main
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("attacks", "count"), [(["disks", "kills"], 4), (["pairs", "repeats"], 2)])
 @pytest.mark.skipif(sys.platform != "linux", reason="the disk and the kills are those of Linux")
-def test_disturbed_commands_end_whole_or_refused(attacks: list[str], count: int):
-    run_python(str(Path(__file__).with_name("attack.py")), *attacks, "--count", str(count))
+def test_disturbed_commands_end_whole_or_refused(forks: Any):
+    done = forks.run_script(SCRIPT, "kills", "disks", "pairs", "repeats", "--count", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_command_that_writes_is_attacked():

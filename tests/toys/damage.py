@@ -1,6 +1,4 @@
-"""Damaged files as hypothesis draws them: what a disk, a transfer or an attacker may have made of what we wrote."""
-
-from __future__ import annotations
+"""Damaged files, drawn by hypothesis: what a disk, a transfer or an attacker may have made of files that we wrote."""
 
 import gzip
 import io
@@ -11,10 +9,12 @@ import re
 import resource
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from hypothesis import given, settings
@@ -24,21 +24,23 @@ from elmokit.layers.devices import is_about_devices
 
 Files = dict[str, bytes]
 """Contents of the files of a folder, by relative path."""
-Draw = Callable[[st.SearchStrategy[Any]], Any]
-Way = Callable[[Draw, bytes], bytes]
+Way = Callable[[bytes, Random], bytes]
 
 _NUMBERS = (b"0", b"-1", b"1", b"20000", b"1e9", b"99999999999", b"1" * 30, b"1e400", b"NaN", b"0.5", b"9" * 5000)
 _VALUES = (b"null", b"[]", b"{}", b'"\\ud800"', b'"\\u0000"', b'"\\u001b[31m"', b"true", b"[" * 5000, b'""', b"-1")
 _INSERTED = (b"\0", b"\n", b"\xff", b"\x1b[2J", b" ", b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\r\n\r\n")
 _WORDS = tuple(word * 100_000 for word in (b"q", b"*", b"9", b"q,"))  # no error may quote such a word
 _TREES: list[Any] = [None, [], {}, "", "x", "\0", "\x1b[2J", True, 0, -1, 1, 0.5, 10**12, 10**30, [[]], [0], {"a": 1}]
+_UNREADABLE = (
+    *(ValueError, OSError, EOFError, LookupError, RecursionError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, lzma.LZMAError, zlib.error),
+)
 _ANOTHER_KIND = (
     *(b"", b"\0", b"\x93NUMPY\x01\x00v\x00", b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"\xfd7zXZ\x00", b"BZh91AY&SY"),
     *(b"\x89HDF\r\n\x1a\n", b"\x80\x04\x95\x10\x00\x00\x00", b"{}", b"[]", b"null", b"\xff\xfe{\x00}\x00"),
     *(b"\n", b"\r\n" * 100, b"<S>\n</S>\n<UNK>\n", b"\x00" * 4096, b"[" * 100_000, b'{"a":' * 50_000),
     *(b"\x02\0\0\0\0\0\0\0{}", b"\xff" * 8 + b"{}", b"a b c\n" * 100, b"1 2\na 1 2\n", b"\x89PNG\r\n\x1a\n"),
 )
-_SPOILT = ("another kind", "gone", "a folder", "swapped", "a link", "a pipe")
 
 
 @dataclass(frozen=True)
@@ -67,40 +69,24 @@ class Damage:
             path.symlink_to(self.content.decode())
         elif self.way == "a pipe":
             os.mkfifo(path)
-        elif self.way != "gone":
+        elif self.way == "other contents":
             path.write_bytes(self.content)
 
 
-@st.composite
-def damages(draw: Draw, files: Files, *, devices: bool = True) -> Damage:
-    """Damage to one file.
-
-    devices: the file may become a pipe or a link to a device. If a user names the file, that is the user's wish.
-    """
-    name = draw(st.sampled_from(sorted(files)))
-    if draw(st.integers(0, 9)):
-        return Damage(name, "other contents", _mutant(draw, files[name]))
-    way = draw(st.sampled_from(_SPOILT if devices else _SPOILT[:-2]))
-    targets = ("/etc/passwd", "/dev/zero", "/dev/stdin", "/nowhere", Path(name).name, "..", *sorted(files))
-    content = {
-        "another kind": st.sampled_from(_ANOTHER_KIND),
-        "swapped": st.sampled_from([files[other] for other in sorted(files)]),
-        "a link": st.sampled_from(targets).map(str.encode),
-    }
-    return Damage(name, way, draw(content.get(way, st.just(b""))))
-
-
-def check_damaged(folder: Path, use: Callable[[Path], object], *, devices: bool = True, num_examples: int = 12) -> None:
+def check_damaged(folder: Path, use: Callable[[Path], object], *, devices: bool = True, num_examples: int = 10) -> None:
     """A folder can be used; damaged, it is used or refused in a few lines, and memory stays in proportion to its files.
 
     Set the environment variable ATTACK to a number for so many times as many examples, which are other ones each time.
+
+    devices: a file may become a pipe or a link to a device. If a user names the file, that is the user's wish.
     """
     files = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     use(folder)  # also imports what it needs
     damaged, factor = folder.with_name("damaged"), int(os.environ.get("ATTACK", "1"))
+    drawn = st.randoms(use_true_random=False).map(lambda random: _damage(files, random, devices=devices))
 
     @settings(max_examples=num_examples * factor, derandomize=factor == 1)
-    @given(damages(files, devices=devices))
+    @given(drawn)
     def check(damage: Damage) -> None:
         damage.write(damaged, files)
         with memory_of_at_most(2 * sum(map(len, files.values())) + (64 << 20)):
@@ -129,7 +115,7 @@ def memory_of_at_most(num_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
-    assert _own_memory("VmHWM") - max(before, 0) <= num_bytes
+    assert _own_memory("VmHWM") - before <= num_bytes
 
 
 def _own_memory(field: str) -> int:
@@ -139,61 +125,79 @@ def _own_memory(field: str) -> int:
     return int(found[1]) * 1024
 
 
-def _mutant(draw: Draw, content: bytes) -> bytes:
+def _damage(files: Files, random: Random, *, devices: bool) -> Damage:
+    """Damage to one file: nine times in ten to its contents."""
+    name = random.choice(sorted(files))
+    if random.randrange(10):
+        return Damage(name, "other contents", _mutant(files[name], random))
+    targets = ("/etc/passwd", "/dev/zero", "/dev/stdin", "/nowhere", Path(name).name, "..", *sorted(files))
+    ways = [
+        Damage(name, "other contents", random.choice(_ANOTHER_KIND)),
+        Damage(name, "other contents", files[random.choice(sorted(files))]),
+        Damage(name, "nothing"),
+        Damage(name, "a folder"),
+        Damage(name, "a pipe"),
+        Damage(name, "a link", random.choice(targets).encode()),
+    ]
+    return random.choice(ways if devices else ways[:-2])
+
+
+def _mutant(content: bytes, random: Random) -> bytes:
     """One to three kinds of damage, to the bytes or to what a container holds, which is then packed again."""
-    for _ in range(draw(st.sampled_from((1, 1, 1, 2, 3)))):
-        inside = _inside_of(content) if draw(st.booleans()) else _bytes
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        change = _inside_of(content) if random.randrange(2) else _change_bytes
         try:
-            content = inside(draw, content)
-        except (ValueError, OSError, EOFError, LookupError, zipfile.BadZipFile, lzma.LZMAError, RecursionError):
-            content = _bytes(draw, content)  # an earlier damage has made the container unreadable
+            content = change(content, random)
+        except _UNREADABLE:
+            content = _change_bytes(content, random)
     return content
 
 
 def _inside_of(content: bytes) -> Way:
-    other = _safetensors if content[8:9] == b"{" else _bytes
+    """Damage to what a file of this kind holds."""
+    other = _change_safetensors if content[8:9] == b"{" else _change_bytes
     return next((inside for start, inside in _CONTAINERS.items() if content.startswith(start)), other)
 
 
-def _bytes(draw: Draw, content: bytes) -> bytes:
-    return draw(st.sampled_from(_WAYS))(draw, content) if content else draw(st.sampled_from(_ANOTHER_KIND))
+def _change_bytes(content: bytes, random: Random) -> bytes:
+    return random.choice(_WAYS)(content, random) if content else random.choice(_ANOTHER_KIND)
 
 
-def _zip(draw: Draw, content: bytes) -> bytes:
+def _change_zip(content: bytes, random: Random) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w") as new:
-        damaged = draw(st.sampled_from(old.namelist()))
+        damaged = random.choice(old.namelist())
         for name in old.namelist():
-            method = draw(st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
-            new.writestr(name, _mutant(draw, old.read(name)) if name == damaged else old.read(name), method)
+            method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+            new.writestr(name, _mutant(old.read(name), random) if name == damaged else old.read(name), method)
     return packed.getvalue()
 
 
-def _safetensors(draw: Draw, content: bytes) -> bytes:
+def _change_safetensors(content: bytes, random: Random) -> bytes:
     """Damage to the header, whose length is then right."""
     length = int.from_bytes(content[:8], "little")
-    header = _json(draw, content[8 : 8 + length])
+    header = _change_json(content[8 : 8 + length], random)
     return len(header).to_bytes(8, "little") + header + content[8 + length :]
 
 
-def _json(draw: Draw, content: bytes) -> bytes:
+def _change_json(content: bytes, random: Random) -> bytes:
     """One value of the tree is replaced, removed, nested, or named twice."""
     tree = json.loads(content)
     places = list(_places(tree))
     if not places:
-        return json.dumps(draw(st.sampled_from(_TREES))).encode()
-    parent, key = draw(st.sampled_from(places))
-    way, value = draw(st.sampled_from(("remove", "repeat", "nest", "count", "replace"))), parent[key]
+        return json.dumps(random.choice(_TREES)).encode()
+    parent, key = random.choice(places)
+    way, value = random.choice(("remove", "repeat", "nest", "count", "replace")), parent[key]
     if way == "remove":
         del parent[key]
     elif way == "repeat" and isinstance(parent, dict):
         parent["new"] = value
     elif way == "nest":
-        parent[key] = draw(st.sampled_from(([value], {"0": value})))
+        parent[key] = random.choice(([value], {"0": value}))
     elif way == "count" and isinstance(value, int | float):
-        parent[key] = draw(st.sampled_from((value + 1, value * 1000, -value, value * 10**9, 0)))
+        parent[key] = random.choice((value + 1, value * 1000, -value, value * 10**9, 0))
     else:
-        parent[key] = draw(st.sampled_from(_TREES))
+        parent[key] = random.choice(_TREES)
     return json.dumps(tree).encode()
 
 
@@ -205,67 +209,68 @@ def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(value)
 
 
-def _place(draw: Draw, content: bytes) -> int:
+def _place(content: bytes, random: Random) -> int:
     """Half of the damage is in the first bytes, where headers are."""
-    return draw(st.one_of(st.integers(0, min(len(content), 300) - 1), st.integers(0, len(content) - 1)))
+    return random.randrange(min(len(content), random.choice((300, len(content)))))
 
 
 def _replaced(pattern: bytes, new: tuple[bytes, ...]) -> Way:
     """One of the first places that match, in the first 64 KiB, is replaced."""
 
-    def replace(draw: Draw, content: bytes) -> bytes:
+    def replace(content: bytes, random: Random) -> bytes:
         found = list(re.finditer(pattern, content[: 1 << 16]))
         if not found:
             return content
-        match = draw(st.sampled_from(found))
-        return content[: match.start()] + draw(st.sampled_from(new)) + content[match.end() :]
+        match = random.choice(found)
+        return content[: match.start()] + random.choice(new) + content[match.end() :]
 
     return replace
 
 
-def _at(change: Callable[[Draw, bytes], tuple[bytes, int]]) -> Way:
+def _at(change: Callable[[bytes, Random], tuple[bytes, int]]) -> Way:
     """The bytes after some place are replaced: `change` gives new bytes, and how many old ones they replace."""
 
-    def damaged(draw: Draw, content: bytes) -> bytes:
-        at = _place(draw, content)
-        new, length = change(draw, content[at:])
+    def damaged(content: bytes, random: Random) -> bytes:
+        at = _place(content, random)
+        new, length = change(content[at:], random)
         return content[:at] + new + content[at + length :]
 
     return damaged
 
 
-def _moved(draw: Draw, content: bytes) -> bytes:
-    first, second = sorted((_place(draw, content), _place(draw, content)))
-    size = draw(st.integers(1, 64))
+def _moved(content: bytes, random: Random) -> bytes:
+    """Two blocks change places."""
+    first, second = sorted((_place(content, random), _place(content, random)))
+    size = random.randrange(1, 64)
     return content[:first] + content[second : second + size] + content[first:second] + content[second + size :]
 
 
-def _overwritten(draw: Draw, rest: bytes) -> tuple[bytes, int]:
-    size = draw(st.sampled_from((1, 2, 4, 8, 512)))
-    return draw(st.one_of(st.sampled_from((b"\0" * size, b"\xff" * size)), st.binary(min_size=1, max_size=8))), size
+def _overwritten(rest: bytes, random: Random) -> tuple[bytes, int]:
+    size = random.choice((1, 2, 4, 8, 512))
+    return random.choice((b"\0" * size, b"\xff" * size, random.randbytes(8))), size
 
 
-def _block(draw: Draw, rest: bytes) -> bytes:
-    return rest[: draw(st.one_of(st.integers(1, 8), st.integers(1, 40), st.integers(1, max(41, len(rest)))))]
+def _block(rest: bytes, random: Random) -> bytes:
+    return rest[: random.randrange(1, random.choice((8, 40, max(41, len(rest)))))]
 
 
 _CONTAINERS: dict[bytes, Way] = {
-    b"\x1f\x8b": lambda draw, content: gzip.compress(_mutant(draw, gzip.decompress(content)), mtime=0),
-    b"\xfd7zXZ\x00": lambda draw, content: lzma.compress(_mutant(draw, lzma.decompress(content)), preset=0),
-    b"PK\x03\x04": _zip,
-    b"{": _json,
+    b"\x1f\x8b": lambda content, random: gzip.compress(_mutant(gzip.decompress(content), random), mtime=0),
+    b"\xfd7zXZ\x00": lambda content, random: lzma.compress(_mutant(lzma.decompress(content), random), preset=0),
+    b"PK\x03\x04": _change_zip,
+    b"{": _change_json,
 }
 """By the first bytes of a file."""
 _WAYS: tuple[Way, ...] = (
-    _at(lambda draw, rest: (bytes([rest[0] ^ 1 << draw(st.integers(0, 7))]), 1)),
+    _at(lambda rest, random: (bytes([rest[0] ^ 1 << random.randrange(8)]), 1)),
     _replaced(rb"\d+(\.\d+)?", _NUMBERS),
     _moved,
     _at(_overwritten),
-    _at(lambda draw, rest: (b"", len(rest))),  # cut
-    _at(lambda draw, rest: (b"", len(_block(draw, rest)))),  # a block is gone
-    _at(lambda draw, rest: (_block(draw, rest), 0)),  # a block is there twice
-    _at(lambda draw, rest: (draw(st.sampled_from(_INSERTED)) * draw(st.sampled_from((1, 9, 1000))), 0)),
-    lambda draw, content: content + draw(st.sampled_from((b"\0", b"\n", content, bytes(range(100))))),
+    _at(lambda rest, random: (b"", len(rest))),  # cut
+    _at(lambda rest, random: (b"", len(_block(rest, random)))),  # a block is gone
+    _at(lambda rest, random: (_block(rest, random), 0)),  # a block is there twice
+    _at(lambda rest, random: (random.choice(_INSERTED) * random.choice((1, 9, 1000)), 0)),
+    lambda content, random: content + random.choice((b"\0", b"\n", content, bytes(range(100)))),
     _replaced(rb'"[^"]*"|\[[^\[\]]*\]|\d+', _VALUES),
     _replaced(rb'[^\s",:{}\[\]]+', _WORDS),
 )

@@ -1,6 +1,5 @@
 """Damaged vectors on disk, caches and unfinished outputs are read, or refused with an error that names them."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,32 +12,36 @@ from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
 from toy_jobs import interrupted
-from toy_language_model import write_toy
+from toy_language_model import toy_elmo
 
 LINES = ("the cat sat", "on a mat .", "", "a b c", "Seoul", "the the the", "x")
 SENTENCES = [line.split() for line in LINES]
 
 
 @pytest.fixture(scope="module")
-def elmo(tmp_path_factory: pytest.TempPathFactory) -> Elmo:
-    return Elmo.from_pretrained(write_toy(tmp_path_factory.mktemp("bilm") / "bilm"), device="cpu")
+def elmo() -> Elmo:
+    return toy_elmo()
 
 
-def check(make: Callable[[Path], object], use: Callable[[Path], object], tmp_path: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     (folder := tmp_path / "whole").mkdir()
-    make(folder)
-    check_damaged(folder, use)
+    return folder
 
 
-@pytest.mark.parametrize("layers", ["all", "average"])
-@pytest.mark.parametrize("ending", [".npy", ".npz", ".safetensors", ".h5", ".parquet", ".arrow"])
-def test_damaged_vectors_are_read_or_refused(ending: str, layers: str, elmo: Elmo, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("ending", "layers"),
+    [
+        *((".npy", "all"), (".npz", "average"), (".safetensors", "all"), (".h5", "all"), (".h5", "average")),
+        *((".parquet", "all"), (".arrow", "average")),
+    ],
+)
+def test_damaged_vectors_are_read_or_refused(ending: str, layers: str, elmo: Elmo, folder: Path):
     if ending in (".parquet", ".arrow"):
         pytest.importorskip("pyarrow")
 
-    def write(folder: Path) -> None:
-        (folder / "v.txt").write_text("".join(f"{line}\n" for line in LINES))
-        embed_file(elmo, folder / "v.txt", folder / f"v{ending}", layers=layers)
+    (folder / "v.txt").write_text("".join(f"{line}\n" for line in LINES))
+    embed_file(elmo, folder / "v.txt", folder / f"v{ending}", layers=layers)
 
     def use(folder: Path) -> None:
         for array in load_vectors(folder / f"v{ending}"):
@@ -47,30 +50,29 @@ def test_damaged_vectors_are_read_or_refused(ending: str, layers: str, elmo: Elm
         stored.fingerprint()
         stored([["the", "cat", "sat"], []])
 
-    check(write, use, tmp_path)
+    check_damaged(folder, use)
 
 
-def test_a_damaged_cache_is_repaired_or_refused(elmo: Elmo, tmp_path: Path):
+def test_a_damaged_cache_is_repaired_or_refused(elmo: Elmo, folder: Path):
     def use(folder: Path) -> None:
         activations = CachedActivations(elmo, folder=folder)
         activations.add(SENTENCES)
         assert activations(SENTENCES).isfinite().all()
 
-    check(use, use, tmp_path)
+    check_damaged(folder, use)
 
 
 def test_a_damaged_unfinished_output_is_finished_or_refused(
-    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    elmo: Elmo, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(embedding, "BLOCK_LINES", 2)
     (text := tmp_path / "text.txt").write_text("".join(f"{line}\n" for line in LINES))
 
-    def start(folder: Path) -> None:
-        with interrupted(after=2):
-            embed_file(elmo, text, folder / "out.npz", resume=True)
+    with interrupted(after=2):
+        embed_file(elmo, text, folder / "out.npz", resume=True)
 
     def resume(folder: Path) -> None:
         embed_file(elmo, text, folder / "out.npz", resume=True)
         assert [len(array) for array in load_vectors(folder / "out.npz")] == list(map(len, SENTENCES))
 
-    check(start, resume, tmp_path)
+    check_damaged(folder, resume)
