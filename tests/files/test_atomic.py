@@ -3,6 +3,7 @@ import fcntl
 import os
 import re
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,14 @@ def test_what_a_killed_process_left_goes_but_not_what_is_being_written(tmp_path:
     assert len(os.listdir(best)) == 2
     remove_leftovers(tmp_path)
     assert os.listdir(best) == []
+
+
+@pytest.mark.parametrize("remove", [check_output, lambda path: remove_leftovers(path.parent)])
+def test_a_lock_without_its_folder_is_left_over(remove: Callable[[Path], None], tmp_path: Path):
+    """A process was killed before it made the folder, or after it removed it."""
+    (tmp_path / "..result.txt.0123456789abcdef.tmp.lock").touch()
+    remove(tmp_path / "result.txt")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_else_is_taken_for_a_leftover(tmp_path: Path):

@@ -19,7 +19,8 @@ from pathlib import Path
 from elmokit.files.locks import InUseError, NoLocksError, lock, locked
 from elmokit.system.paths import expanded
 
-_LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
+_LEFTOVER = re.compile(r"\.?(\..+\.[0-9a-f]{16}\.tmp)(\.lock)?", re.DOTALL)
+"""A temporary folder, which is the group, or its lock, which may be there without it."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Of a full disk, a used-up quota, and a file that is larger than the disk can hold."""
 
@@ -80,9 +81,9 @@ def check_names(*paths: str | os.PathLike[str]) -> None:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed processes left of any targets in a folder and below it; what is being written stays."""
-    for parent, names, _ in os.walk(folder):  # which passes over what others remove meanwhile
-        for name in filter(_LEFTOVER.fullmatch, names):
-            _remove_if_left(Path(parent, name))
+    for parent, names, files in os.walk(folder):  # which passes over what others remove meanwhile
+        for found in filter(None, map(_LEFTOVER.fullmatch, [*names, *files])):
+            _remove_if_left(Path(parent, found[1]))
 
 
 @contextmanager
@@ -96,9 +97,9 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     named = target if named is None else named
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{named}: the folder {target.parent} does not exist; create it first")
-    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
-    for name in filter(ours.fullmatch, os.listdir(target.parent)):
-        _remove_if_left(target.with_name(name))
+    ours = re.compile(rf"\.?(\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp)(\.lock)?")
+    for found in filter(None, map(ours.fullmatch, os.listdir(target.parent))):
+        _remove_if_left(target.with_name(found[1]))
     folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with ExitStack() as held:
