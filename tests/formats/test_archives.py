@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from attacks.limited_disk import failing
+from limited_disk import failing
 from elmokit.files import archives
 from elmokit.files.archives import unpacked
 from elmokit.system.messages import FormatError

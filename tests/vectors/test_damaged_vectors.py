@@ -39,7 +39,6 @@ def folder(tmp_path: Path) -> Path:
 def test_damaged_vectors_are_read_or_refused(ending: str, layers: str, elmo: Elmo, folder: Path):
     if ending in (".parquet", ".arrow"):
         pytest.importorskip("pyarrow")
-
     (folder / "v.txt").write_text("".join(f"{line}\n" for line in LINES))
     embed_file(elmo, folder / "v.txt", folder / f"v{ending}", layers=layers)
 
@@ -59,6 +58,7 @@ def test_a_damaged_cache_is_repaired_or_refused(elmo: Elmo, folder: Path):
         activations.add(SENTENCES)
         assert activations(SENTENCES).isfinite().all()
 
+    use(folder)
     check_damaged(folder, use)
 
 
@@ -67,7 +67,6 @@ def test_a_damaged_unfinished_output_is_finished_or_refused(
 ):
     monkeypatch.setattr(embedding, "BLOCK_LINES", 2)
     (text := tmp_path / "text.txt").write_text("".join(f"{line}\n" for line in LINES))
-
     with interrupted(after=2):
         embed_file(elmo, text, folder / "out.npz", resume=True)
 
