@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from limited_disk import failing
 from elmokit.files import archives
 from elmokit.files.archives import unpacked
 from elmokit.system.messages import FormatError
+from limited_disk import failing
 from toy_stored import assert_refused, read_stored
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
