@@ -115,6 +115,7 @@ def test_a_child_process_gives_the_same_model_and_inspection(pair: Path, cache: 
     assert again.fingerprint == expected.fingerprint and again.vocabulary == expected.vocabulary
     inspection = inspect(pair)
     assert (inspection.format, inspection.refusals, inspection.vocabulary_size) == ("bilm_tf", [], 4)
+    assert {pair / "weights.hdf5", pair / "options.json"} <= {*inspection.files} and "weights.hdf5" in str(inspection)
     (pair / "options.json").write_text("{")
     with pytest.raises(FormatError, match=r"options\.json: is not valid JSON"):
         find(pair)

@@ -91,7 +91,10 @@ def run(path: Path, weights: Path | None, target: Path | None) -> Report:
             )
         if not written.is_file():
             return Report(Inspection(path), f"{path}: {_death(done, num_bytes)}")
-        return read_json(written, Report)
+        report = read_json(written, Report)
+        files = report.inspection.files  # msgspec leaves keys of objects as they are
+        report.inspection.files = {Path(file): size for file, size in files.items()}
+        return report
 
 
 def _death(done: subprocess.CompletedProcess[bytes], num_bytes: int) -> str:
