@@ -20,8 +20,6 @@ MEASURABLE = (
     "senses-supervised",
     "table6",
     "table6-ko",
-    "blimp",
-    "reading-times",
     "perplexity",
     "table7",
     "latin",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,11 @@ import pytest
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
 from elmokit.vectors.save_vectors import save_vectors
-from paper import probes, surprisal
+from paper import probes
 from paper.__main__ import main
 from paper.probes import CORPORA, Request, open_system
 from paper.results import Results
 from toy_bilm import random_bilm
-from toy_language_model import write_toy
 from toy_senses import cue_system, write_sense_data
 
 TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
@@ -135,41 +133,15 @@ def test_all_tables_that_can_be_measured_are_and_missing_data_are_named(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr("paper.__main__.Results", lambda: Results(data))
-    for name in ("senses-supervised", "perplexity", "table7", "latin", "blimp", "reading-times", "table4"):
+    for name in ("senses-supervised", "perplexity", "table7", "latin", "table4"):
         monkeypatch.setitem(probes.MEASURED, name, missing)
     assert main(["measure", "all", "--data", str(data), "--model", "cues"]) == 2
     said = capsys.readouterr().err
-    assert "blimp: nowhere: there is no such folder. reading-times: nowhere" in said
+    assert "perplexity: nowhere: there is no such folder. table7: nowhere" in said
     assert {row.table for row in Results(data).rows} == {"table5", "table6", "table6-ko"}
-    assert main(["measure", "blimp", "--data", str(data)]) == 2
+    assert main(["measure", "table7", "--data", str(data)]) == 2
     assert capsys.readouterr().err.startswith("elmokit: error: nowhere: there is no such folder")
 
 
 def missing(request: Request) -> None:
     raise FileNotFoundError("nowhere: there is no such folder")
-
-
-PAIRS = {"one": [("a b.", "b a."), ("c", "a c")], "two": [("b a.", "a b.")]}
-
-
-def test_minimal_pairs_are_rows_for_each_paradigm_and_direction(tmp_path: Path):
-    folder = tmp_path / "external" / "blimp" / "data"
-    folder.mkdir(parents=True)
-    for name, pairs in PAIRS.items():
-        lines = [
-            {"sentence_good": good, "sentence_bad": bad, "UID": name, "linguistics_term": "order"}
-            for good, bad in pairs
-        ]
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    rows = surprisal.blimp_results(tmp_path / "external" / "blimp", str(write_toy(tmp_path / "toy")))
-    assert [(row.data, row.corpus_size) for row in rows if row.layer == "both"] == [("one", 2), ("two", 1)]
-    assert {row.value for row in rows} <= {0, 50, 100} and {row.model for row in rows} == {"toy"}
-    text = (folder / "one.jsonl").read_text()
-    for damaged, message in (
-        ("", ": has no minimal pair"),
-        (text[:-9], ", line 2: is not valid JSON"),
-        ("{}", ", line 1: "),
-    ):
-        (folder / "one.jsonl").write_text(damaged)
-        with pytest.raises(ValueError, match=rf"one\.jsonl{message}"):
-            surprisal.blimp_results(tmp_path / "external" / "blimp", str(tmp_path / "toy"))
