@@ -21,12 +21,14 @@ import toy_run
 from elmokit.cli.main import main
 from elmokit.corpus.batches import PackerState
 from elmokit.corpus.stream import CorpusPosition
+from elmokit.elmo.elmo import Elmo
 from elmokit.pretraining import before_training, logging, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.before_training import resolved
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.logging import RunLog
 from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.record import read_record
 from elmokit.pretraining.run_folder import PretrainingProgress, checkpoints
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs.tensor_files import DivergenceError
@@ -98,6 +100,27 @@ def test_a_resumed_run_gives_the_same_bits(tmp_path: Path, optimizer: str, kind:
 def _losses(run: Path) -> list[tuple[int, float]]:
     lines = (run / "metrics.jsonl").read_text().splitlines()
     return [(entry["step"], entry["loss"]) for entry in map(json.loads, lines)]
+
+
+@pytest.mark.parametrize("has_held_out", [False, True])
+def test_a_model_warns_of_text_with_far_more_unknown_tokens_than_its_own(
+    shard: Path, tmp_path: Path, has_held_out: bool
+) -> None:
+    held_out = tmp_path / "held-out.txt"
+    held_out.write_text("she hummed\n")
+    vocabulary = shard.with_name("vocabulary.txt")
+    given = {"held_out": [held_out] if has_held_out else [], "vocabulary_path": vocabulary, "device": "cpu"}
+    run = pretrain([shard], config=toy_config("num_steps=2"), run_dir=tmp_path / "run", **given)
+    share = 0.5 if has_held_out else 0.0
+    assert read_record(run).unknown_share == share
+    Elmo(run).save(tmp_path / "saved")
+    foreign = [["she", "zzz", "yyy", "the"]] * 25
+    for model in (run, tmp_path / "saved"):
+        if has_held_out:  # half of it is unknown, as in the foreign text
+            Elmo(model).encode(foreign)
+        else:
+            with pytest.warns(UserWarning, match=r"50% of the first 100 tokens are .* compared with 0% of its own"):
+                Elmo(model).encode(foreign)
 
 
 @pytest.mark.usefixtures("on_cpu")

@@ -139,8 +139,12 @@ class Elmo:
             self._weights = open_weights(self._folder)
             self.vocabulary = self._weights.vocabulary
         self._softmax = softmax
+        share = (self._weights.pretraining or {}).get("unknown_share")
         self._warnings = TextWarnings(
-            spelling=self._spelling, vocabulary=self.vocabulary, name=self.name or "this model"
+            spelling=self._spelling,
+            vocabulary=self.vocabulary,
+            name=self.name or "this model",
+            unknown_share=share if isinstance(share, float) else None,
         )
 
     @classmethod

@@ -108,7 +108,9 @@ def settled(
         config = replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
     warn_of_settings(config, text, has_held_out=bool(held_out))
     sizes = tuple(shard.stat().st_size for shard in shards)
-    return RunRecord(config, tuple(map(str, shards)), sizes, text, started_from)
+    tokens = [token for sentence in held_out for token in sentence.split(" ")] or first
+    unknown = round(_unknown_share(tokens, vocabulary), 4)
+    return RunRecord(config, tuple(map(str, shards)), sizes, text, unknown, started_from)
 
 
 def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
@@ -165,7 +167,7 @@ def _read_text(shards: Sequence[Path], held_out: Sequence[str], *, as_text: bool
 
 def _warn_of_tokens(tokens: Sequence[str], vocabulary: Vocabulary, config: PretrainingConfig) -> None:
     """Warn of a vocabulary of another text, of one in another order than by frequency, and of tokens that are cut."""
-    share = sum(token not in vocabulary for token in tokens) / len(tokens)
+    share = _unknown_share(tokens, vocabulary)
     if share > MOST_UNKNOWN:
         warn_caller(
             f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
@@ -186,6 +188,10 @@ def _warn_of_tokens(tokens: Sequence[str], vocabulary: Vocabulary, config: Pretr
             f"{share:.0%} of the first {len(tokens):,} tokens are longer than the {spelling.limit} that the model "
             "reads, and the rest of each is ignored; a new model with a larger max_characters_per_token reads more"
         )
+
+
+def _unknown_share(tokens: Sequence[str], vocabulary: Vocabulary) -> float:
+    return sum(token not in vocabulary for token in tokens) / len(tokens)
 
 
 def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_held_out: bool) -> None:

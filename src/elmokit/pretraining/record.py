@@ -62,6 +62,8 @@ class RunRecord:
     """Sizes of these files when the run started; empty in the folders of earlier versions."""
     text: TextSize | None = None
     """How much text they have; None in the folders of earlier versions."""
+    unknown_share: float | None = None
+    """Share of the tokens of the held-out text, or else of the first tokens of the text, that the vocabulary lacks."""
     started_from: str | None = None
     """Model that a fine-tuning run started from; None for random weights."""
     changes: tuple[Change, ...] = ()
@@ -80,7 +82,7 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
     """Write the record as the run's config.json. Raises FormatError for more shards than it can list."""
     settings, others = record.config.to_json(), dataclasses.asdict(record)
     del others["config"]
-    known = {name: value for name, value in others.items() if value or name == "shards"}
+    known = {name: value for name, value in others.items() if value not in (None, ()) or name == "shards"}
     values = {"bilm": settings.pop("bilm"), "pretraining": settings | known}
     write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
 
