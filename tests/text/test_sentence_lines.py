@@ -72,6 +72,16 @@ HIPE = rows(
         (CHAT, "a transcript in CHAT: .* sed -n"),
         (TIMES, "subtitles: .* sed '/-->/d;"),
         (f"WEBVTT\n\n{TIMES.replace(',', '.')}", "subtitles: "),
+        (f"12:00:01,5 o'clock\n{TIMES}", "subtitles: "),
+        ("0:00:01.599,0:00:02.160\nThe cat sat .\n\n" * 5, "subtitles: "),
+        ("[00:12.10]The cat sat .\n[00:14.20]It slept .\n", "subtitles: "),
+        ("12/03/2020, 10:22 - Anna: hi\n12/03/2020, 10:23 - Bo: hello\n", "a chat or a log"),
+        ("[10:05] <anna> hi\n[10:06] <bo> hello you\n", "a chat or a log"),
+        ("2024-01-02 10:00:05 INFO x: The cat\n" * 3, "a chat or a log"),
+        (rows("A corpus", *['{"text": "We sat ."}'] * 5), "JSON: "),
+        (rows("// made by x", '{"a": 1,', '"b": "We sat",', '"c": "You ran"', "}"), "JSON: "),
+        ("<s>\nThe DT the\ncat NN cat\nsat VBD sit\n</s>\n" * 5, "columns, with a token on each line"),
+        (rows("The DET 2 det", "cat NOUN 3 nsubj", "sat VERB 0 root"), "columns, with a token on each line"),
         (">b\nMHLRHLF*\n>c\nMK\n", "FASTA: elmokit embed --fasta"),
         (";from PDB\n> chr1 human\nACGTNNacgtacgt\nacg\n", "FASTA: "),
         (">P1\n>P2\nMK\n>P3\nmkv..LAAGI--VG\n", "FASTA: "),
@@ -159,6 +169,10 @@ def test_tabs_may_separate_columns(path: Path):
         "review\nThe film was good .\n",
         "GO HOME\nTHE END\nIN FRONT\n",
         f"a,{'x' * 140_000}\nb,c\n",
+        "10:30 we sat .\nYou ran at 11:00 .\nIt rained .\n",
+        "1990 was cold .\n1991 was warm .\n1993 was wet .\n",
+        '"Yes .\n"No .\n"[ sic ]\n"I do .\n',
+        "I saw NASA .\nYou saw NATO .\nWe saw it .\n",
     ],
 )
 def test_honest_text_is_read_without_a_word(path: Path, text: str):
@@ -302,10 +316,11 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
             "each line of .* looks like one word, .*docs/vectors.md has a command",
         ),
         ("눈이\n왔다\n.", "each line of .* looks like one word"),
+        *((f"{{}}{mark} The bank rose .", "the lines of .* are numbered") for mark in ("", ".", ")", " :")),
     ],
 )
 def test_what_other_tools_write_is_warned_of(path: Path, line: str, looks_like: str):
-    path.write_text(f"{line}\n" * 9)
+    path.write_text("".join(f"{line.format(number)}\n" for number in range(9)))
     with pytest.warns(UserWarning, match=looks_like) as warned:
         list(sentence_lines(path))
     assert len(warned) == 1

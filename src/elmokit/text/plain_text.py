@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from elmokit.files.lines import HEAD_LINES, split_tokens
 from elmokit.system.messages import first_token, printable
@@ -20,10 +21,12 @@ _OF_MARKUP = re.compile(r"</(?![sS]>)[A-Za-z]|<[A-Za-z][\w:.-]*\s+[\w:.-]+\s*=")
 """An end tag or an attribute. `<s> We sat . </s>` and `<unk>` are tokens."""
 _SEQUENCE = re.compile(r"(?:[A-Za-z*.-]{10,} )*[A-Za-z*.-]+")
 _RESIDUES = re.compile("[A-Z]{3}|[A-Za-z]{20}")
-_TIMES = re.compile(r"\s*(?:\d+:)?\d\d:\d\d[,.]\d{3} --> ")
+_TIMES = re.compile(r"\s*\[?(?:\d+:)?\d?\d:\d\d[,.]\d{2,3}\b")
+_STAMP = re.compile(r"\s*\[?(?:\d+[-./]\d+[-./]\d+,?[ T]\s*)?\d?\d:\d\d\b")
+"""The time, perhaps with a date, that a line of a chat or a log begins with."""
 _TIER = re.compile(r"@[A-Z][\w ]*(?::\t|$)|[*%]\w{3}:\t")
-_LAST_CELL = re.compile(r"O|[-_]|\S*\*\S*|[BIESLUM]-\S+|[A-Z]{2,5}\$?")
-"""What rows of annotated tokens end with: names (`B-PER`), parts of speech (`NN`), brackets of trees, nothing (`_`)."""
+_TAG_CELL = re.compile(r"O|[-_]|\S*\*\S*|[BIESLUM]-\S+|[A-Z]{2,5}\$?")
+"""What rows of annotated tokens have: names (`B-PER`), parts of speech (`NN`), brackets of trees, nothing (`_`)."""
 _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 
 _RECIPES = "docs/vectors.md has commands that write its words as text"
@@ -42,10 +45,12 @@ def other_than_text(head: Sequence[str], *, has_columns: bool = False) -> str | 
     lines = [line for line in head if not line.startswith("#")][:HEAD_LINES] or list(head)
     if not lines:
         return None
-    if _JSON_START.match(lines[0]) and _most(_JSON_LINE, lines):
+    if any(map(_JSON_START.match, lines)) and _most(_JSON_LINE, lines):
         return f"JSON: {_COLUMN.format('a field of JSON lines', 'FIELD')}; jq -c '.[]' makes JSON lines of an array"
     if 5 * sum(map(bool, map(_TIMES.match, lines))) >= len(lines):
         return r"subtitles: remove the numbers and times: sed '/-->/d; /^[0-9]*\r\?$/d'"
+    if _most(_STAMP, lines):
+        return "a chat or a log, with a time at the start of each line: remove the times and names"
     if _most(_TIER, lines):
         return r"a transcript in CHAT: write what is said as text: sed -n 's/^\*[A-Z0-9]*:\t//p'"
     rows = [line.strip("\t") for line in lines if not _TAG.fullmatch(line)]
@@ -57,7 +62,7 @@ def other_than_text(head: Sequence[str], *, has_columns: bool = False) -> str | 
         return "XML or HTML: take the text out of it, for example with pandoc -t plain --wrap=none"
     if _is_fasta([line.strip() for line in lines if not line.startswith(";")]):
         return f"FASTA: elmokit embed --fasta reads it; {_RECIPES}"
-    if _are_tagged_tokens(lines):
+    if _are_tagged_tokens(rows):
         return f"columns, with a token on each line: {_RECIPES}"
     if any(_are_cells(lines, delimiter) for delimiter in ",;|"):
         return f"a table of cells separated by commas, semicolons or bars: {_TABLE}"
@@ -77,11 +82,14 @@ def _is_fasta(lines: Sequence[str]) -> bool:
 
 
 def _are_tagged_tokens(lines: Sequence[str]) -> bool:
-    """Whether most lines have as many cells between spaces, and the last is an annotation: `EU NNP B-ORG`."""
+    """Whether most lines have as many cells between spaces, and one of them is an annotation: `EU NNP B-ORG`."""
     rows = [split_tokens(line) for line in lines]
-    ((width, _),) = Counter(map(len, rows)).most_common(1)
-    rows = [row for row in rows if len(row) == width > 1 and _LAST_CELL.fullmatch(row[-1])]
-    return len(rows) > max(2, len(lines) / 2) and not all(row[0].isupper() for row in rows)
+    ((width, _),) = Counter(map(len, rows)).most_common(1) or [(0, 0)]
+    for cell in range(1, width):
+        tagged = [row for row in rows if len(row) == width and _TAG_CELL.fullmatch(row[cell])]
+        if len(tagged) > max(2, len(lines) / 2) and not all(row[0].isupper() for row in tagged):
+            return True
+    return False
 
 
 def _are_cells(lines: Sequence[str], delimiter: str) -> bool:
@@ -183,6 +191,8 @@ def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) ->
             f"each line of {name} looks like one word, but each is read as a sentence; join the words of a sentence "
             "with spaces (docs/vectors.md has a command for words below each other)"
         )
+    if _are_numbered(written):
+        return f"the lines of {name} are numbered, and the numbers are read as tokens; remove them"
     if not raw_text and len(written) > 2 and all(re.fullmatch(r'"[^\s"].*"', line.strip()) for line in written[1:]):
         return f"lines of {name} are in quotation marks, which are read as tokens; remove them"
     attached = None if raw_text else _attached_word(tokens)
@@ -211,6 +221,13 @@ def _are_words(lines: Sequence[str]) -> bool:
     """Whether nearly all lines are a word, perhaps with marks, of a text; the words of a list are all different."""
     num_words = sum(len(line) < 50 and len(tokenize(line.strip(_AROUND_WORDS))) < 2 for line in lines)
     return num_words > MOST_WORDS * len(lines) and len({*lines}) < len(lines)
+
+
+def _are_numbered(lines: Sequence[str]) -> bool:
+    """Whether each line begins with the number after that of the line before."""
+    found = [re.match(r"\s*[(\[]?(\d{1,9})[.):\]]*\s+\S", line) for line in lines]
+    numbers = [int(number[1]) for number in found if number]
+    return len(lines) > 2 and len(numbers) == len(lines) and {b - a for a, b in pairwise(numbers)} == {1}
 
 
 def _attached_word(tokens: Sequence[str]) -> str | None:
