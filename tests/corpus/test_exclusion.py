@@ -42,6 +42,12 @@ LAYOUTS = {
     "a JSON array that begins with numbers in one": json.dumps([[1, 2], PASSAGE]),
     "JSON lines of arrays": '["a"]\n' + json.dumps(PASSAGE.split()) + "\n",
     "text that begins with two brackets": f"[[1], see below]\n\n{PASSAGE}",
+    "columns, words fifth": columns(word=4),
+    "words with parts of speech": " ".join(f"{word}/NN" for word in PASSAGE.split()),
+    "words with labels of names": " ".join(f"{word}|B-PER" for word in PASSAGE.split()),
+    "tokens of JSON as objects": json.dumps({"x": [{"text": word, "pos": "NN"} for word in PASSAGE.split()]}),
+    "tokens of JSON as lists": json.dumps({"x": [[word, "NN"] for word in PASSAGE.split()]}),
+    "tokens of JSON in sentences": json.dumps({"x": [[{"form": word} for word in PASSAGE.split()], []]}),
     "SQuAD over many lines": json.dumps({"data": [{"paragraphs": [{"context": PASSAGE}]}]}, indent=1),
 }
 

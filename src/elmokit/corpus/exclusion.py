@@ -10,7 +10,7 @@ import hashlib
 import html
 import re
 import unicodedata
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from pathlib import Path
@@ -23,12 +23,15 @@ from elmokit.text.corpora.cells import plain_token
 
 SentenceTokenizer = Callable[[str], list[str]]
 
-NUM_COLUMNS = 4
+NUM_COLUMNS = 12
 """Columns of a column file that may hold the words: the first of CoNLL-2003, the second of CoNLL-U, the fourth of
-CoNLL-2012."""
+CoNLL-2012, a later one of other tables."""
 
 _MARKUP = re.compile(r"<[^<>]*>|\([^\s()]*\s|[)\[\]]")
 """Tags of XML, the brackets and labels of trees, `(3 (2 A) (4 film))`, and brackets around a word: `my [head]ache`."""
+
+_TAGGED = re.compile(r"(\S+)[_/|](?:[A-Z]{1,5}\$?|[a-z]{1,5}\$?|[BIESLUM]-\w+|[^\w\s]{1,5})(?=\s|\Z)")
+"""A word with its part of speech, or the label of a name: `bank/NN`, `Anna|B-PER`."""
 
 _OTHER_ID = re.compile(r"\d+[-.]\d+")
 """The id of a multiword token or of an empty node in CoNLL-U."""
@@ -68,8 +71,8 @@ class Exclusion:
 def texts_of(path: Path, tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
     """The words of each text of a file: of each text in JSON, or of each block of lines between blank ones.
 
-    A block is read line by line, with its markup and without it. It is also read column by column, because a file of
-    columns has its words, or its characters, below each other.
+    A block is read line by line, with its markup and without it, and without the tags of its words. It is also read
+    column by column, because a file of columns has its words, or its characters, below each other.
     """
     lines = read_lines(path)
     number, first = next(((number, line) for number, line in enumerate(lines, start=1) if line.strip()), (1, ""))
@@ -94,6 +97,8 @@ def _texts_of_block(block: Sequence[str], tokenizer: SentenceTokenizer) -> Itera
         # nothing stands in the place of brackets around a word, and a space in that of other markup
         plain = html.unescape(_MARKUP.sub(lambda found: "" if found[0] in "[]" else " ", "\n".join(block)))
         yield _words(token for line in plain.split("\n") for token in tokenizer(line))
+    if 2 * sum(len(_TAGGED.findall(line)) for line in block) > sum(len(split_tokens(line)) for line in block):
+        yield _words(token for line in block for token in tokenizer(_TAGGED.sub(r"\1", line)))
     rows = [line.split("\t") if "\t" in line else split_tokens(line) for line in block]
     if any(len(row) > 1 and not row[0].startswith("#") for row in rows):
         rows = [row for row in rows if not row[0].startswith("#")] or rows
@@ -164,7 +169,11 @@ def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) 
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every text in a value of JSON; the items of a list of texts are also joined, since they may be tokens."""
+    """Every text in a value of JSON. The items of a list are also joined, since they may be tokens.
+
+    Items that are lists or objects, such as `{"text": "bank", "pos": "NN"}`, may be tokens if a text of theirs is one
+    word; these are joined by their name.
+    """
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -173,6 +182,13 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         parts = cast("list[object]", value)
         yield " ".join(part for part in parts if isinstance(part, str))
+        by_name: defaultdict[object, list[str]] = defaultdict(list)
+        for part in parts:
+            named = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+            for name, text in cast("Iterable[tuple[object, object]]", named):
+                if isinstance(text, str) and " " not in text:
+                    by_name[name].append(text)
+        yield from map(" ".join, by_name.values())
         for part in parts:
             yield from _strings(part)
 
