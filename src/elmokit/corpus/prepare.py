@@ -16,7 +16,6 @@ import os
 import re
 import struct
 import unicodedata
-from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -31,10 +30,11 @@ from elmokit.system.messages import join_names, printable
 from elmokit.system.optional import require
 from elmokit.system.paths import expanded, file_digest
 from elmokit.system.progress_bar import counted, progress_bar
+from elmokit.text.alignment import token_offsets
 from elmokit.text.broken_words import BrokenWords, find_broken_words
 from elmokit.text.plain_text import DAMAGED, MARKER
 from elmokit.text.sentence_lines import column_texts, prose_lines, read_raw_documents
-from elmokit.text.tokenizer import HANGUL, split_sentences, tokenize
+from elmokit.text.tokenizer import HANGUL, INVISIBLE, PLAIN_MARKS, split_sentences, tokenize
 from elmokit.version import __version__
 
 HELD_OUT_FILE = "heldout.txt.xz"
@@ -181,14 +181,15 @@ def keep_spelling(sentence: str) -> list[str]:
     tokens = tokenize(sentence)
     if unicodedata.is_normalized("NFC", sentence):
         return tokens
-    spellings: defaultdict[str, deque[str]] = defaultdict(deque)
-    for character in _characters(sentence):
-        spellings[unicodedata.normalize("NFC", character)].append(character)
+    offsets = token_offsets(sentence, tokens)
+    return [_spelt(token, sentence[start:end]) for token, (start, end) in zip(tokens, offsets, strict=True)]
 
-    def spelt(character: str) -> str:
-        return spellings[character].popleft() if spellings[character] else character
 
-    return ["".join(map(spelt, _characters(token))) for token in tokens]
+def _spelt(token: str, text: str) -> str:
+    """The text of a token, as it is or with plain marks, if it differs from the token in composition alone."""
+    written = INVISIBLE.sub("", text)
+    plain = written.replace("\u2013", "-").translate(PLAIN_MARKS)
+    return next((one for one in (written, plain) if unicodedata.normalize("NFC", one) == token), token)
 
 
 def morphemes() -> SentenceTokenizer:
@@ -200,22 +201,6 @@ def morphemes() -> SentenceTokenizer:
         return [part for token in kiwi.tokenize(text) for part in token.form.split()]
 
     return morphemes_of
-
-
-def _characters(text: str) -> list[str]:
-    """Characters together with the combining marks (and, in Hangul, the vowels and final consonants) after them.
-
-    Marks after a space or punctuation, from which `tokenize` parts them, are a character of their own.
-    """
-    characters: list[str] = []
-    for code_point in text:
-        before = unicodedata.category(characters[-1][0])[0] if characters else " "
-        is_mark = unicodedata.category(code_point).startswith("M")
-        if (is_mark and before in "LMNS") or ("\u1160" <= code_point <= "\u11ff" and before == "L"):
-            characters[-1] += code_point
-        else:
-            characters.append(code_point)
-    return characters
 
 
 class _Sentences:

@@ -85,7 +85,7 @@ _WHATEVER_LENGTH = {"..": "...", "--": "--"}
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
-_INVISIBLE = re.compile(
+INVISIBLE = re.compile(
     f"[{_UNSEEN}]|(?<![\u0600-\u08ff\u0900-\u0dff\u2600-\u27bf\ufb50-\ufefc\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]"
 )
 _UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf]"
@@ -98,7 +98,7 @@ _KOREAN_RUN = re.compile(r"([^\w\s]|[\u3131-\u318e])\1{3,}")
 
 def _without_invisible(text: str) -> str:
     text = _CONTROL.sub(" ", text)
-    return text if text.isascii() else unicodedata.normalize("NFC", _INVISIBLE.sub("", _WORD_SPACE.sub(" ", text)))
+    return text if text.isascii() else unicodedata.normalize("NFC", INVISIBLE.sub("", _WORD_SPACE.sub(" ", text)))
 
 
 def _with_plain_marks(text: str) -> str:
