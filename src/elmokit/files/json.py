@@ -69,7 +69,7 @@ def as_type(value: object, kind: type[_T], *, where: str | Path, part: str | Non
     """Turn a value that JSON can hold, such as a dict, into a type; errors are those of `parse_json`."""
     try:
         _require_known(value, kind)
-        return msgspec.convert(value, kind, dec_hook=lambda other, text: other(text))  # such as Path
+        return msgspec.convert(value, kind, dec_hook=lambda other, one: one if other is object else other(one))
     except ValueError as error:  # msgspec.ValidationError is one
         reason, _, place = str(error).partition(" - at `$")
         field = place.strip(".`")
