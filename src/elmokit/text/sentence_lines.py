@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TypeVar, cast
 
-from elmokit.files.json import parse_json
+from elmokit.files.json import json_lines
 from elmokit.files.lines import (
     NOT_IN_A_TOKEN,
     OLD_LINE_ENDS,
@@ -183,15 +183,12 @@ _ARE_TOKENS = "Its tokens are not tokenised again; leave out --tokenize, or raw_
 
 def _of_json(lines: Iterable[str], name: str, column: str, *, raw_text: bool) -> Iterator[str | list[str]]:
     part = f"field {column}"
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{name}, line {number}"
-            row = parse_json(line, where=where)
-            if column not in row:
-                raise FormatError(where, f"is missing; there are {join_names(row)}", part=part)
-            if isinstance(row[column], list) and raw_text:
-                raise FormatError(where, f"is a list; expected text. {_ARE_TOKENS}", part=part)
-            yield _text_or_tokens(row[column], where, part)
+    for where, row in json_lines(lines, name=name):
+        if column not in row:
+            raise FormatError(where, f"is missing; there are {join_names(row)}", part=part)
+        if isinstance(row[column], list) and raw_text:
+            raise FormatError(where, f"is a list; expected text. {_ARE_TOKENS}", part=part)
+        yield _text_or_tokens(row[column], where, part)
 
 
 def _text_or_tokens(value: object, where: str, part: str) -> str | list[str]:
