@@ -1,11 +1,15 @@
 """A user's own runs of tasks: one row per run, the settings that differ, and what ELMo brings."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from elmokit.report.report import write_report
+from elmokit.report.tasks import read_task_run
+from elmokit.runs.log import read_runs
 from elmokit.runs.results_table import read_results
 from paper.experiments import ELMO, NO_ELMO, Arm
 from toy_planned_runs import write_arm
@@ -73,3 +77,29 @@ def test_a_run_that_has_not_ended_has_its_best_score_so_far(tmp_path: Path):
     (run / "metrics.jsonl").write_text((run / "metrics.jsonl").read_text().splitlines()[0] + "\n")
     page = page_of(tmp_path / "runs", folder=tmp_path)
     assert f"| not finished | best f1 so far |\n|---|---:|\n| {run.name} | 80.5 |" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "stopped_by"),
+    [
+        ({"stopped_by": "patience"}, "patience"),
+        *(({"converged": has_waited}, "patience" if has_waited else "max_epochs") for has_waited in (True, False)),
+        *(({"converged": None, "epoch": epoch}, stop) for epoch, stop in ((3, "max_epochs"), (99, "patience"))),
+    ],
+)
+def test_what_stopped_a_run_is_said_by_earlier_versions_too(changes: dict[str, Any], stopped_by: str, tmp_path: Path):
+    (run,) = write_arm(tmp_path / "runs", NER, ELMO, (86,), mixes=MIXES, **changes)
+    (logged,) = read_runs([run])
+    result = read_task_run(logged).result
+    assert result is not None and result.stopped_by == stopped_by
+    assert result.mixes["input"].shares == (0.2, 0.3, 0.5)
+
+
+def test_a_run_was_still_improving_if_its_best_epoch_is_one_of_the_last_two(tmp_path: Path):
+    for best in (1, 2, 3):
+        (run,) = write_arm(tmp_path / f"{best}", NER, NO_ELMO, (80,), best_epoch=best)
+        assert (f"{best} of 3, still improving" in page_of(run, folder=tmp_path)) == (best > 1)
+        log = run / "metrics.jsonl"
+        log.write_text(json.dumps(json.loads(log.read_text().splitlines()[-1]) | {"dev": {"recall": 1.0}}))
+        with pytest.raises(ValueError, match=r"metrics.jsonl, line 1: has no f1; expected the scores of the task"):
+            page_of(run, folder=tmp_path)

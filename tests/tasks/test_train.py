@@ -15,12 +15,11 @@ from safetensors.torch import load_file, save_file
 
 import elmokit
 from elmokit.files.locks import InUseError, lock
-from elmokit.runs.log import read_runs
 from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.data import digest, read_data, report_foreign_labels
 from elmokit.tasks.loop import read_progress
 from elmokit.tasks.predict import load_task
-from elmokit.tasks.run import TaskRun, read_record, read_task_run, write_record
+from elmokit.tasks.run import read_record, write_record
 from elmokit.tasks.task import Task, labels_of_tags, task_recipe
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.cache import CachedActivations
@@ -323,25 +322,6 @@ def test_a_run_records_what_its_mixes_have_learnt(run: Run):
 
 
 @pytest.mark.usefixtures("known_toy")
-def test_what_stopped_a_run_and_whether_it_was_improving_are_facts(run: Run):
-    run_dir = run("run", "elmo=input", "max_epochs=3", "patience=3")
-    log, (*epochs, result) = run_dir / "metrics.jsonl", lines(run_dir)
-
-    def read(**changes: object) -> TaskRun:
-        last = {name: value for name, value in (result | changes).items() if value is not None}
-        log.write_text("".join(json.dumps(line) + "\n" for line in [*epochs, last]))
-        (logged,) = read_runs([run_dir])
-        return read_task_run(logged)
-
-    assert [read(best_epoch=best).was_improving for best in (1, 2, 3)] == [False, True, True]
-    results = [read(), read(stopped_by="patience"), read(stopped_by=None, converged=True)]
-    results += [read(stopped_by=None, converged=False), read(stopped_by=None, best_epoch=1)]
-    found = [each.result.stopped_by for each in results if each.result]
-    assert found == ["max_epochs", "patience", "patience", "max_epochs", "max_epochs"]
-    before = {"input": {"gamma": 1.0, "weights": [0.2, 0.8]}}  # as runs before 0.1.0 have it
-    assert (old := read(mixes=before).result) and old.mixes["input"].shares == (0.2, 0.8)
-
-
 def test_labels_of_classes_are_no_tags(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "data.tsv"
     path.write_text("".join(f"{label}\tword {label}\n" for label in ("O", "B-side", "side", "I-95")))

@@ -9,11 +9,19 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from elmokit.report.output import check_folder, write_pages
-from elmokit.report.tasks import RESULTS_NAME, SHARES_NAME, results, shares_picture, tasks_page
+from elmokit.report.tasks import (
+    RESULTS_NAME,
+    SHARES_NAME,
+    TaskRun,
+    is_task_run,
+    read_task_run,
+    results,
+    shares_picture,
+    tasks_page,
+)
 from elmokit.report.training import CURVE_NAME, RunHistory, read_history, training_curve, training_page
 from elmokit.runs.log import RUNS_NAME, LoggedRun, is_run_folder, read_runs
 from elmokit.runs.results_table import write_results
-from elmokit.tasks.run import TaskRun, is_task_run, read_task_run
 
 
 def write_report(paths: Sequence[Path], folder: Path) -> tuple[list[Path], int]:

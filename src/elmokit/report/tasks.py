@@ -8,18 +8,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.json import picked
+from elmokit.formats.find import with_fingerprint
 from elmokit.metrics.statistics import Statistic, paired_t
 from elmokit.report.output import new_figure, pictures, plain_label
+from elmokit.runs.folder import TASK_FORMAT
 from elmokit.runs.results_table import Result
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
-from elmokit.system.messages import distinct_names, warn_caller
+from elmokit.system.messages import FormatError, distinct_names, warn_caller
+from elmokit.tasks.run import TaskRecord, record_of
 from elmokit.tasks.task import find_task
 
 if TYPE_CHECKING:
-    from elmokit.tasks.run import LearntMix, TaskRun
+    from elmokit.runs.log import LoggedRun
+    from elmokit.tasks.config import TrainingConfig
 
 RESULTS_NAME, SHARES_NAME = "results.tsv", "layer-shares.svg"
 NO_ELMO, ELMO = "no ELMo", "+ ELMo"
@@ -74,9 +81,9 @@ def results(runs: Sequence[TaskRun]) -> list[Result]:
                         split=split,
                         train_size=run.num_used,
                         epochs=run.result.epoch,
-                        stopped_by=run.result.stopped_by,
+                        stopped_by=run.result.stopped_by or "",
                         best_epoch=run.result.best_epoch,
-                        commit=(run.result.source or "").partition(", ")[2],
+                        commit=run.result.commit or "",
                         machine=run.result.machine or "",
                         run=run.name,
                         settings={name: text for name, text in settings.items() if name not in (VECTORS, EXAMPLES)},
@@ -110,6 +117,129 @@ def shares_picture(runs: Sequence[TaskRun]) -> bytes | None:
         return figure
 
     return pictures(draw, endings=("svg",))["svg"]
+
+
+@dataclass(frozen=True)
+class LearntMix:
+    """A scalar mix after training."""
+
+    gamma: float
+    """Scale of the mix."""
+    shares: tuple[float, ...] = ()
+    """Shares of the layers (weights after the softmax), lowest layer first; empty for a single layer."""
+    weights: tuple[float, ...] = ()
+    """What runs before 0.1.0 call the shares."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is read of a line of metrics.jsonl: an epoch, or the result with the weights of the best epoch."""
+
+    epoch: int = 0
+    step: int | None = None
+    """Updates so far; None for a result."""
+    best_epoch: int = 0
+    dev: dict[str, float] = field(default_factory=dict[str, float])
+    test: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    """Scores by the name of the test file; empty if the run was not asked for them."""
+    mixes: dict[str, LearntMix] = field(default_factory=dict[str, LearntMix])
+    """The mixes by position, input or output; empty without ELMo."""
+    result: bool = False
+    stopped_by: str | None = None
+    """What ended training: "patience" or "max_epochs"."""
+    converged: bool | None = None
+    """What runs before 0.1.0 record in place of `stopped_by`."""
+    machine: str | None = None
+    commit: str | None = None
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """A run of a task."""
+
+    name: str
+    """Name of the run's folder."""
+    where: str
+    """The run's folder, or the file and the run in it."""
+    record: TaskRecord
+    """What the run's config says."""
+    best: float | None
+    """The best score so far on the development set; None before the end of the first epoch."""
+    result: Line | None
+    """The last line of the log; None if the run has not ended."""
+
+    @property
+    def seed(self) -> int:
+        return self.record.config.training.seed
+
+    @property
+    def data(self) -> str:
+        """Name of the folder of the training data."""
+        return self.record.splits.train[0].parent.name
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The training and development files, where they were."""
+        return (*self.record.splits.train, *self.record.splits.dev)
+
+    @property
+    def num_examples(self) -> tuple[int, int]:
+        """Numbers of examples in the training and development sets."""
+        return self.record.counts["train"]["examples"], self.record.counts["dev"]["examples"]
+
+    @property
+    def num_used(self) -> int:
+        """Number of training examples that the run uses."""
+        return self.record.counts["train"].get("used", self.num_examples[0])
+
+    @property
+    def model(self) -> str:
+        """The biLM, or the system in its place, with its fingerprint: `small-en (d864464f)`; `no ELMo` without one."""
+        elmo, fingerprint = self.record.config.inputs.elmo, self.record.fingerprint
+        if elmo is None:
+            return NO_ELMO
+        if not fingerprint:
+            return f"{elmo.model} (trained with the task)"
+        path = Path(elmo.model)
+        return with_fingerprint(path.stem if self.record.other_vectors else path.name, fingerprint)
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """Settings except the seed and ELMo's, by name: `training.max_epochs`."""
+        config = asdict(self.record.config)
+        del config["training"]["seed"], config["inputs"]["elmo"]
+        return {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
+
+
+def is_task_run(run: LoggedRun) -> bool:
+    """Whether `elmokit train` wrote the run."""
+    return run.config is not None and run.config.get("format") == TASK_FORMAT
+
+
+def read_task_run(run: LoggedRun) -> TaskRun:
+    """Read a logged run. Raises ValueError, naming the file, if it is not of a task, or a score is missing."""
+    if run.config is None:
+        raise ValueError(f"{run.where} has no config.json; expected a run of `elmokit train`")
+    record = record_of(run.config, run.config_where)
+    metric = find_task(record.task).metric
+    lines = [picked(line.values, Line, where=line.where) for line in run.records]
+    for line, logged in zip(lines, run.records, strict=True):
+        for scores in (line.dev, *line.test.values()):
+            if metric not in scores and (line.result or line.step is not None):
+                raise FormatError(logged.where, f"has no {metric}; expected the scores of the task")
+    epochs = [line for line in lines if line.step is not None]
+    best = max((line.dev[metric] for line in epochs), default=None)
+    result = _result(lines[-1], epochs, record.config.training) if lines and lines[-1].result else None
+    return TaskRun(run.name, run.where, record, best, result)
+
+
+def _result(last: Line, epochs: Sequence[Line], training: TrainingConfig) -> Line:
+    """The last line, with what runs before 0.1.0 say in other words."""
+    num_steps = (epochs[-1].step if epochs else None) or 0
+    has_waited = last.epoch - last.best_epoch >= training.patience and num_steps >= training.min_steps
+    stopped_by = "patience" if (has_waited if last.converged is None else last.converged) else "max_epochs"
+    mixes = {position: replace(mix, shares=mix.shares or mix.weights) for position, mix in last.mixes.items()}
+    return replace(last, stopped_by=last.stopped_by or stopped_by, mixes=mixes)
 
 
 def _sections(runs: Sequence[TaskRun]) -> list[list[TaskRun]]:
@@ -150,11 +280,7 @@ def _section(runs: Sequence[TaskRun], names: Mapping[Path, str]) -> list[str]:
                 for settings, arm in arms.items()
             ]
             parts += [MEANS, markdown_table(header, rows, num_names=1 + len(columns))]
-    unfinished = [
-        (run.name, f"{max(score for _, score in run.curve):.1f}" if run.curve else ABSENT)
-        for run in runs
-        if run.result is None
-    ]
+    unfinished = [(run.name, ABSENT if run.best is None else f"{run.best:.1f}") for run in runs if run.result is None]
     if unfinished:
         parts.append(markdown_table(("not finished", f"best {metric} so far"), unfinished))
     mixes = [
@@ -235,7 +361,7 @@ def _score(run: TaskRun, metric: str, test: str | None) -> str:
 def _epochs(run: TaskRun) -> str:
     if run.result is None:
         return ABSENT
-    improving = ", still improving" if run.was_improving else ""
+    improving = ", still improving" if run.result.best_epoch >= run.result.epoch - 1 else ""
     return f"{run.result.best_epoch} of {run.result.epoch}{improving}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from elmokit.files.json import picked
+from elmokit.files.json import as_type, picked
 from elmokit.pretraining.recipes import RECIPES
 from elmokit.pretraining.record import record_of
 from elmokit.report.output import new_figure, pictures, plain_label
@@ -21,7 +21,7 @@ from elmokit.system.optional import require
 if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
     from elmokit.pretraining.record import Change
-    from elmokit.runs.log import LoggedRun, Record
+    from elmokit.runs.log import LoggedRun
 
 CURVE_NAME = "training-curve.svg"
 NO_PICTURE = "The picture of the training curves needs matplotlib: `pip install 'elmokit[plots]'`."
@@ -200,12 +200,12 @@ class LoggedLosses:
 class LoggedPerplexity:
     """An evaluation line: perplexity of held-out sentences, with the full softmax."""
 
-    step: int
-    num_tokens: int
-    forward: float
-    backward: float | None
+    step: _Count
+    num_tokens: _Count
+    forward: _Perplexity
+    mean: _Perplexity
+    backward: _Perplexity | None = None
     """None for a forward model."""
-    mean: float
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,9 @@ def read_history(run: LoggedRun) -> RunHistory:
         if "losses" in line.values:
             training.append(picked(line.values, LoggedLosses, where=line.where))
         if "heldout" in line.values:
-            evaluations.append(_perplexity(line))
+            heldout = as_type(line.values["heldout"], dict[str, Any], where=line.where, part="field heldout")
+            place = {name: line.values.get(name) for name in ("step", "num_tokens")}
+            evaluations.append(picked(heldout | place, LoggedPerplexity, where=line.where, part="field heldout"))
     if run.has_torn_line:
         torn = "the last line of its log is incomplete (is the run writing it?) and left out"
         warnings.warn(f"{run.where}: {torn}", stacklevel=2)
@@ -254,23 +256,3 @@ def read_history(run: LoggedRun) -> RunHistory:
     record = None if run.config is None else record_of(run.config, run.config_where)
     config, changes = (None, ()) if record is None else (record.config, record.changes)
     return RunHistory(run.name, run.where, training, evaluations, config, changes)
-
-
-@dataclass(frozen=True)
-class _Evaluation:
-    step: _Count
-    num_tokens: _Count
-    heldout: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Heldout:
-    forward: _Perplexity
-    mean: _Perplexity
-    backward: _Perplexity | None = None
-
-
-def _perplexity(line: Record) -> LoggedPerplexity:
-    at = picked(line.values, _Evaluation, where=line.where)
-    measured = picked(at.heldout, _Heldout, where=line.where, part="field heldout")
-    return LoggedPerplexity(at.step, at.num_tokens, measured.forward, measured.backward, measured.mean)

@@ -242,11 +242,29 @@ def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     Raises ValueError, naming the setting, for unknown fields, fields that two of the three parts have, wrong values,
     and settings of ELMo in a config without ELMo.
     """
-    of_elmo = [setting for setting in settings if setting.strip().removeprefix("inputs.").startswith("elmo")]
-    others = [setting for setting in settings if setting not in of_elmo]
-    elmo = _with_elmo(config.inputs.elmo, [setting.strip().removeprefix("inputs.") for setting in of_elmo])
+    elmo = config.inputs.elmo
+    position = None if elmo is None else elmo.position
+    of_elmo: list[str] = []
+    others: list[str] = []
+    for setting in settings:
+        name, equals, value = (part.strip() for part in setting.strip().removeprefix("inputs.").partition("="))
+        if equals and name in ("elmo", "elmo.position"):
+            position = value
+        elif name.startswith("elmo"):
+            check_known(name, [f"elmo.{entry.name}" for entry in dataclasses.fields(ElmoInput)])
+            of_elmo.append(f"{name}{equals}{value}")
+        else:
+            others.append(setting)
+    if position is None and of_elmo:
+        raise ValueError(f"setting {of_elmo[0]}: this config has no ELMo; add elmo=input, elmo=output or elmo=both")
+    if position not in (None, "none", *POSITIONS):
+        raise ValueError(f"elmo is {position!r}; expected none, {', '.join(POSITIONS)}")
     readable = replace(config.inputs, elmo=ElmoInput())  # valid on its own; checked with the real ELMo below
     changed = change_settings({"model": config.model, "inputs": readable, "training": config.training}, others)
+    if position in (None, "none"):
+        elmo = None
+    else:
+        elmo = change_settings({"elmo": elmo or ElmoInput()}, [f"elmo.position={position}", *of_elmo])["elmo"]
     return TaskConfig(**changed | {"inputs": replace(changed["inputs"], elmo=elmo)})
 
 
@@ -270,26 +288,6 @@ def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
         spread_dev=True,
     )
     return replace(config, training=training)
-
-
-def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | None:
-    known = [f"elmo.{entry.name}" for entry in dataclasses.fields(ElmoInput)]
-    position: str | None = None if elmo is None else elmo.position
-    fields: list[str] = []
-    for setting in settings:
-        name, equals, value = (part.strip() for part in setting.partition("="))
-        if equals and name in ("elmo", "elmo.position"):
-            position = value
-        else:
-            check_known(name, known)
-            fields.append(setting)
-    if position is None and fields:
-        raise ValueError(f"setting {fields[0]}: this config has no ELMo; add elmo=input, elmo=output or elmo=both")
-    if position not in (None, "none", *POSITIONS):
-        raise ValueError(f"elmo is {position!r}; expected none, {', '.join(POSITIONS)}")
-    if position in (None, "none"):
-        return None
-    return change_settings({"elmo": elmo or ElmoInput()}, [f"elmo.position={position}", *fields])["elmo"]
 
 
 def check_bounds(
