@@ -7,13 +7,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import lines_and_first
 from elmokit.system.messages import first_token, warn_caller
 from elmokit.tasks.task import Passage
 from elmokit.text.corpora import conll2012, conllu
-from elmokit.text.corpora.columns import ColumnSentence, warn_of_documents
+from elmokit.text.corpora.columns import ColumnSentence, without_documents
 
 _NONE = ("-", "_")  # LitBank has both
 _NOBODY = "-"
@@ -61,11 +62,7 @@ def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[Corefer
         documents = _of_corefud(lines, name)
     else:
         documents = _of_conll2012(lines, name)
-    lengths: list[int] = []
-    for document in documents:
-        lengths += map(len, document.sentences)
-        yield document
-    warn_of_documents(name, lengths)
+    yield from without_documents(documents, attrgetter("sentences"), name=name, expected="documents")
 
 
 def _of_conll2012(lines: Iterable[str], name: str) -> Iterator[CoreferenceDocument]:

@@ -11,9 +11,10 @@ from elmokit.files.lines import lines_and_first
 from elmokit.metrics.roles import tags_from_props
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
+from elmokit.tasks.task import own_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora import conll2012
-from elmokit.text.corpora.columns import ColumnSentence, column_sentences, warn_of_documents, with_words_first
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first, without_documents
 from elmokit.text.tokenizer import tokenize
 
 _DOCUMENT_START = "-DOCSTART-"  # first cell of a line that is not a token
@@ -56,13 +57,7 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
         sentences = _of_brackets(conll2012.read_conll2012(lines, name=name), name)
     else:
         sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)))
-    lengths: list[int] = []
-    for sentence in sentences:
-        lengths.append(len(sentence.tokens))
-        yield sentence
-    if not lengths:
-        raise ValueError(f"{name} has no sentence; expected a token and its tag on each line")
-    warn_of_documents(name, lengths)
+    yield from without_documents(sentences, own_tokens, name=name, expected="a token and its tag on each line")
 
 
 def _of_brackets(documents: Iterable[conll2012.Document], name: str) -> Iterator[TaggedSentence]:

@@ -11,7 +11,7 @@ from elmokit.metrics.roles import tags_from_props
 from elmokit.system.messages import first_token
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.cells import plain_token
-from elmokit.text.corpora.columns import ColumnSentence, column_sentences, warn_of_documents, with_words_first
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first, without_documents
 
 _NONE = "-"
 
@@ -60,11 +60,9 @@ def read_predicates(path: str | os.PathLike[str]) -> Iterator[PredicateInSentenc
     name = os.fspath(path)
     lines, first = lines_and_first(path)
     read = _conll2012(lines, name) if first.startswith(conll2012.BEGIN) else _conll2005(lines, name)
-    lengths: list[int] = []
-    for number, sentence in enumerate(read):
-        lengths.append(len(sentence[0].tokens))
+    sentences = without_documents(read, lambda sentence: [sentence[0].tokens], name=name, expected="predicates")
+    for number, sentence in enumerate(sentences):
         yield from (replace(example, sentence=number) for example in sentence)
-    warn_of_documents(name, lengths)
 
 
 def _conll2012(lines: Iterable[str], name: str) -> Iterator[list[PredicateInSentence]]:

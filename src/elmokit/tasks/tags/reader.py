@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from elmokit.files.lines import lines_and_first
+from elmokit.tasks.task import own_tokens
 from elmokit.text.corpora import conllu
-from elmokit.text.corpora.columns import column_sentences, warn_of_documents, with_words_first
+from elmokit.text.corpora.columns import column_sentences, with_words_first, without_documents
 
 _NONE = "_"
 
@@ -49,13 +50,9 @@ def read_tagged_words(path: str | os.PathLike[str], *, column: str) -> Iterator[
     name = os.fspath(path)
     lines, first = lines_and_first(path)
     is_conllu = first.startswith("# ") or first.count("\t") == len(conllu.COLUMNS) - 1
-    lengths: list[int] = []
-    for sentence in _of_conllu(lines, column, name=name) if is_conllu else _of_columns(lines, name=name):
-        lengths.append(len(sentence.tokens))
-        yield sentence
-    if not lengths:
-        raise ValueError(f"{name} has no sentence; expected CoNLL-U, or a word and its tag on each line")
-    warn_of_documents(name, lengths)
+    sentences = _of_conllu(lines, column, name=name) if is_conllu else _of_columns(lines, name=name)
+    expected = "CoNLL-U, or a word and its tag on each line"
+    yield from without_documents(sentences, own_tokens, name=name, expected=expected)
 
 
 def _of_conllu(lines: Iterable[str], column: str, *, name: str) -> Iterator[TaggedWords]:

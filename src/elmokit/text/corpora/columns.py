@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import TypeVar
 
 from elmokit.files.lines import split_tokens
 from elmokit.system.messages import first_token, warn_caller
 
+E = TypeVar("E")
 _COMMENT = re.compile(r"# (?:id\b|[\w.:-]+ ?= ?)")
 _NUMBER_OF_WORD = re.compile(r"\d+([-.]\d+)?")
 _SENTENCES_LOOKED_AT = 20
@@ -102,8 +104,19 @@ def with_words_first(sentences: Iterable[ColumnSentence]) -> Iterator[ColumnSent
     yield from chain(head, sentences)
 
 
-def warn_of_documents(name: str, lengths: Sequence[int]) -> None:
-    """Warn if a tenth of the sentences in a file are very long: blank lines probably separate its documents only."""
+def without_documents(
+    examples: Iterable[E], sentences: Callable[[E], Iterable[Sequence[str]]], *, name: str, expected: str
+) -> Iterator[E]:
+    """The same examples of a file. Raises ValueError at their end if there was no sentence; `expected` says what was.
+
+    Warns if a tenth of the sentences are very long: blank lines probably separate documents only.
+    """
+    lengths: list[int] = []
+    for example in examples:
+        lengths += map(len, sentences(example))
+        yield example
+    if not lengths:
+        raise ValueError(f"{name} has no sentence; expected {expected}")
     num_long = sum(length > LONG_SENTENCE for length in lengths)
     if num_long and 10 * num_long >= len(lengths):
         warn_caller(
