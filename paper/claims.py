@@ -25,7 +25,7 @@ from paper.statistics import (
     pooled,
     share,
 )
-from paper.tables import HALF_MILLION, layer_gains, printed
+from paper.tables import GAMMA, HALF_MILLION, layer_gains, printed
 
 Outcome = Literal["held", "contradicted", "mixed", "undecided", "not measured"]
 AFTER_RULE = "2026-11-28"
@@ -58,13 +58,9 @@ class Finding:
         return interval.low, interval.high
 
     def __str__(self) -> str:
-        reason = (
-            " (still improving)"
-            if self.was_improving
-            else " (no error)"
-            if self.difference and not self.has_error
-            else ""
-        )
+        reason = " (still improving)" if self.was_improving else ""
+        if self.difference and not self.has_error:
+            reason = " (no error)"
         return f"{self.what} {self.difference or 'not measured'}{reason}"
 
 
@@ -104,11 +100,28 @@ class Comparison:
         return self.weakest.counts and self.weakest.bounds()[0] > 0
 
 
+Found = tuple[list[Comparison], list[str]]
+"""What a claim is judged by, and what is shown next to it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper."""
+
+    text: str
+    how: str
+    """How it is measured."""
+    next: str
+    """What would decide it, while it is open."""
+    judge: Callable[[Results], Found]
+    """Finds what it is judged by."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A claim, what it is judged by, and the finding that decides."""
 
-    claim: str
+    claim: Claim
     outcome: Outcome
     deciding: Finding | None
     comparisons: Sequence[Comparison]
@@ -121,17 +134,25 @@ class Verdict:
         return f"{self.outcome} (mean of the tasks)" if is_mean else self.outcome
 
     @property
+    def reason(self) -> str:
+        """The finding that decides, or what is missing."""
+        return self.claim.next if self.outcome == "not measured" else str(self.deciding)
+
+    @property
     def detectable(self) -> float | None:
-        """The smallest effect that the deciding difference could have shown."""
-        return self.deciding.difference.detectable if self.deciding and self.deciding.difference else None
+        """The smallest effect that the deciding difference could have shown; without one, the largest of the others."""
+        if self.deciding and self.deciding.has_error:
+            return self.deciding.difference and self.deciding.difference.detectable
+        findings = [one.difference for each in self.comparisons for one in each.findings if one.difference]
+        return max((one.detectable for one in findings if one.detectable), default=None)
 
 
 def verdicts(results: Results) -> list[Verdict]:
     """The verdicts on the eleven claims, in their order."""
-    return [judged(claim, *judge(results)) for claim, judge in CLAIMS.items()]
+    return [judged(claim, *claim.judge(results)) for claim in CLAIMS]
 
 
-def judged(claim: str, comparisons: Sequence[Comparison], uncounted: Sequence[str] = ()) -> Verdict:
+def judged(claim: Claim, comparisons: Sequence[Comparison], uncounted: Sequence[str] = ()) -> Verdict:
     """The verdict on differences that should all be positive."""
     findings = [one for each in comparisons for one in each.findings]
     able = [one for one in findings if one.counts] + [each.deciding_mean for each in comparisons if each.deciding_mean]
@@ -154,10 +175,6 @@ def judged(claim: str, comparisons: Sequence[Comparison], uncounted: Sequence[st
 def headline(results: Results, task: str, arm: str, model: str, recipe: str = "cpu-converged") -> Pair | None:
     """The pair that stands for a task on its test set."""
     return best_pair(*(results, "table1", arm), model=model, task=task, recipe=recipe, split=DATASETS[task].test_set)
-
-
-Found = tuple[list[Comparison], list[str]]
-"""What a claim is judged by, and what is shown next to it."""
 
 
 def helps_all_tasks(results: Results) -> Found:
@@ -296,7 +313,8 @@ def _slope(results: Results, task: str, model: str) -> Finding:
     """The gain that ten times the data take away, by seed, with the sizes at which the baseline is above chance."""
     points = curve(results, task, model, "cpu-converged")
     able = {size: one for size, one in points.items() if _is_above_chance(one)}
-    what = f"{DATASETS[task].row}, {min(able):,} to {max(able):,} examples" if able else DATASETS[task].row
+    sizes = f" ({min(able):,} to {max(able):,} examples)" if able else ""
+    what = f"{DATASETS[task].row}, gain lost per tenfold data{sizes}"
     of_each = [set(one.gains) for one in able.values()]
     seeds = of_each[0].intersection(*of_each[1:]) if len(of_each) > 1 else set[int | None]()
     logs = [math.log10(size) for size in able]
@@ -318,59 +336,106 @@ def _all(tasks: Iterable[str], better: str, worse: str) -> Contrast:
 _PAPERS_TASKS = ("semantic-roles", "entailment", "question-answering")
 _LAST, _MIX = ("last layer", BASELINE), ("lambda=0.001", "last layer")
 _BOTH_TASKS, _INPUT_TASKS = ("entailment", "question-answering"), ("semantic-roles", "coreference")
-CLAIMS: dict[str, Callable[[Results], Found]] = {
-    "ELMo helps in all six tasks": helps_all_tasks,
-    "All layers are better than the last alone, and the last is better than none": partial(
-        about_arms,
-        table="table2",
-        contrasts={
-            "last layer over none": _all(_PAPERS_TASKS, *_LAST),
-            "all layers over the last": _all(_PAPERS_TASKS, *_MIX),
-        },
-        shown=_all(["named-entities"], *_LAST),
+CLAIMS = (
+    Claim(
+        "ELMo helps in all six tasks",
+        "The gain in the test score of each task, over the same model without ELMo.",
+        "baselines and ELMo of one commit for all six tasks: `python -m paper train table1 --again`.",
+        helps_all_tasks,
     ),
-    "A small lambda is better than a large one, except for named entities": partial(
-        about_arms,
-        table="table2",
-        contrasts={"lambda=0.001 over 1": _all(_PAPERS_TASKS, "lambda=0.001", "lambda=1.0")},
-        shown=_all(["named-entities"], "lambda=0.001", "lambda=1.0"),
-    ),
-    "ELMo at input and output is best for SNLI and SQuAD, at the input alone for SRL and coreference": partial(
-        about_arms,
-        table="table3",
-        contrasts={
-            "the paper's position over the other of input and both": {
-                **_all(_INPUT_TASKS, "input", "both"),
-                **_all(_BOTH_TASKS, "both", "input"),
+    Claim(
+        "All layers are better than the last alone, and the last is better than none",
+        "Gains on development sets, with ELMo's last layer alone and with a learnt mix of all layers.",
+        "runs that stop by patience: `python -m paper train table2 --model small-en`.",
+        partial(
+            about_arms,
+            table="table2",
+            contrasts={
+                "last layer over none": _all(_PAPERS_TASKS, *_LAST),
+                "all layers over the last": _all(_PAPERS_TASKS, *_MIX),
             },
-            "the paper's position over the output": {
-                **_all(_INPUT_TASKS, "input", "output"),
-                **_all(_BOTH_TASKS, "both", "output"),
+            shown=_all(["named-entities"], *_LAST),
+        ),
+    ),
+    Claim(
+        "A small lambda is better than a large one, except for named entities",
+        "Lambda is the weight of the penalty that keeps the layers' weights alike: 0.001 lets them differ, 1 does not.",
+        "runs that stop by patience: `python -m paper train table2 --model small-en`.",
+        partial(
+            about_arms,
+            table="table2",
+            contrasts={"lambda=0.001 over 1": _all(_PAPERS_TASKS, "lambda=0.001", "lambda=1.0")},
+            shown=_all(["named-entities"], "lambda=0.001", "lambda=1.0"),
+        ),
+    ),
+    Claim(
+        "ELMo at input and output is best for SNLI and SQuAD, at the input alone for SRL and coreference",
+        "The position that the paper found best for a task, over each of the other two.",
+        "runs that stop by patience: `python -m paper train table3 --model small-en`.",
+        partial(
+            about_arms,
+            table="table3",
+            contrasts={
+                "the paper's position over the other of input and both": {
+                    **_all(_INPUT_TASKS, "input", "both"),
+                    **_all(_BOTH_TASKS, "both", "input"),
+                },
+                "the paper's position over the output": {
+                    **_all(_INPUT_TASKS, "input", "output"),
+                    **_all(_BOTH_TASKS, "both", "output"),
+                },
             },
-        },
-        shown=_all(["sentiment"], "both", "input"),
+            shown=_all(["sentiment"], "both", "input"),
+        ),
     ),
-    "The first LSTM layer is better for syntax (part-of-speech tagging)": partial(
-        about_layers, table="table6", shown=("table6-ko",), better="layer 1", worse="layer 2"
+    Claim(
+        "The first LSTM layer is better for syntax (part-of-speech tagging)",
+        "Accuracy of a linear classifier of tags on frozen vectors, layer 1 over layer 2.",
+        "a larger test set.",
+        partial(about_layers, table="table6", shown=("table6-ko",), better="layer 1", worse="layer 2"),
     ),
-    "The second LSTM layer is better for senses (word sense disambiguation)": partial(
-        about_layers, table="table5", better="layer 2", worse="layer 1"
+    Claim(
+        "The second LSTM layer is better for senses (word sense disambiguation)",
+        "F1 of choosing the sense whose mean vector in SemCor is nearest, layer 2 over layer 1.",
+        "a larger test set.",
+        partial(about_layers, table="table5", better="layer 2", worse="layer 1"),
     ),
-    "The biLM is better than CoVe in both": better_than_cove,
-    "The gain is largest with little training data": gain_shrinks_with_data,
-    "One epoch of fine-tuning lowers the biLM's perplexity, and SNLI gains": fine_tuning,
-    "The scale gamma is needed": partial(
-        about_arms,
-        table="gamma",
-        contrasts={
-            "top layer, gamma learnt over 1": _all(
-                ("semantic-roles", "entailment"), "top layers, gamma learnt", "top layers, gamma 1"
-            )
-        },
-        shown=_all(["named-entities"], "top layers, gamma learnt", "top layers, gamma 1"),
+    Claim(
+        "The biLM is better than CoVe in both",
+        "The best layer of each, chosen on development data. Our own CoVe has read too little to count.",
+        f"the published CoVe, `{PUBLISHED_COVE}.pth`: `python -m paper measure table5 table6 --model cove:FILE`.",
+        better_than_cove,
     ),
-    "Vectors of a word in different senses differ, unlike static ones": partial(
-        about_layers, table="table4", better="layer 2", worse="layer 0"
+    Claim(
+        "The gain is largest with little training data",
+        "Points of gain lost with ten times the training data: the slope over the sizes at which the baseline is above "
+        "chance. A negative number means that the gain grows with the data.",
+        "more seeds: `python -m paper train figure1 --seeds 5`.",
+        gain_shrinks_with_data,
     ),
-}
-"""The claims in the order of the paper's sections, each with the function that finds what it is judged by."""
+    Claim(
+        "One epoch of fine-tuning lowers the biLM's perplexity, and SNLI gains",
+        "Perplexity of development text before and after fine-tuning on the training text, and the score in SNLI.",
+        "the bits of each sentence, for an error of the perplexities: `python -m paper measure table7`.",
+        fine_tuning,
+    ),
+    Claim(
+        "The scale gamma is needed",
+        "Gamma is a learnt factor of the mix. Without it, the vectors have the size of the biLM's.",
+        "runs that stop by patience: `python -m paper train gamma --model small-en`.",
+        partial(
+            about_arms,
+            table="gamma",
+            contrasts={"top layer, gamma learnt over 1": _all(("semantic-roles", "entailment"), *GAMMA[0])},
+            shown=_all(["named-entities"], *GAMMA[0]),
+        ),
+    ),
+    Claim(
+        "Vectors of a word in different senses differ, unlike static ones",
+        "How often the nearest other occurrence of a word has the same sense, LSTM layer 2 over the token layer, which "
+        "reads no context.",
+        "a larger corpus.",
+        partial(about_layers, table="table4", better="layer 2", worse="layer 0"),
+    ),
+)
+"""The claims in the order of the paper's sections."""

@@ -25,7 +25,7 @@ def verdict(
     *differences: Difference | None, is_pooled: bool = False, improving: bool = False, is_after_rule: bool = True
 ) -> Verdict:
     findings = [Finding(name, one, improving, is_after_rule) for name, one in zip("abcdef", differences, strict=False)]
-    return judged("claim", [Comparison("tasks", findings, is_pooled)])
+    return judged(CLAIMS[0], [Comparison("tasks", findings, is_pooled)])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def curve_rows(task: str, gains: dict[int, float], *, baseline: dict[int, float]
 def claim(number: int, rows: list[Result], folder: Path) -> Verdict:
     results = Results(folder)
     results.add(rows)
-    return judged("", *list(CLAIMS.values())[number - 1](results))
+    return judged(CLAIMS[number - 1], *CLAIMS[number - 1].judge(results))
 
 
 def test_the_gain_shrinks_by_its_slope_over_sizes_at_which_the_baseline_is_above_chance(tmp_path: Path):
@@ -116,7 +116,9 @@ def test_the_gain_shrinks_by_its_slope_over_sizes_at_which_the_baseline_is_above
     rows += curve_rows("entailment", {200: 9, 2000: 6, 20000: 3}, baseline={200: 45, 2000: 60, 20000: 70})
     found = claim(8, rows, tmp_path)
     (comparison,) = found.comparisons
-    assert [one.what for one in comparison.findings] == ["SRL, 200 to 20,000 examples", "SNLI, 200 to 20,000 examples"]
+    assert [one.what for one in comparison.findings] == [
+        f"{task}, gain lost per tenfold data (200 to 20,000 examples)" for task in ("SRL", "SNLI")
+    ]
     assert [round(one.difference.estimate, 6) for one in comparison.findings if one.difference] == [3.0, 3.0]
     assert found.outcome == "held"
 

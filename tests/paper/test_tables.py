@@ -15,7 +15,7 @@ from elmokit.runs.results_table import Result
 from paper.__main__ import main
 from paper.claims import headline, verdicts
 from paper.experiments import EXPERIMENTS
-from paper.page import claims_page, front_page
+from paper.page import claims_page, front_page, latin_figure
 from paper.results import Results, cluster_steps
 from paper.statistics import Batch, batches, best_pair, curve, learnt_mix, pairs
 from paper.tables import printed, view
@@ -160,10 +160,13 @@ def test_the_half_million_models_are_one_line_and_the_packages_models_are_their_
 def test_the_page_of_results_is_one_screen_and_answers_its_question_first(tmp_path: Path):
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     title, answer, *_ = page.split("\n\n")
-    assert title == "# Does ELMo help?" and answer.startswith("With `small-en`")
+    assert title == "# Does ELMo help?" and answer.startswith("Yes for ")
     assert len(page.splitlines()) <= 70
     captions = [part for part in page.split("\n\n") if part.startswith("Test sets")]
     assert len(captions) == 1 and len(captions[0].split()) <= 40
+    assert all(
+        len(part.split()) <= 40 for part in page.split("\n\n")[3:] if part[:1].isupper() and "results.tsv" not in part
+    )
     assert "random" not in page.partition("## The claims")[0]  # a control that has not learnt is no headline
 
 
@@ -184,3 +187,33 @@ def test_the_numbers_of_a_table_are_those_of_the_rows(capsys: pytest.CaptureFixt
         rf"\| SRL \| top layers, gamma 1 \| no ELMo \| mini-en \| cpu \| 22,949 \| .* \| {mean:.2f} ± ", printed_text
     )
     assert printed_text.count("# ") > 2
+
+
+def test_taggers_of_latin_are_compared_with_the_same_raw_text_and_drawn_as_a_line_each(tmp_path: Path):
+    score = {"none": 70.0, "fastText": 80.0, "biLM": 84.0, "both": 85.0}
+    tag = Result(0.0, "accuracy", "latin", "tags", "ITTB", split="test.conllu", machine="m", commit="a")
+    rows = [
+        replace(
+            tag,
+            value=score[arm] + seed + size / 100 + words / 1e6,
+            arm=arm,
+            seed=seed,
+            train_size=size,
+            corpus_size=None if arm == "none" else words,
+            model="la" if arm in ("biLM", "both") else "",
+            run=f"{arm}-{words}-{size}-{seed}",
+        )
+        for arm in score
+        for words in ((500_000, 2_000_000) if arm != "none" else (0,))
+        for size in (100, 300)
+        for seed in (0, 1)
+    ]
+    results = results_of(tmp_path, rows, [replace(row, metric="accuracy_unknown") for row in rows])
+    ours, known = view(results, "latin")
+    cells = {(row[0], row[1], row[2], row[5]): row[8] for row in ours.rows}
+    assert cells["ITTB, 2,000,000 words", "biLM", "fastText", "300"] == "89.50 ± 0.71"
+    assert cells["ITTB, 500,000 words", "fastText", "none", "100"] == "82.00 ± 0.71"
+    assert len(cells) == 2 * 2 * 5 and len(known.rows) == 2 * 7
+    (axes,) = latin_figure(results).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == list(score)
+    assert "2,000,000 words of raw text: biLM over fastText +4.00" in front_page(results, [])
