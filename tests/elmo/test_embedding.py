@@ -1,5 +1,6 @@
 import copy
 import pickle
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,29 @@ def test_the_mixes_are_made_on_the_device_of_the_bilm_and_the_default_device_cha
     with torch.device("meta"):
         here.measure_scales(SENTENCES)
         assert torch.equal(here(SENTENCES).mixes[0], expected)
+
+
+class Tagger(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.elmo = new_embedding(requires_grad=True)
+
+    def forward(self, sentences: list[list[str]]) -> torch.Tensor:
+        return self.elmo(sentences).mixes[0].tanh()
+
+
+def test_with_the_recipe_of_the_page_a_model_compiles_and_a_copy_of_it_has_its_own_weights(monkeypatch: Any):
+    page = (Path(__file__).parents[2] / "docs/embedding.md").read_text()
+    recipe = re.search(r"`(\S+ = torch\.compiler\.disable\(.*?\))`", page)
+    model = Tagger().eval()
+    expected = model(SENTENCES)
+    monkeypatch.setattr(ElmoEmbedding, "forward", ElmoEmbedding.forward)  # so that it comes back
+    assert recipe is not None
+    exec(recipe[1], {"torch": torch, "ElmoEmbedding": ElmoEmbedding, "model": model})
+    assert torch.equal(torch.compile(model, backend="eager")(SENTENCES), expected)
+    copied = copy.deepcopy(model)
+    with torch.no_grad():
+        for parameter in copied.elmo.bilm.parameters():
+            parameter.zero_()
+    assert not copied(SENTENCES).any()
+    assert torch.equal(model(SENTENCES), expected)
