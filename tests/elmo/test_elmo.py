@@ -13,8 +13,7 @@ import torch
 from elmokit.elmo import elmo as module
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.encoding import TOKENS_PER_SENTENCE, batches_by_length
-from elmokit.model.packed_bilm import PackedBiLM
-from elmokit.model.token_cache import TokenCache
+from elmokit.model.packed_bilm import PackedBiLM, TokenCache
 from elmokit.text.indexer import ByteSpelling
 from elmokit.vectors.cache import CachedActivations
 from toy_bilm import TINY, random_bilm
@@ -134,7 +133,8 @@ def test_distinct_tokens_are_encoded_once_and_forgotten_when_others_come(monkeyp
     seen: list[int] = []
     encode = bilm.char_encoder.forward
     monkeypatch.setattr(bilm.char_encoder, "forward", lambda ids: seen.append(len(ids)) or encode(ids))
-    encoder = TokenCache(bilm.char_encoder, spelling=ByteSpelling(50), max_tokens=3)
+    encoder = TokenCache(bilm.char_encoder, spelling=ByteSpelling(50))
+    encoder.max_tokens = 3
     vectors, rows = encoder.distinct([["a", "b", "a"], ["b"]])
     assert seen == [2] and len(vectors) == 2 and rows.tolist() == [0, 1, 0, 1]
     encoder.distinct([["c", "a"]])

@@ -373,14 +373,16 @@ class Elmo:
         if size is None or size < 1:
             raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
         tokens = tokens_of_each([sentences] if isinstance(sentences, str) else sentences)
-        layers = as_layers(layers, top=self.config.num_layers)
+        top = self.config.num_layers
+        layers = as_layers(layers, top=top)
+        depth = layers if isinstance(layers, int) else top
         self._warnings.check(tokens)
         packed = self._packed_bilm()
         vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
         with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
             for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=size):
                 group = [tokens[index] for index in batch]
-                activations, _ = packed.read(group, depth=self._depth(layers))
+                activations, _ = packed.read(group, depth=depth)
                 for index, array in zip(batch, split(select(activations, layers), group), strict=True):
                     vectors[index] = array.copy() if pooling is None else pool(array, pooling)
                 bar.update(len(batch))
@@ -389,8 +391,8 @@ class Elmo:
         if isinstance(sentences, str) or pooling is None:
             arrays = [torch.from_numpy(array).to(self.device) for array in vectors] if convert_to_tensor else vectors
             return arrays[0] if isinstance(sentences, str) else arrays
-        depth = (self.num_layers,) if layers == "all" else ()
-        pooled = np.stack(vectors) if vectors else np.empty((0, *depth, self.dim), np.float32)
+        axis = (self.num_layers,) if layers == "all" else ()
+        pooled = np.stack(vectors) if vectors else np.empty((0, *axis, self.dim), np.float32)
         return torch.from_numpy(pooled).to(self.device) if convert_to_tensor else pooled
 
     def encode_sentences(
@@ -456,7 +458,8 @@ class Elmo:
         given batches, stream k is row k of all its batches; its tool for whole files reads a single stream. `encode`
         does not carry the state.
         """
-        layers = as_layers(layers, top=self.config.num_layers)
+        top = self.config.num_layers
+        layers = as_layers(layers, top=top)
         texts = [tokens_of_each(stream) for stream in streams]
         self._warnings.check([sentence for text in texts for sentence in text])
         packed = self._packed_bilm()
@@ -464,7 +467,7 @@ class Elmo:
         state = packed.zero_state(len(texts))
         for step in range(max((len(text) for text in texts), default=0)):
             batch = [[BEGIN_SENTENCE, *text[step], END_SENTENCE] if step < len(text) else [] for text in texts]
-            activations, state = packed.read(batch, state, depth=self._depth(layers))
+            activations, state = packed.read(batch, state, depth=layers if isinstance(layers, int) else top)
             for bounded, array, done in zip(batch, split(select(activations, layers), batch), vectors, strict=True):
                 if bounded:
                     done.append(array[..., 1:-1, :].copy())
@@ -596,10 +599,6 @@ class Elmo:
                 parameter.requires_grad_(name in trainable)
         with suppress(ValueError):  # where there is no such device
             self.to(device)
-
-    def _depth(self, layers: Layers) -> int:
-        """Number of the highest layer that is needed."""
-        return layers if isinstance(layers, int) else self.config.num_layers
 
 
 def _arrays(bilm: BiLM) -> dict[str, NDArray[Any]]:

@@ -1,8 +1,4 @@
-"""Warnings about the input, each given once per model: truncated tokens, and text unlike what the model has read.
-
-Such text is in another script, not in NFC, without capitals and marks, or has marks of the Penn Treebank, special
-tokens of other models, or tokens that are empty or contain spaces.
-"""
+"""Warnings about the input, each given once per model: truncated tokens, and text unlike what the model has read."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from itertools import islice
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from elmokit.files.lines import NOT_IN_A_TOKEN
@@ -27,28 +22,18 @@ if TYPE_CHECKING:
 NUM_FREQUENT_TOKENS = 1000
 """Number of tokens of a vocabulary that show which scripts a model has read."""
 NUM_TOKENS_LOOKED_AT = 1000
-"""Number of tokens that show in which script a text is written."""
+"""Number of tokens at the start of a text that show its script and its language."""
 MIN_SHARE = 0.05
-"""A script with a smaller share of the letters of the frequent tokens counts as unread: mini-ko has read few Latin
-words."""
+"""A script with a smaller share of the letters counts as unread: mini-ko has read few Latin words."""
 BUNDLED_SCRIPTS = {"LATIN": "small-en", "HANGUL": "mini-ko"}
 """The bundled models, by the script that they have read most."""
-
 MORE_UNKNOWN = 0.25
 """So much more than in the text of a model is far above it: German, Latin and Portuguese text has 0.38 to 0.6 for
 small-en, and its held-out text 0.021."""
-MIN_TOKENS = 100
-"""Fewer tokens do not show how many are unknown."""
-
-NUM_MOST_FREQUENT = 100
-"""Number of tokens of a vocabulary that show whether a model has read capitals and marks."""
-LEAST_BARE_TOKENS = 300
-"""A shorter text may have neither by chance."""
+MIN_TOKENS, LEAST_BARE_TOKENS = 100, 300
+"""Fewer tokens do not show how many are unknown, or may have neither capitals nor marks by chance."""
 MARKS = frozenset(".,?!")
-
 _MARKER = re.compile(MARKER)
-_MAX_SHOWN = 40
-_NAMES = {"CJK": "Chinese characters"}
 
 
 @dataclass
@@ -63,147 +48,131 @@ class TextWarnings:
     warned: set[str] = field(default_factory=set[str])
     """The things that it has warned of."""
 
-    def check(self, sentences: Sequence[Sequence[str]]) -> None:
+    def check(self, sentences: Iterable[Sequence[str]]) -> None:
         """Look at sentences that are about to be encoded."""
-        for look in (
-            self._cut_tokens,
-            self._unread_script,
-            self._unknown_tokens,
-            self._decomposed_tokens,
-            self._escaped_marks,
-            self._bare_words,
-            _special_tokens,
-            _not_single_tokens,
-        ):
-            if look.__name__ not in self.warned and (text := look(sentences)) is not None:
+        tokens = [token for sentence in sentences for token in sentence]
+        of_vocabulary = () if self.vocabulary is None else (_script, _unknown, _decomposed, _escaped_marks, _bare_words)
+        for look in (_cut, *of_vocabulary, _special_tokens, _not_single):
+            if look.__name__ not in self.warned and (text := look(self, tokens)) is not None:
                 self.warned.add(look.__name__)
                 warn_caller(f"{text} (this warning is shown once)")
 
-    def _cut_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
-        """A limit of 48 bytes is only 16 Korean syllables."""
-        num_cut = sum(map(self.spelling.num_cut, sentences))
-        if not num_cut:
-            return None
-        return (
-            f"{num_cut:,} of {sum(map(len, sentences)):,} tokens are longer than the {self.spelling.limit} that this "
-            "model reads; the rest of each is ignored"
-        )
+    @cached_property
+    def frequent(self) -> list[str]:
+        """The tokens at the start of the vocabulary."""
+        return [] if self.vocabulary is None else list(self.vocabulary.tokens[:NUM_FREQUENT_TOKENS])
 
-    def _unread_script(self, sentences: Sequence[Sequence[str]]) -> str | None:
-        """The script of most letters at the start of a text, of which the vocabulary has hardly any."""
-        counts = script_counts(islice((token for tokens in sentences for token in tokens), NUM_TOKENS_LOOKED_AT))
-        if self.vocabulary is None or not counts:
-            return None
-        script = next(iter(counts))
-        read = _letters_of(tuple(islice(self.vocabulary.tokens, NUM_FREQUENT_TOKENS)))
-        if 2 * counts[script] <= counts.total() or read[script] >= MIN_SHARE * read.total():
-            return None
-        shown = _NAMES.get(script, script.title())
-        advice = "train a model on such text (docs/pretraining.md)"
-        if script in BUNDLED_SCRIPTS:
-            advice = f"use {BUNDLED_SCRIPTS[script]}, which was trained on it"
-        return f"most of this text is written in {shown}, of which {self.name} has read almost nothing; {advice}"
+    @cached_property
+    def letters(self) -> Counter[str]:
+        """Letters that the model has read, by script."""
+        return script_counts(self.frequent)
 
-    def _unknown_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
-        """Tokens that are not in the vocabulary, far more than in the text of the model: another language."""
-        expected = self.unknown_share
-        tokens = list(islice((token for tokens in sentences for token in tokens), NUM_TOKENS_LOOKED_AT))
-        if expected is None or self.vocabulary is None or len(tokens) < MIN_TOKENS or self._unread_script(sentences):
-            return None
-        share = sum(token not in self.vocabulary for token in tokens) / len(tokens)
-        if share <= expected + MORE_UNKNOWN:
-            return None
-        return (
-            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary of {self.name}, compared with "
-            f"{expected:.0%} of its own text; if the text is in another language, use a model of that language "
-            "(docs/pretraining.md)"
-        )
 
-    def _decomposed_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
-        """`tokenize` gives NFC; macOS and some corpora have NFD, whose bytes are those of other words."""
-        if self.vocabulary is None:
-            return None
-        number = num_decomposed(token for tokens in sentences for token in tokens)
-        if not number or num_decomposed(self.vocabulary.tokens[:NUM_FREQUENT_TOKENS]):
-            return None
-        return (
-            f"{number:,} of {sum(map(len, sentences)):,} tokens are not in Unicode NFC, such as syllables in NFD, and "
-            f"{self.name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
-        )
-
-    def _escaped_marks(self, sentences: Sequence[Sequence[str]]) -> str | None:
-        """`-LRB-` of the Penn Treebank, where the vocabulary has `(`."""
-        if self.vocabulary is None:
-            return None
-        for token in (token for tokens in sentences for token in tokens):
-            mark = TREEBANK_MARKS.get(token)
-            if mark is not None and mark in self.vocabulary and token not in self.vocabulary:
-                return (
-                    f"the text has marks as the Penn Treebank writes them, such as {token}, where {self.name} has "
-                    f"read {mark}; replace them"
-                )
+def _cut(model: TextWarnings, tokens: list[str]) -> str | None:
+    number = model.spelling.num_cut(tokens)  # 48 bytes are only 16 Korean syllables
+    if not number:
         return None
-
-    def _bare_words(self, sentences: Sequence[Sequence[str]]) -> str | None:
-        """Text that was prepared as for word2vec, in lower case and without marks."""
-        tokens = list(islice((token for tokens in sentences for token in tokens), NUM_TOKENS_LOOKED_AT))
-        if self.vocabulary is None or len(tokens) < LEAST_BARE_TOKENS or _has_capitals_or_marks(tokens):
-            return None
-        frequent = self.vocabulary.tokens[:NUM_MOST_FREQUENT]
-        if not (any(map(_is_capitalised, frequent)) and not MARKS.isdisjoint(frequent)):
-            return None
-        return (
-            f"the text has neither capitals nor marks (. , ? !), but {self.name} has read running text, which has "
-            "both; give it the text as it was written"
-        )
+    what = f"are longer than the {model.spelling.limit} that this model reads; the rest of each is ignored"
+    return f"{number:,} of {len(tokens):,} tokens {what}"
 
 
-def _has_capitals_or_marks(tokens: Iterable[str]) -> bool:
-    return any(token in MARKS or _is_capitalised(token) for token in tokens)
-
-
-def _is_capitalised(token: str) -> bool:
-    return token[:1].isupper() and not token.startswith("<")
-
-
-def _special_tokens(sentences: Sequence[Sequence[str]]) -> str | None:
-    """`<s>`, `[CLS]`, `<unk>`, which are not words to any model."""
-    found = [token for tokens in sentences for token in tokens if token[:1] in ("<", "[") and _MARKER.fullmatch(token)]
-    if not found:
+def _script(model: TextWarnings, tokens: list[str]) -> str | None:
+    """The script of most letters at the start of a text, of which the vocabulary has hardly any."""
+    counts = script_counts(tokens[:NUM_TOKENS_LOOKED_AT])
+    script = next(iter(counts), "")
+    if 2 * counts[script] <= counts.total() or model.letters[script] >= MIN_SHARE * model.letters.total():
         return None
-    return f"{len(found):,} of {sum(map(len, sentences)):,} tokens, such as {found[0]}, are {OF_MARKERS}"
+    bundled = BUNDLED_SCRIPTS.get(script)
+    advice = (
+        f"use {bundled}, which was trained on it" if bundled else "train a model on such text (docs/pretraining.md)"
+    )
+    shown = "Chinese characters" if script == "CJK" else script.title()
+    return f"most of this text is written in {shown}, of which {model.name} has read almost nothing; {advice}"
 
 
-def _not_single_tokens(sentences: Sequence[Sequence[str]]) -> str | None:
-    """No model has read such tokens, and no file has them: lines are split at spaces and tabs."""
-    found = [token for tokens in sentences for token in tokens if not token or not NOT_IN_A_TOKEN.isdisjoint(token)]
-    if not found:
+def _unknown(model: TextWarnings, tokens: list[str]) -> str | None:
+    """Far more unknown tokens than in the text of the model: another language."""
+    known, tokens = model.vocabulary, tokens[:NUM_TOKENS_LOOKED_AT]
+    expected = model.unknown_share
+    if expected is None or known is None or len(tokens) < MIN_TOKENS:
+        return None
+    share = sum(token not in known for token in tokens) / len(tokens)
+    if share <= expected + MORE_UNKNOWN or _script(model, tokens) is not None:
         return None
     return (
-        f"{len(found):,} of {sum(map(len, sentences)):,} tokens are empty or contain spaces, such as "
-        f"{printable(repr(found[0]), most=_MAX_SHOWN)}; no model has read such tokens: give sentences as strings, or "
-        "as lists with one string for each token"
+        f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary of {model.name}, compared with "
+        f"{expected:.0%} of its own text; if the text is in another language, use a model of that language "
+        "(docs/pretraining.md)"
     )
 
 
-def num_decomposed(tokens: Iterable[str]) -> int:
-    """Number of tokens that are not in NFC."""
-    return sum(not unicodedata.is_normalized("NFC", token) for token in tokens)
+def _decomposed(model: TextWarnings, tokens: list[str]) -> str | None:
+    """`tokenize` gives NFC; macOS and some corpora have NFD, whose bytes are those of other words."""
+    number = _num_decomposed(tokens)
+    if not number or _num_decomposed(model.frequent):
+        return None
+    return (
+        f"{number:,} of {len(tokens):,} tokens are not in Unicode NFC, such as syllables in NFD, and {model.name} has "
+        "read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
+    )
+
+
+def _num_decomposed(tokens: list[str]) -> int:
+    return sum([not unicodedata.is_normalized("NFC", token) for token in tokens])
+
+
+def _escaped_marks(model: TextWarnings, tokens: list[str]) -> str | None:
+    """`-LRB-` of the Penn Treebank, where the vocabulary has `(`."""
+    known = model.vocabulary or ()
+    for token in TREEBANK_MARKS.keys() & tokens:
+        if token not in known and (mark := TREEBANK_MARKS[token]) in known:
+            written = f"the text has marks as the Penn Treebank writes them, such as {token}"
+            return f"{written}, where {model.name} has read {mark}; replace them"
+    return None
+
+
+def _bare_words(model: TextWarnings, tokens: list[str]) -> str | None:
+    """Text that was prepared as for word2vec, in lower case and without marks."""
+    tokens, frequent = tokens[:NUM_TOKENS_LOOKED_AT], model.frequent[:100]
+    if len(tokens) < LEAST_BARE_TOKENS or _has_capitals(tokens) or not MARKS.isdisjoint(tokens):
+        return None
+    if not _has_capitals(frequent) or MARKS.isdisjoint(frequent):
+        return None
+    read = f"{model.name} has read running text, which has both; give it the text as it was written"
+    return f"the text has neither capitals nor marks (. , ? !), but {read}"
+
+
+def _has_capitals(tokens: list[str]) -> bool:
+    return any(token[:1].isupper() and not token.startswith("<") for token in tokens)
+
+
+def _special_tokens(model: TextWarnings, tokens: list[str]) -> str | None:
+    """`<s>`, `[CLS]`, `<unk>`, which are not words to any model."""
+    found = [token for token in tokens if token[:1] in ("<", "[") and _MARKER.fullmatch(token)]
+    return f"{len(found):,} of {len(tokens):,} tokens, such as {found[0]}, are {OF_MARKERS}" if found else None
+
+
+def _not_single(model: TextWarnings, tokens: list[str]) -> str | None:
+    """No model has read such tokens, and no file has them: lines are split at spaces and tabs."""
+    found = [token for token in tokens if not token or not NOT_IN_A_TOKEN.isdisjoint(token)]
+    if not found:
+        return None
+    return (
+        f"{len(found):,} of {len(tokens):,} tokens are empty or contain spaces, such as "
+        f"{printable(repr(found[0]), most=40)}; no model has read such tokens: give sentences as strings, or as lists "
+        "with one string for each token"
+    )
 
 
 def script_counts(tokens: Iterable[str]) -> Counter[str]:
     """Number of letters of each script: `LATIN`, `HANGUL`, `CYRILLIC`, `CJK`, ..., the most frequent scripts first."""
-    counts = Counter(character for token in tokens for character in token if character.isalpha())
     scripts: Counter[str] = Counter()
-    for character, number in counts.items():
-        scripts[_script(character)] += number
+    for character, number in Counter(filter(str.isalpha, "".join(tokens))).items():
+        scripts[_script_of(character)] += number
     return Counter(dict(scripts.most_common()))
 
 
-_letters_of = lru_cache(maxsize=16)(script_counts)  # which takes longer than to encode a sentence
-
-
 @cache
-def _script(letter: str) -> str:
+def _script_of(letter: str) -> str:
     """The first word of a letter's name in Unicode: `HANGUL` of `HANGUL SYLLABLE GA`."""
     return unicodedata.name(letter, "UNNAMED").split(" ")[0].split("-")[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,9 +26,8 @@ from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
 from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent, weight_dtype
 from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
-from elmokit.layers.parallel import run_in_parallel
+from elmokit.layers.parallel import STATE_LOCK, run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
-from elmokit.model.token_cache import TokenCache
 from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.indexer import ByteSpelling, Spelling
@@ -35,9 +35,13 @@ from elmokit.text.indexer import ByteSpelling, Spelling
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+    from elmokit.layers.char_encoder import CharEncoder
     from elmokit.layers.packed.linear import Kernel, MakeKernel
     from elmokit.model.config import BiLMConfig
 
+CHUNK = 256  # tokens per call of the char encoder, to limit its memory
+Key: TypeAlias = str | bytes
+"""What stands for a token; equal for tokens that are spelt alike."""
 State = list[list[PackedState]]
 """State of each direction and layer, with one row per sentence."""
 Take: TypeAlias = Callable[[str], Tensor]
@@ -89,9 +93,8 @@ class PackedBiLM:
     ) -> tuple[list[Float[Tensor, "N E"]], State]:
         """Activations (N,2D) of layers 0 to `depth` (default: all) of the N tokens of all sentences, and the state.
 
-        Without a state, each sentence is read as if between its boundaries; with one, as it is. A sentence without
-        tokens keeps its state. If no state was passed, the returned states are meaningless for all sentences but the
-        longest.
+        Without a state, each sentence is read as if between its boundaries, and none is returned; with one, as it is. A
+        sentence without tokens keeps its state.
         """
         with for_inference(), without_autocast(self.char_encoder.embedding.weight.device):
             return self._read(sentences, state, depth=self.config.num_layers if depth is None else depth)
@@ -118,7 +121,7 @@ class PackedBiLM:
             half = slice(direction * self.config.projection_dim, (direction + 1) * self.config.projection_dim)
             for layer, output in zip(activations[1:], outputs, strict=True):
                 layer[:, half].index_copy_(0, order, output)
-            return [layer.rows(torch.argsort(steps.order)) for layer in running]
+            return [] if state is None else [layer.rows(torch.argsort(steps.order)) for layer in running]
 
         if len(self.lstms) == 2 and which.device.type == "cpu":
             last = run_in_parallel(partial(read_one_way, 0), partial(read_one_way, 1))
@@ -141,6 +144,65 @@ class PackedBiLM:
             state.append(last[direction])
             outputs.append(layers[-1][0].chunk(len(self.lstms))[direction])
         return state, torch.stack(outputs)
+
+
+class TokenCache:
+    """Sentences of tokens -> representations of their distinct tokens; drops the least recently used ones."""
+
+    max_tokens = 32_768
+    """64 MiB of vectors for the released `original` model, 16 MiB for the bundled one."""
+
+    def __init__(self, char_encoder: PackedCharEncoder | LookupEncoder | CharEncoder, *, spelling: Spelling) -> None:
+        self.char_encoder = char_encoder
+        self.spelling = spelling
+        self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
+
+    @torch.no_grad()
+    def distinct(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "U D"], Int[Tensor, " N"]]:
+        """Vectors (U,D) of the U distinct tokens, and the row (N,) of each token, over the concatenated sentences."""
+        rows: dict[Key, int] = {}
+        tokens: list[str] = []
+        inverse: list[int] = []
+        for sentence in sentences:
+            for token in sentence:
+                row = rows.setdefault(self.spelling.key(token), len(rows))
+                if row == len(tokens):
+                    tokens.append(token)
+                inverse.append(row)
+        vectors = self._vectors_of(dict(zip(rows, tokens, strict=True)))
+        return vectors, torch.tensor(inverse, dtype=torch.long, device=vectors.device)
+
+    def forget(self) -> None:
+        """Drop all cached representations."""
+        with STATE_LOCK:
+            self._vectors.clear()
+
+    def _vectors_of(self, spelling: dict[Key, str]) -> Float[Tensor, "U D"]:
+        vectors: dict[Key, Tensor] = {}
+        with STATE_LOCK:
+            for key in spelling:
+                if key in self._vectors:
+                    self._vectors.move_to_end(key)
+                    vectors[key] = self._vectors[key]
+        new = {key: token for key, token in spelling.items() if key not in vectors}
+        encoded = dict(zip(new, self._encode(list(new.values())), strict=True))
+        vectors |= encoded
+        with STATE_LOCK:
+            self._vectors.update(encoded)
+            while len(self._vectors) > self.max_tokens:
+                self._vectors.popitem(last=False)
+        if not spelling:
+            return self.char_encoder.embedding.weight.new_zeros(0, self.char_encoder.output_dim)
+        return torch.stack([vectors[key] for key in spelling])
+
+    def _encode(self, tokens: Sequence[str]) -> list[Float[Tensor, " D"]]:
+        device = self.char_encoder.embedding.weight.device
+        vectors: list[Tensor] = []
+        for start in range(0, len(tokens), CHUNK):
+            ids = self.spelling.rows(tokens[start : start + CHUNK])
+            # clones, so that a remembered vector does not keep the whole chunk alive
+            vectors += [vector.clone() for vector in self.char_encoder(torch.from_numpy(ids).to(device))]
+        return vectors
 
 
 @dataclass(frozen=True)
@@ -168,7 +230,8 @@ def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
     num_steps = int(sizes[0]) if len(sizes) else 0
     batch_sizes = len(sizes) - np.searchsorted(sizes[::-1], np.arange(num_steps), side="right")
     if in_rounds:
-        batch_sizes = np.array([min(round_up(rows), len(sizes)) for rows in batch_sizes.tolist()], np.int64)
+        distinct, which = np.unique(batch_sizes, return_inverse=True)
+        batch_sizes = np.array([min(round_up(rows), len(sizes)) for rows in distinct.tolist()], np.int64)[which]
     step = np.repeat(np.arange(num_steps), batch_sizes)
     row = np.arange(len(step)) - np.repeat(np.cumsum(batch_sizes) - batch_sizes, batch_sizes)
     has_ended = step >= sizes[row]

@@ -111,13 +111,8 @@ class Blocked:
         self.one_row = None if bias is not None or weight.numel() > LARGEST_COPY else _one_row(weight, self)
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
-        if len(inputs) == 1 and self.one_row is not None:
-            return self.one_row(inputs, total)
-        return self.multiply(inputs, total)
-
-    def multiply(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
         if total is None and len(inputs) != round_up(len(inputs)):
-            return self.multiply(_with_more_rows(inputs))[: len(inputs)]
+            return self(_with_more_rows(inputs))[: len(inputs)]
         bias = self.bias
         for piece, columns in zip(self.pieces, _pieces(inputs), strict=True):
             if total is None:
@@ -143,8 +138,8 @@ class _OneRow:
         self.starts = self.indices.view(num_blocks, num_inputs)[:, ::COLUMNS].reshape(-1)
         self.num_blocks = num_blocks
 
-    def __call__(self, row: Float[Tensor, "1 K"], total: Float[Tensor, "1 M"] | None) -> Float[Tensor, "1 M"]:
-        weights = row.expand(self.num_blocks, -1).reshape(-1)
+    def __call__(self, inputs: Float[Tensor, "1 K"], total: Float[Tensor, "1 M"] | None = None) -> Float[Tensor, "1 M"]:
+        weights = inputs.expand(self.num_blocks, -1).reshape(-1)
         sums = torch.embedding_bag(self.embeddings, self.indices, self.starts, False, 0, False, weights)[0]
         products = sums.view(self.num_blocks, -1, BLOCK).unbind(1)
         first = [] if total is None else [total.view(self.num_blocks, BLOCK)]
@@ -156,7 +151,12 @@ def _one_row(weight: Tensor, blocked: Blocked) -> _OneRow | None:
     if len(weight) % BLOCK:
         return None
     row, one_row = _line(-1, 1, rows=1, columns=weight.shape[1]), _OneRow(weight)
-    return one_row if torch.equal(one_row(row, None), blocked.multiply(row)) else None
+    return one_row if torch.equal(one_row(row, None), blocked(row)) else None
+
+
+def for_rows(kernel: Kernel, num_rows: int) -> Kernel:
+    """The kernel, or what gives the same bits sooner for inputs of a single row."""
+    return kernel.one_row or kernel if num_rows == 1 and isinstance(kernel, Blocked) else kernel
 
 
 def round_up(num_rows: int) -> int:

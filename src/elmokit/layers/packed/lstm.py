@@ -6,13 +6,17 @@ value, and the factors of two are part of the weights, which does not change a s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+from elmokit.layers.packed.linear import for_rows
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -82,27 +86,35 @@ class PackedLSTMLayer:
                 outputs[start:end].split_with_sizes(rows_of_steps),
                 strict=True,
             )
-            for rows, product, h in steps:
+            for rows, run in groupby(steps, key=itemgetter(0)):
                 if rows < num_rows:
                     output[rows:num_rows] = last[rows:]
                     last, room, num_rows = last[:rows], _Room(state.double_cell[:rows]), rows
-                self._step(product, last, room, h)
-                last = h
+                last = self._run(run, last, room)
         output[:num_rows] = last
         return outputs
 
-    def _step(self, product: Float[Tensor, "B G"], last: Float[Tensor, "B D"], room: _Room, output: Tensor) -> None:
-        """Write the output of a step (B,D), from what its input gave and from the output of the step before."""
-        sigmoid(self.from_output(last, product), out=room.gates)
-        room.cell.mul_(room.f).addcmul_(room.i, room.j.sub_(room.middle), value=4)
-        if self.cell_clip is not None:
-            room.cell.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
-        half = sigmoid(room.cell, out=room.half).sub_(room.middle).mul_(room.o)
-        result = half.mul_(2) if self.project is None else self.project(half)
-        if self.projection_clip is None:
-            output.copy_(result)
-        else:
-            torch.clamp(result, -self.projection_clip, self.projection_clip, out=output)
+    def _run(self, steps: Iterable[tuple[int, Tensor, Tensor]], last: Tensor, room: _Room) -> Tensor:
+        """Write the outputs (B,D) of steps that have as many rows each, and return the last.
+
+        steps: the number of rows, what the input gave, and where the output belongs. `last` is the output before them.
+        """
+        from_output = for_rows(self.from_output, len(last))
+        project = None if self.project is None else for_rows(self.project, len(last))
+        apply_sigmoid = _sigmoid_for(room.gates, room.cell)
+        for _, product, output in steps:
+            apply_sigmoid(from_output(last, product), out=room.gates)
+            room.cell.mul_(room.f).addcmul_(room.i, room.j.sub_(room.middle), value=4)
+            if self.cell_clip is not None:
+                room.cell.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
+            half = apply_sigmoid(room.cell, out=room.half).sub_(room.middle).mul_(room.o)
+            result = half.mul_(2) if project is None else project(half)
+            if self.projection_clip is None:
+                output.copy_(result)
+            else:
+                torch.clamp(result, -self.projection_clip, self.projection_clip, out=output)
+            last = output
+        return last
 
 
 class _Room:
@@ -144,18 +156,18 @@ class PackedLSTM:
         return outputs
 
 
-def _chunks(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int, list[int]]]:
+def _chunks(batch_sizes: Sequence[int]) -> list[tuple[int, int, list[int]]]:
     """Consecutive steps of at most `ROWS_AT_ONCE` rows, or single steps: first row, row after the last, sizes."""
-    start, size = 0, 0
+    chunks: list[tuple[int, int, list[int]]] = []
+    start = end = 0
     steps: list[int] = []
     for rows in batch_sizes:
-        if steps and size + rows > ROWS_AT_ONCE:
-            yield start, start + size, steps
-            start, size, steps = start + size, 0, []
-        size += rows
+        if steps and end - start + rows > ROWS_AT_ONCE:
+            chunks.append((start, end, steps))
+            start, steps = end, []
+        end += rows
         steps.append(rows)
-    if steps:
-        yield start, start + size, steps
+    return [*chunks, (start, end, steps)] if steps else chunks
 
 
 def sigmoid(values: Float[Tensor, "N K"], *, out: Float[Tensor, "N K"]) -> Float[Tensor, "N K"]:
@@ -166,13 +178,20 @@ def sigmoid(values: Float[Tensor, "N K"], *, out: Float[Tensor, "N K"]) -> Float
     which rounds differently. So here the chunks end where vectors end.
     """
     size = values.numel()
-    even = _evenly_cut(size, num_threads=torch.get_num_threads()) if values.is_cpu else size
-    if even == size:
+    if _sigmoid_for(values) is not sigmoid:
         return torch.sigmoid(values, out=out)
+    even = _evenly_cut(size, num_threads=torch.get_num_threads())
     given, result = values.view(-1), out.view(-1)
     torch.sigmoid(given[:even], out=result[:even])
     torch.sigmoid(given[even:], out=result[even:])  # too little for a second thread
     return out
+
+
+def _sigmoid_for(*values: Tensor) -> Callable[..., Tensor]:
+    """`torch.sigmoid`, where `sigmoid` would do the same for tensors of these sizes."""
+    num_threads = torch.get_num_threads()
+    is_even = [not v.is_cpu or _evenly_cut(v.numel(), num_threads=num_threads) == v.numel() for v in values]
+    return torch.sigmoid if all(is_even) else sigmoid
 
 
 @cache
