@@ -5,7 +5,7 @@ This catalogue includes files of other tools that people may pass; the formats d
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -109,15 +109,18 @@ def kinds_in(folder: Path) -> dict[Path, FileKind]:
 
 
 @contextmanager
-def naming_failed_downloads(files: Iterable[Path]) -> Generator[None]:
-    """Where an error is about one of these files, say if it is not a model file at all but what a download left."""
+def naming_failed_download(path: Path) -> Generator[None]:
+    """Where an error is about this file, say if it is not a model file at all but what a download left."""
     try:
         yield
     except FormatError as error:
-        for path in files:
-            if str(error).startswith((f"{path}:", f"{path},")):
-                refuse_failed_download(path, error)
+        refuse_failed_download(path, error)
         raise
+
+
+def is_about(error: FormatError, path: Path) -> bool:
+    """Whether the error names this file."""
+    return str(error).startswith((f"{path}:", f"{path},"))
 
 
 def refuse_failed_download(path: Path, error: FormatError) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from elmokit.files.atomic import new_folder, temporary_folder, write_text
 from elmokit.files.json import as_type, json_text, read_json
 from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
-from elmokit.formats.file_kinds import FileKind, kind_of, naming_failed_downloads
+from elmokit.formats.file_kinds import FileKind, kind_of, naming_failed_download
 from elmokit.formats.native_softmax import SOFTMAX_DTYPES, read_softmax, softmax_shards, split_softmax, write_softmax
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.model.config import BiLMConfig
@@ -88,7 +88,7 @@ def open_weights(folder: Path, *, with_softmax: bool = False) -> Weights:
     """
     path, vocabulary_path = folder / WEIGHTS_NAME, folder / VOCABULARY_NAME
     config, pretraining = read_config(folder / CONFIG_NAME)
-    with naming_failed_downloads([path]):
+    with naming_failed_download(path):
         layout = read_layout(path, dtypes=WEIGHTS.values())
     check_shapes(path, config, {name: entry.shape for name, entry in layout.tensors.items()})
     tensors = map_weights(path, layout, config.tensor_shapes())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
 from elmokit.files.weights_file import Array
-from elmokit.formats.file_kinds import naming_failed_downloads
+from elmokit.formats.file_kinds import naming_failed_download
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError, printable
 
@@ -59,7 +59,7 @@ def softmax_files(weights: Path, config: BiLMConfig, layout: Layout) -> dict[Pat
         raise FormatError(folder, f"has {len(shards)} softmax files; {shards[0].name} says {total}")
     files: dict[Path, Layout] = {}
     for shard in shards:
-        with naming_failed_downloads([shard]):
+        with naming_failed_download(shard):
             files[shard] = read_layout(shard, dtypes=_DTYPES_IN_SHARDS)
         _check_shard(shard, files[shard].tensors, config)
     return files

@@ -5,13 +5,12 @@ This runs in a child process (`importers/child.py`), because it parses files tha
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 from elmokit.files.archives import meant, unpacked
-from elmokit.formats.file_kinds import is_failed_download, naming_failed_downloads, refuse_failed_download
+from elmokit.formats.file_kinds import ARCHIVES, is_about, kind_of, refuse_failed_download
 from elmokit.formats.importers import allennlp, bilm_tf, many_langs, tensorflow, token_vectors
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources
 from elmokit.formats.inspection import Inspection, describe_native
@@ -29,20 +28,31 @@ def load(path: Path, weights: Path | None = None, *, inspection: Inspection | No
     inspection: gets what becomes known about the files, also if they are refused.
     Raises FormatError if the files are not a model, which says what they are instead and what to do with them.
     """
-    sources = Sources(path, weights)
     inspection = inspection or Inspection(path)
-    with _naming_failed_downloads(sources):
-        found = _load(sources, inspection)
-        if found is not None:
-            return found
-        if not sources.is_archive:
-            raise sources.not_a_model()
-    inspection.add_files(path)
-    with unpacked(path) as folder, _naming_the_archive(sources, folder):
-        return _load_unpacked(folder, inspection)
+    if weights is None and (kind := kind_of(path)) in ARCHIVES:
+        inspection.add_files(path)
+        with unpacked(path) as folder:
+            try:
+                return _load_unpacked(folder, inspection)
+            except FileNotFoundError as error:
+                raise FileNotFoundError(str(error).replace(str(folder), str(path))) from error
+            except ValueError as error:  # also of a text file in it, whose lines are read elsewhere
+                said = str(error).replace(f"{folder}: ", f"{path}: is {kind.value}, and ", 1)
+                where, _, reason = said.replace(str(folder), str(path)).partition(": ")
+                raise FormatError(where, reason) from error
+    sources = Sources(path, weights)
+    try:
+        return _load(sources, inspection)
+    except FormatError as error:
+        suspects = [file for file in sources.given if is_about(error, file)]
+        if isinstance(error, IncompleteError):  # the likeliest reason is a failed download
+            suspects += sources.given if weights is not None else sources.nearby
+        for file in suspects:
+            refuse_failed_download(file, error)
+        raise
 
 
-def _load(sources: Sources, inspection: Inspection) -> Weights | None:
+def _load(sources: Sources, inspection: Inspection) -> Weights:
     """The model of the first importer that knows these files; also a native one, which may be in an archive."""
     if sources.weights is None and (folder := native_folder(sources.path)) is not None:
         describe_native(folder, inspection)
@@ -55,7 +65,7 @@ def _load(sources: Sources, inspection: Inspection) -> Weights | None:
             _describe(imported, inspection)
             return imported.weights
         inspection.format, inspection.description = previous
-    return None
+    raise sources.not_a_model()
 
 
 def _describe(imported: Imported, inspection: Inspection) -> None:
@@ -79,29 +89,3 @@ def _load_unpacked(folder: Path, inspection: Inspection) -> Weights:
             with suppress(IncompleteError):
                 return _load_unpacked(folders[0], inspection)
         raise
-
-
-@contextmanager
-def _naming_failed_downloads(sources: Sources) -> Generator[None]:
-    """If files are missing, the likeliest reason is a failed download, which left something else in their place."""
-    try:
-        with naming_failed_downloads(sources.given):
-            yield
-    except IncompleteError as error:
-        for path, kind in (sources.given if sources.weights is not None else sources.nearby).items():
-            if is_failed_download(path, kind):
-                refuse_failed_download(path, error)
-        raise
-
-
-@contextmanager
-def _naming_the_archive(sources: Sources, folder: Path) -> Generator[None]:
-    """Errors about files of an archive name the archive, not the temporary folder."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise FileNotFoundError(str(error).replace(str(folder), str(sources.path))) from error
-    except ValueError as error:  # also of a text file in it, whose lines are read elsewhere
-        said = str(error).replace(f"{folder}: ", f"{folder}: is {sources.given[sources.path].value}, and ", 1)
-        where, _, reason = said.replace(str(folder), str(sources.path)).partition(": ")
-        raise FormatError(where, reason) from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.json import read_json
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
-from elmokit.formats.file_kinds import ADVICE, ARCHIVES, PICKLES, FileKind, kind_of, kinds_in
+from elmokit.formats.file_kinds import ADVICE, PICKLES, FileKind, kind_of, kinds_in
 from elmokit.system.messages import FormatError, join_names
 
 if TYPE_CHECKING:
@@ -41,11 +41,6 @@ class Sources:
         self.weights = weights
         self.is_folder = weights is None and path.is_dir()
         self.torch_file = cache(read_torch_file)  # so that each is read once
-
-    @property
-    def is_archive(self) -> bool:
-        """Whether the path is a zip or tar archive, which may hold a model."""
-        return self.weights is None and self.given.get(self.path) in ARCHIVES
 
     @property
     def folder(self) -> Path:
