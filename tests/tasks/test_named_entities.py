@@ -50,9 +50,9 @@ def test_reads_conll2003_and_its_iob1(write):
         ("#\tO\n#Up\tB-X\nhi\tO\n", [(["#", "#Up", "hi"], ["O", "U-X", "O"])]),
         (  # CoNLL-2012
             "#begin document (bc/x); part 000\n"
-            "bc/x 0 0 -LRB- . * - - - A (ORG* -\nbc/x 0 1 EU NN * - - - A *) (1)\nbc/x 0 2 is V * - - - A * -\n\n"
-            "#end document\n",
-            [(["(", "EU", "is"], ["B-ORG", "L-ORG", "O"])],
+            "bc/x 0 0 -LRB- . * - - - A (ORG* -\nbc/x 0 1 EU NN * - - - A *) (1)\nbc/x 0 2 is V * - - - A * -\n"
+            "bc/x 0 3 in IN * - - - A (GPE) -\nbc/x 0 4 it IN * - - - A (GPE*) -\n\n#end document\n",
+            [(["(", "EU", "is", "in", "it"], ["B-ORG", "L-ORG", "O", "U-GPE", "U-GPE"])],
         ),
     ],
 )

@@ -64,7 +64,7 @@ def _of_brackets(documents: Iterable[conll2012.Document], name: str) -> Iterator
     for document in documents:
         for sentence in document.sentences:
             try:
-                written = tags_from_props(sentence.column(conll2012.NAMES))
+                written = tags_from_props(conll2012.names(sentence))
             except ValueError as error:
                 raise ValueError(f"{sentence.where}, column {conll2012.NAMES + 1}, {error}") from None
             tags = tags_from_spans(spans_from_tags(written), num_tokens=len(written), scheme="BIOUL")

@@ -98,9 +98,10 @@ def _props(sentence: ColumnSentence) -> tuple[list[tuple[int, str]], list[list[s
     lemmas = [(row, cell) for row, cell in enumerate(columns[last]) if cell != _NONE]
     props = columns[last + 1 :]
     if len(lemmas) != len(props):
+        expected = "expected one column per predicate, of brackets such as (A0* *) (V*); BIO tags are not read"
         raise ValueError(
             f"{sentence.where}: {len(lemmas)} predicates in column {last + 1}, but {len(props)} columns of "
-            "roles after it; expected one column per predicate"
+            f"roles after it; {expected}"
         )
     return lemmas, props
 

@@ -19,6 +19,7 @@ SPEAKER, NAMES, COREFERENCE = 9, 10, -1
 coreference mentions that begin or end at it."""
 _WORD, _LEMMA, _FRAMESET, _FIRST_ROLE = 3, 6, 7, 11
 _NONE = "-"
+_ONE_TOKEN = re.compile(r"\([^()*]+\)")
 _WITHOUT_WORD = "[WORD]"
 
 
@@ -67,6 +68,11 @@ def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
 def plain_tokens(sentence: ColumnSentence) -> list[str]:
     """The tokens of a sentence, with brackets and quotes as `plain_token` writes them."""
     return [plain_token(word) for word in sentence.column(_WORD)]
+
+
+def names(sentence: ColumnSentence) -> list[str]:
+    """The column of named entities, as brackets of roles; a name of one token is `(PERSON)` in OntoNotes."""
+    return [cell[:-1] + "*)" if _ONE_TOKEN.fullmatch(cell) else cell for cell in sentence.column(NAMES)]
 
 
 def role_columns(sentence: ColumnSentence) -> list[list[str]]:
