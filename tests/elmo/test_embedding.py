@@ -103,6 +103,8 @@ def test_refuses_padding_between_tokens_and_sentences_that_are_strings():
     for given, message in (
         (ids, "sentence 0 has padding"),
         (ids.float(), "are torch.float32; expected whole numbers"),
+        (ids + 40, "character ids are from 40 to 301; expected 0 to 261"),
+        (ids - 1, "character ids are from -1 to 260; expected 0 to 261"),
         (torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True)), "begin with a boundary, which is"),
         (["The cat sat."], "expected a list of tokens"),
         ([["The"], None], "^sentence 1 is None; expected a list of tokens"),

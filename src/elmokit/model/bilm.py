@@ -100,12 +100,17 @@ class BiLM(nn.Module):
         return self.contextualise(tokens, lengths.cpu(), state)
 
     def check_ids(self, character_ids: Int[Tensor, "B T C"]) -> None:
-        """Raise ValueError for another number of characters than the config's, and for what is not whole numbers."""
+        """Raise ValueError for another number of characters than the config's, and for what is not an id of one."""
         if character_ids.dim() != 3 or character_ids.shape[2] != self.config.row_width:
             expected = f"expected (sentences, tokens, {self.config.row_width})"
             raise ValueError(f"character ids have shape {tuple(character_ids.shape)}; {expected}")
         if character_ids.is_floating_point():
             raise ValueError(f"character ids are {character_ids.dtype}; expected whole numbers")
+        if self.config.lookup is None and character_ids.numel():  # a GPU ends the process at an id without a row
+            low, high = (int(id_) for id_ in character_ids.aminmax())
+            if low < 0 or high >= self.char_encoder.embedding.num_embeddings:
+                most = self.char_encoder.embedding.num_embeddings - 1
+                raise ValueError(f"character ids are from {low} to {high}; expected 0 to {most}")
 
     def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
         """Context-independent representations (N,D) of N tokens: layer 0 of the biLM."""
