@@ -151,7 +151,16 @@ def test_what_was_dropped_is_counted_by_file(tmp_path: Path, capsys: pytest.Capt
         ("This is one of two.\n\nThis is the other one.\n", "0.5%", "only 6 tokens are held out; perplexities"),
         *(
             (f"AT&T; 3 < 5 > 2 and [1] are text.\n\nHere is {markup} among words.\n", "0", "there is markup (<doc")
-            for markup in ["<doc id=1>", "</p>", "&quot;", "&#8211;", "{| class=wikitable", "[[a.png]]", "grÃ¶n"]
+            for markup in [
+                "<doc id=1>",
+                "</p>",
+                "&quot;",
+                "&#8211;",
+                "{| class=wikitable",
+                "[[a.png]]",
+                "grÃ¶n",
+                "\\cite{x}",
+            ]
         ),
         (f"{'no mark ' * 51}\n\nHere is a sentence.\n", "0", "102 tokens, more than are left to train on, are dropped"),
     ],

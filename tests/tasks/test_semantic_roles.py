@@ -72,7 +72,10 @@ def test_reads_conll2005_with_its_columns_pasted_together(write):
             "data, lines 2-3, predicate 1, token 1: 'B-A1' is not a cell of brackets here",
         ),
         ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles after it"),
-        ("She - B-A0\nsaw see B-V\n", "2 predicates in column 3, but 0 .* of brackets such as .*; BIO tags are not read"),
+        (
+            "She - B-A0\nsaw see B-V\n",
+            "2 predicates in column 3, but 0 .* of brackets such as .*; BIO tags are not read",
+        ),
         ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
         ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after"),
     ],

@@ -32,7 +32,7 @@ from elmokit.system.paths import expanded, file_digest
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.alignment import token_offsets
 from elmokit.text.broken_words import BrokenWords, find_broken_words
-from elmokit.text.plain_text import DAMAGED, MARKER
+from elmokit.text.plain_text import DAMAGED, LATEX, MARKER
 from elmokit.text.sentence_lines import column_texts, prose_lines, read_raw_documents
 from elmokit.text.tokenizer import HANGUL, INVISIBLE, PLAIN_MARKS, split_sentences, tokenize
 from elmokit.version import __version__
@@ -45,7 +45,8 @@ DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(f"[{HANGUL}]"), 0.6)}
 
-_MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{MARKER}|{DAMAGED}")  # of HTML, XML and wikis
+# of HTML, XML, wikis and LaTeX
+_MARKUP = re.compile(rf"</?[A-Za-z][^<>]*>|&(?:#\d+|[a-z]+);|\{{\||\[\[|{MARKER}|{LATEX}|{DAMAGED}")
 _ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
 _HELD_OUT, _TO_TRAIN = 0, 1
 _KEY = struct.Struct(">BQQ")  # _HELD_OUT or _TO_TRAIN, random number, position

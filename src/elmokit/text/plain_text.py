@@ -150,6 +150,8 @@ OF_MARKERS = (
     "special tokens of a language model; models of elmokit add the ends of sentences themselves: remove these tokens, "
     "and write the words in place of <unk>"
 )
+LATEX = r"\\(?:begin|end|documentclass|usepackage|(?:sub)*section|chapter|cite\w*|ref|label|footnote)\b\*?[{\[]"
+"""A command of LaTeX; `\\alpha` and `\\item` are in other texts, too."""
 _PIECES = "pieces of words, as subword tokenisers write them; join the pieces"
 _OTHER_TOKENS = (
     (0.02, r"\w+@@|##\w+|\u2581.*", _PIECES),
@@ -157,7 +159,10 @@ _OTHER_TOKENS = (
     (0.02, r"__label__\S+", "labels, as fastText reads them; remove these"),
     (0.5, r".+(?:[_/|](?:[A-Z]{1,5}\$?|[^\w\s]{1,5})|/[a-z]{1,5}\$?)", "words with parts of speech; remove these"),
     (0.3, r"\(\S*", "parts of trees in brackets; write the words of each tree into one line"),
-    (0.9, r"\d+", "numbers, such as the ids of another vocabulary; expected words"),
+    (0.9, r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", "numbers, such as ids of another vocabulary, or vectors; expected words"),
+    (0.02, r".*\|\|\|.*", "annotations between bars, such as those of M2; write the sentences alone"),
+    (0.003, r"@[-,.]@", "marks of WikiText within words and numbers; join their parts"),
+    (0.003, f".*{LATEX}.*", "commands of LaTeX; take the text out of it, for example with pandoc -t plain --wrap=none"),
     (0.5, r"""[\[(]?(?:'[^']*'|"[^"]*")[,\])]+""", "lists, as Python writes them; put spaces between the tokens"),
     (0.003, r".*(?:&(?:[a-z]{2,6}|#\d+);|</?(?:br|p)\b).*", "markup or its escapes; remove tags, and write &amp; as &"),
     (0.003, f".*(?:{DAMAGED}).*", "letters that a wrong encoding has damaged; convert the original text again"),
