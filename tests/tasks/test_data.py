@@ -10,7 +10,7 @@ import pytest
 from elmokit.corpus.exclusion import texts_of
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
 from elmokit.tasks.data import dev_in_use, read_data, task_sentences
-from elmokit.tasks.entailment.reader import read_sentence_pairs
+from elmokit.tasks.entailment.task import read_sentence_pairs
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.task import Task, find_task, recipe_config
 from task_examples import DATA_FILES

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from elmokit.tasks.entailment.model import EntailmentClassifier
-from elmokit.tasks.entailment.reader import SentencePair, read_sentence_pairs
-from elmokit.tasks.entailment.task import TASK
+from elmokit.tasks.entailment.task import TASK, SentencePair, read_sentence_pairs
 from elmokit.tasks.task_model import LabelPrediction
 from task_examples import ENTAILMENT
 

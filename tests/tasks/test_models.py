@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
-from elmokit.tasks.entailment.reader import LABELS
+from elmokit.tasks.entailment.task import LABELS
 from elmokit.tasks.task import TASKS, find_task
 from elmokit.tasks.task_model import glorot
 from task_examples import EXAMPLES, TaskExamples

@@ -12,7 +12,7 @@ import pytest
 
 from elmokit.metrics.spans import spans_from_tags
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
-from elmokit.tasks.entailment.reader import read_sentence_pairs
+from elmokit.tasks.entailment.task import read_sentence_pairs
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_predicates

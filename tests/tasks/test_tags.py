@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from elmokit.tasks.config import Splits
-from elmokit.tasks.tags.reader import TaggedWords, WordTags, read_tagged_words
+from elmokit.tasks.tags.reader import TaggedWords, read_tagged_words
 from elmokit.tasks.tags.task import TASK, TagsConfig
 from elmokit.tasks.task import find_task, task_recipe
+from elmokit.tasks.task_model import WordTags
 from task_inputs import new_inputs
 
 TREEBANK = """# newdoc id = a

@@ -11,8 +11,7 @@ import torch
 from elmokit.tasks.config import TaggerConfig
 from elmokit.tasks.coreference.reader import CoreferenceDocument
 from elmokit.tasks.coreference.task import CoreferenceConfig
-from elmokit.tasks.entailment.reader import SentencePair
-from elmokit.tasks.entailment.task import EntailmentConfig
+from elmokit.tasks.entailment.task import EntailmentConfig, SentencePair
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.question_answering.reader import Answer, Question
 from elmokit.tasks.question_answering.task import QuestionAnsweringConfig

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -38,6 +39,16 @@ class TaskModel(nn.Module, ABC):
     @abstractmethod
     def predict(self, examples: Sequence[Any]) -> list[Any]:
         """One prediction per example, which does not depend on the labels in the examples."""
+
+
+@dataclass(frozen=True)
+class WordTags:
+    """A tag for each word, and whether the word has a vector that was learnt in training."""
+
+    column: str
+    """What the tags are: see `TagsConfig`."""
+    tags: list[str]
+    known: list[bool]
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,12 @@ class Tagger(TaskModel):
 def name_tagger(config: TaggerConfig, inputs: TokenInputs, labels: Sequence[str]) -> Tagger:
     """The tagger of named entities, whose tags are legal BIOUL."""
     return Tagger(config, inputs, labels, allowed=bioul_transitions(labels), predicted=_tags_alone)
+
+
+def word_tagger(config: Any, inputs: TokenInputs, labels: Sequence[str]) -> Tagger:
+    """The tagger of words, whose tags may follow each other in any order; the config is a `TagsConfig`."""
+    allowed = torch.ones(len(labels) + 1, len(labels) + 1, dtype=torch.bool)
+    return Tagger(config, inputs, labels, allowed=allowed, predicted=partial(WordTags, config.column))
 
 
 def _tags_alone(tags: list[str], known: list[bool]) -> list[str]:

@@ -16,8 +16,7 @@ from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel, glorot
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-    from elmokit.tasks.entailment.reader import SentencePair
-    from elmokit.tasks.entailment.task import EntailmentConfig
+    from elmokit.tasks.entailment.task import EntailmentConfig, SentencePair
     from elmokit.tasks.inputs import TokenInputs
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.files.json import as_type
+from elmokit.files.lines import lines_and_first
 from elmokit.system.messages import FormatError, printable
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
-from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.task import (
     Prediction,
     Reading,
@@ -28,6 +29,7 @@ from elmokit.tasks.task import (
     shown_labels,
     tokens_of,
 )
+from elmokit.text.corpora.tables import rows_of
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import LabelPrediction
@@ -44,8 +46,46 @@ _FILES = (
     ("klue-nli-v1.1_train.json", "klue-nli-v1.1_dev.json", "klue-nli-v1.1_test.json"),
     ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
 )
+LABELS = ("entailment", "neutral", "contradiction")
+
+_COLUMNS = (
+    ("sentence1", "premise", "sentence_A"),
+    ("sentence2", "hypothesis", "sentence_B"),
+    ("gold_label", "label", "entailment_judgment", "entailment_label"),
+)
+_UNDECIDED = ("-", "", "-1")
+"""What SNLI, and its copy at Hugging Face, write if the annotators did not agree."""
 _SENTENCES = attrgetter("premise", "hypothesis")
 _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Two sentences, and whether the first one, the premise, entails the second, or another relation of the two."""
+
+    premise: list[str]
+    hypothesis: list[str]
+    label: str | None
+    """Usually one of `LABELS`; None if the annotators did not agree: such a pair counts in no result."""
+
+
+def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
+    """Read JSON lines, a JSON list, or a table with a header (`rows_of`); `tokenize` makes the tokens.
+
+    The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label; or those of SICK,
+    sentence_A, sentence_B, and entailment_judgment or entailment_label. Any label is read. `LABELS` may be in upper
+    case, as in SICK. A label that is missing, null or `-` is none.
+    Raises ValueError, with the file and the line, as `rows_of` does, and for a sentence without tokens.
+    """
+    for where, (premise, hypothesis, given) in rows_of(*lines_and_first(path), name=os.fspath(path), columns=_COLUMNS):
+        label = given.strip()
+        if label.lower() in LABELS:
+            label = label.lower()
+        yield SentencePair(
+            premise=tokens_of(premise, where=f"{where}, premise: "),
+            hypothesis=tokens_of(hypothesis, where=f"{where}, hypothesis: "),
+            label=None if label in _UNDECIDED else label,
+        )
 
 
 def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[SentencePair]:

@@ -29,16 +29,6 @@ class TaggedWords:
     """File and name of its document; empty if the file does not separate documents."""
 
 
-@dataclass(frozen=True)
-class WordTags:
-    """A tag for each word, and whether the word has a vector that was learnt in training."""
-
-    column: str
-    """What the tags are: see `TagsConfig`."""
-    tags: list[str]
-    known: list[bool]
-
-
 def read_tagged_words(path: str | os.PathLike[str], *, column: str) -> Iterator[TaggedWords]:
     """Read CoNLL-U, if the file begins with a comment or a row of ten columns, and columns otherwise.
 

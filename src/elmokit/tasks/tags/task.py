@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.score import Accuracy
 from elmokit.system.paths import expanded
@@ -20,7 +20,7 @@ from elmokit.tasks.config import (
     TrainingConfig,
     until_converged,
 )
-from elmokit.tasks.tags.reader import TaggedWords, WordTags, read_tagged_words, with_tag
+from elmokit.tasks.tags.reader import TaggedWords, read_tagged_words, with_tag
 from elmokit.tasks.task import (
     Passage,
     Prediction,
@@ -35,6 +35,9 @@ from elmokit.tasks.task import (
     sentence_of,
     shortened,
 )
+
+if TYPE_CHECKING:
+    from elmokit.tasks.task_model import WordTags
 
 _FILES = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
 _UD_TRAIN = "*-ud-train.conllu"
@@ -156,7 +159,7 @@ TASK: Task[TaggedWords, WordTags] = Task(
     read=read,
     sentences=own_tokens,
     symbols=symbols,
-    build=partial(build_model, "elmokit.tasks.tags.model:word_tagger"),
+    build=partial(build_model, "elmokit.tasks.task_model:word_tagger"),
     score=score,
     recipes=RECIPES,
     model_config=TagsConfig,
