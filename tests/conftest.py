@@ -27,6 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", f"ignore:{toy}")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("cuda") and not torch.cuda.is_available():
+        pytest.skip("there is no NVIDIA GPU")
+
+
 # The same examples on every run, and no failure because the machine is busy.
 settings.register_profile(
     "elmokit", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]

@@ -26,6 +26,7 @@ from toy_run import pretrain_toy
 V, B, T = 70, 3, 4
 WORDS = ["<S>", "</S>", "a", "bc", "밥", "elephants", "of considerable length", "x" * 60, *map(str, range(20))]
 
+RUN = ("precision=float64", "softmax=sampled", "num_negatives=6")
 CONFIGS = {
     "full": [],
     "sampled": ["softmax=sampled", "num_negatives=12"],
@@ -39,7 +40,7 @@ CONFIGS = {
 
 
 def configured(settings: list[str]) -> PretrainingConfig:
-    """Clips that many values reach."""
+    """Clips that many values reach, and that float32 has exactly."""
     small = replace(
         tiny(),
         batch_size=B,
@@ -48,7 +49,7 @@ def configured(settings: list[str]) -> PretrainingConfig:
         reset_state=True,
         bilm=replace(tiny().bilm, lstm_dim=48),
     )
-    return with_settings(small, ["cell_clip=0.3", "projection_clip=0.2", *settings])
+    return with_settings(small, ["cell_clip=0.3125", "projection_clip=0.1875", *settings])
 
 
 def model(config: PretrainingConfig) -> tuple[BiLM, Softmax]:
@@ -94,6 +95,27 @@ class _GraphOnCpu(stacked_gradients._Graph):  # pyright: ignore[reportPrivateUsa
         return self.results
 
 
+def assert_same_steps(config: PretrainingConfig, stacked: StackedGradients, *, within: float = 1e-10) -> None:
+    """Three steps, of one and of several batches, compared with those of the separate way on the CPU."""
+    separate = LossAndGradients(*model(config), config, device=torch.device("cpu"))
+    states: list[Any] = [None, None]
+    first, *rest = batches(config, 4)
+    for group in ([first], rest[:2], rest[2:]):
+        found: list[Any] = []
+        for index, maker in enumerate((separate, stacked)):
+            parameters = [*maker.bilm.parameters(), *maker.softmax.parameters()]
+            losses, states[index] = mean_gradients(maker.backward, parameters, group, states[index])
+            state = [part for side in (states[index].forward, states[index].backward) for part in side]
+            of_step = [*(parameter.grad for parameter in parameters), *(part.cell for part in state)]
+            of_step += [part.output for part in state]
+            found.append(
+                [torch.tensor([float(loss) for loss in losses], dtype=torch.float64), *(one.cpu() for one in of_step)]
+            )  # type: ignore[union-attr]
+        torch.testing.assert_close(found[1], found[0], rtol=0, atol=within)
+    if config.bilm.cell_clip is not None:
+        assert (states[0].forward[-1].cell.abs() == config.bilm.cell_clip).any()
+
+
 @pytest.mark.parametrize("records_graph", [False, True], ids=["", "as a graph"])
 @pytest.mark.parametrize("settings", CONFIGS.values(), ids=CONFIGS)
 def test_losses_gradients_and_states_are_those_of_the_separate_step(
@@ -101,41 +123,43 @@ def test_losses_gradients_and_states_are_those_of_the_separate_step(
 ) -> None:
     monkeypatch.setattr(stacked_gradients, "_Graph", _GraphOnCpu)
     config = configured(settings)
-    makers = [kind(*model(config), config, device=torch.device("cpu")) for kind in (LossAndGradients, StackedGradients)]
-    separate, stacked = makers
-    assert isinstance(separate, LossAndGradients) and isinstance(stacked, StackedGradients)
+    stacked = StackedGradients(*model(config), config, device=torch.device("cpu"))
     stacked.records_graph = records_graph
-    states: list[Any] = [None, None]
-    first, *rest = batches(config, 4)
-    for group in ([first], rest[:2], rest[2:]):
-        found: list[Any] = []
-        for index, maker in enumerate(makers):
-            parameters = [*maker.bilm.parameters(), *maker.softmax.parameters()]
-            losses, states[index] = mean_gradients(maker.backward, parameters, group, states[index])
-            state = [part for side in (states[index].forward, states[index].backward) for part in side]
-            found.append(
-                (
-                    torch.tensor([float(loss) for loss in losses], dtype=torch.float64),
-                    *(parameter.grad for parameter in parameters),
-                    *(tensor for part in state for tensor in (part.cell, part.output)),
-                )
-            )
-        torch.testing.assert_close(found[1], found[0], rtol=0, atol=1e-10)
-    if "cell_clip=null" not in settings:
-        assert (states[0].forward[-1].cell.abs() == 0.3).any()
-        assert (states[0].forward[-1].output.abs() == 0.2).any() or "lstm_dim=32" in settings
+    assert_same_steps(config, stacked)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("settings", [value for value in CONFIGS.values() if "dropout" not in "".join(value)])
+def test_a_cuda_graph_computes_the_separate_step(settings: list[str]) -> None:
+    config, device = configured(settings), torch.device("cuda")
+    stacked = StackedGradients(*(part.to(device) for part in model(config)), config, device=device)
+    assert_same_steps(config, stacked)
+
+
+def halted(run: Path, *settings: str, **given: Any) -> Path:
+    """A run of twelve steps that was killed after the seventh."""
+
+    def interrupt(state: Run) -> None:
+        if state.progress.step == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pretrain_toy(run, *RUN, *settings, on_step=interrupt, **given)
+    return run
 
 
 def test_a_run_may_continue_with_the_other_step_and_ends_the_same(tmp_path: Path) -> None:
-    def interrupt(run: Run) -> None:
-        if run.progress.step == 7:
-            raise KeyboardInterrupt
-
-    changes = ["precision=float64", "softmax=sampled", "num_negatives=6", "dropout_rate=0.1", "directions=separate"]
-    whole = load_file(pretrain_toy(tmp_path / "whole", *changes) / "model.safetensors")
+    whole = load_file(pretrain_toy(tmp_path / "whole", *RUN, "dropout_rate=0.1") / "model.safetensors")
     for first, then in (("stacked", "separate"), ("separate", "stacked")):
-        run = tmp_path / first
-        with pytest.raises(KeyboardInterrupt):
-            pretrain_toy(run, *changes, f"directions={first}", on_step=interrupt)
+        run = halted(tmp_path / first, "dropout_rate=0.1", f"directions={first}")
         resume_pretraining(run, [f"directions={then}"])
         torch.testing.assert_close(load_file(run / "model.safetensors"), whole, rtol=0, atol=1e-9)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("optimizer", [["optimizer=adagrad"], ["optimizer=muon", "muon_for=all"]])
+def test_a_run_on_a_gpu_is_resumed_and_is_that_of_the_cpu(tmp_path: Path, optimizer: list[str]) -> None:
+    whole = load_file(pretrain_toy(tmp_path / "cpu", *RUN, *optimizer, device="cpu") / "model.safetensors")
+    run = halted(tmp_path / "cuda", *optimizer, device="cuda")
+    resume_pretraining(run, device="cuda")
+    torch.testing.assert_close(load_file(run / "model.safetensors"), whole, rtol=0, atol=1e-6)

@@ -1,0 +1,71 @@
+"""The Triton kernels against the torch functions; those are compared in pretraining/test_stacked_gradients.py."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from elmokit.layers import kernels
+
+W, T, B, H = 2, 3, 6, 96
+CLIP = 1.5  # which float32 has exactly, as it has the scale below
+
+Results = dict[str, torch.Tensor]
+
+
+def cells(device: str, products: torch.dtype, cell_type: torch.dtype) -> Results:
+    """One step in the middle of three, forward and backward."""
+    generator = torch.Generator().manual_seed(0)
+
+    def new(*shape: int, dtype: torch.dtype = cell_type) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype).to(device)
+
+    z, before, carry = 3 * new(W, T, B, 4 * H, dtype=products), 2 * new(W, B, H), (new(W, T, B) > 0).to(cell_type)
+    to_hidden, to_cell = new(W, B, H, dtype=products), new(W, B, H)
+    gates, cell, hidden = torch.zeros_like(z, dtype=cell_type), new(W, T, B, H), new(W, T, B, H, dtype=products)
+    to_gates = torch.zeros_like(z)
+    for clip in (CLIP, math.inf):
+        kernels.cell_forward(z[:, 1], before, carry[:, 1], gates[:, 1], cell[:, 1], hidden[:, 1], clip=clip)
+        of_step = gates[:, 1], cell[:, 1], before, carry[:, 1]
+        kernels.cell_backward(to_hidden, *of_step, to_cell, to_gates[:, 1], clip=clip)
+    return {"gates": gates, "cell": cell, "hidden": hidden, "to_gates": to_gates, "to_cell": to_cell}
+
+
+def shares(device: str, products: torch.dtype, cell_type: torch.dtype) -> Results:
+    generator = torch.Generator().manual_seed(0)
+    logits = 4 * torch.randn(W, 5, 9001, generator=generator, dtype=torch.float64)
+    offsets, true = torch.randn(W, 9001, generator=generator).double(), torch.randn(W, 5, generator=generator).double()
+    offsets[1, -3:] = -math.inf  # columns that only fill up the product
+    hits = torch.tensor([[-1, 3, 9000, 4096, -1], [0, -1, 4095, 5, 17]], device=device)
+    held = logits.to(products).to(device)
+    losses, share = kernels.softmax_shares(
+        held, offsets.to(device, cell_type), true.to(device, cell_type), hits, scale=0.25
+    )
+    return {"logits": held, "losses": losses, "share": share}
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("compute", [cells, shares])
+@pytest.mark.parametrize(
+    ("products", "cell_type", "within"),
+    [
+        (torch.float64, torch.float64, 1e-12),
+        (torch.float32, torch.float32, 1e-5),
+        (torch.bfloat16, torch.float32, 2e-2),  # results are rounded to products of three digits
+    ],
+)
+def test_triton_kernels_compute_what_torch_computes(
+    compute: Any, products: torch.dtype, cell_type: torch.dtype, within: float
+) -> None:
+    pytest.importorskip("triton")
+    expected, found = compute("cpu", products, cell_type), compute("cuda", products, cell_type)
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name].cpu(), value, rtol=within, atol=within, msg=name)
+
+
+@pytest.mark.parametrize("compute", [cells, shares])
+def test_products_of_a_narrower_type_change_results_by_their_rounding(compute: Any) -> None:
+    exact = compute("cpu", torch.float64, torch.float64)
+    for name, value in compute("cpu", torch.bfloat16, torch.float32).items():
+        torch.testing.assert_close(value.double(), exact[name], rtol=0.1, atol=0.1, msg=name)
