@@ -82,13 +82,11 @@ class Packer:
 
     def next(self, distinct: dict[str, int]) -> DirectionBatch:
         """The next (T,B) positions. New tokens get the next numbers in `distinct`. Raises StopIteration at the end."""
-        shape = (self.bptt_steps, len(self.own))
-        inputs = np.empty(shape, dtype=np.int64)
-        targets = np.empty(shape, dtype=np.int64)
-        starts = np.zeros(shape, dtype=np.bool_)
+        inputs: list[int] = []
+        targets: list[str] = []
+        starts = np.zeros((len(self.own), self.bptt_steps), dtype=np.bool_)
         for row in range(len(self.rows)):
-            column = row - self.own.start if row in self.own else None
-            filled = 0
+            is_own, filled = row in self.own, 0
             while filled < self.bptt_steps:
                 tokens = self.rows[row]
                 new_sentence = len(tokens) < 2
@@ -97,14 +95,14 @@ class Packer:
                     if self.backward:
                         tokens.reverse()
                 count = min(self.bptt_steps - filled, len(tokens) - 1)
-                if column is not None:
-                    span = slice(filled, filled + count)
-                    starts[filled, column] = new_sentence
-                    inputs[span, column] = [distinct.setdefault(token, len(distinct)) for token in tokens[:count]]
-                    targets[span, column] = self.vocabulary.ids(tokens[1 : count + 1])
+                if is_own:
+                    starts[row - self.own.start, filled] = new_sentence
+                    inputs += [distinct.setdefault(token, len(distinct)) for token in tokens[:count]]
+                    targets += tokens[1 : count + 1]
                 self.rows[row] = tokens[count:]
                 filled += count
-        return DirectionBatch(tokens=inputs, targets=targets, starts=starts)
+        rows = np.array(inputs, np.int64), self.vocabulary.ids(targets), starts
+        return DirectionBatch(*(np.ascontiguousarray(values.reshape(starts.shape).T) for values in rows))
 
 
 def packed_batches(packers: list[Packer], *, spelling: Spelling) -> Iterator[Batch]:
