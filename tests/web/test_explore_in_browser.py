@@ -598,6 +598,13 @@ HANGUL_THAT_IS_NOT_MARKED = """() => {
 }"""
 
 
+MARKS_THAT_BEGIN_A_LINE = """() => {
+  const all = [...document.querySelectorAll(".token")];
+  const tops = all.map((token) => [token.textContent, token.getBoundingClientRect().top]);
+  return tops.filter(([text, top], at) => text === "." && Math.abs(top - tops[at - 1][1]) > 8).length;
+}"""
+
+
 def test_the_korean_page_speaks_korean_and_fits_a_telephone(new_page: Callable[..., Page]):
     page = new_page("toy-ko", width=390, height=700)
     page.open()
@@ -607,6 +614,8 @@ def test_the_korean_page_speaks_korean_and_fits_a_telephone(new_page: Callable[.
     assert all(tabs.nth(number).bounding_box()["x"] + 20 < 390 for number in range(tabs.count()))
     assert "눈(날씨)" in page.show("tour") and "snow" not in page.page.inner_text("#panel")
     assert page.run("() => document.documentElement.scrollWidth") <= 390
+    page.type(" ".join(f"{'밥' * length} ." for length in range(1, 30)))
+    assert page.run(MARKS_THAT_BEGIN_A_LINE) == 0
     page.page.click("#language")
     page.page.wait_for_selector("html[lang=en]")
     for tab in VIEWS:

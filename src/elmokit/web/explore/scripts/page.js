@@ -8,6 +8,7 @@ import { tokenize } from "./tokenizer.js";
 
 const find = (id) => document.getElementById(id);
 const settings = JSON.parse(find("settings").textContent);
+const CLOSING = /^[.,;:!?…)\]}”’»%]+$/;
 const LONGEST_LINK = 2000; // characters that mail and chats do not cut
 const NARROW = "(max-width: 63.99rem)"; // one column
 const MODULES = { contexts: "views", similarity: "views", characters: "views", tour: "views", map: "map", expectations: "surprisal" };
@@ -171,10 +172,17 @@ function showNotes() {
 
 function showTokens() {
   const here = chosen();
+  const button = (token, number, index) => {
+    const isChosen = here !== null && number === here.sentenceNumber && index === here.index;
+    return make("button", { type: "button", class: "token", "aria-pressed": String(isChosen), onclick: () => choose(number, index) }, token);
+  };
   replace(find("tokens"), sentences.map((tokens, number) =>
     make("p", { dir: "auto" }, tokens.flatMap((token, index) => {
-      const isChosen = here !== null && number === here.sentenceNumber && index === here.index;
-      return [make("button", { type: "button", class: "token", "aria-pressed": String(isChosen), onclick: () => choose(number, index) }, token), " "];
+      if (index > 0 && CLOSING.test(token)) return []; // it is with the word before it, so that no line begins with it
+      let end = index + 1;
+      while (end < tokens.length && CLOSING.test(tokens[end])) end++;
+      const marks = tokens.slice(index + 1, end).flatMap((mark, at) => [" ", button(mark, number, index + 1 + at)]);
+      return [make("span", { class: marks.length ? "together" : false }, button(token, number, index), marks), " "];
     }))));
 }
 
