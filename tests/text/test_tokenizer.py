@@ -110,6 +110,11 @@ def test_a_very_long_token_takes_no_time(unit: str):
         ["See Fig. 3 for it, i.e. the lower part.", "No. 5 is alive."],
         ["Kim et al. (2012) did it.", "Lee et al. [4] and Fox et al. 2013 did not.", "They won."],
         ["See Eq. 4, Eqs. (4) and (5), Ch. 2, Figs. 1, Ref. [2], Thm. 3.", "It holds (cf. App. 1).", "Done."],
+        [
+            "By Sects. 3 and 4, Thms. 2, Lem. 3, Prop. 4, Cor. 5, Eqn. 7, Vols. 2, Chs. 3.",
+            "Siehe Abb. 3.",
+            "Ca. 10 sind da.",
+        ],
         ["Item no. 5 came ca. 1850.", "Siehe Nr. 7.", "I said no.", "He did not."],
         ["»Gut.«", "„Kommst du?“", "›Ja.‹", "‚Nein!‘", "„Dr. Fox kam.“", "»Ja?« fragte er. „nein.“"],
         ["Il dit : « Viens ! »", "« Oui ? » dit-elle.", "‹\u202fNon.\u202f›", "Elle vint.", "« Oui. »"],

@@ -147,7 +147,10 @@ _ABBREVIATIONS = (
     "Jr Sr Inc Corp Co Cos Ltd Bros Jan Feb Aug Sept Oct Nov Dec etc Esq Ph Ave Blvd Rd Dept Univ Assn approx"
 )
 _BEFORE_NUMBERS = "No Nos Vol Fig Art Sec pp p"
-_NUMBERED = f"{_BEFORE_NUMBERS} Figs Eq Eqs Ref Refs Ch Chap Tab App Sect Def Thm no nos Nr ca al"
+_NUMBERED = (
+    f"{_BEFORE_NUMBERS} Figs Eq Eqs Eqn Eqns Ref Refs Ch Chs Chap Tab Abb App Secs Sect Sects Def Thm Thms Lem Prop "
+    "Cor Vols no nos Nr ca Ca al"
+)
 """Words with a period that does not end a sentence before a number, also in brackets: `Eq. (4)`, `Kim et al. [2]`."""
 _WITHIN_WORD = (
     r"(?:[-&/'\u055a-\u055f\u05f3\u05f4]|(?<=\w[lL])\u00b7(?=[lL]\w)"
