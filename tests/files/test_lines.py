@@ -171,7 +171,11 @@ MARKED = ("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
         (b"PAR1", "is Parquet"),
         (b"\xff\xff\xff\xff\x80", "is an Arrow stream, as Hugging Face datasets are kept; expected"),
         (b"PK\x03\x04\x14", "is zip "),
-        (b"SQLite format 3\0\x10\0\r", "line 1: NUL byte at byte 16"),
+        (b"SQLite format 3\0\x10\0\r", "is an SQLite database; expected"),
+        *((f"\x80{protocol}\x95\r".encode("latin-1"), "is a Python pickle; expected") for protocol in "\2\3\4\5"),
+        (b"\x89PNG\r\n\x1a\n", "is a PNG picture; expected"),
+        (b"\x93NUMPY\1\0", "is a NumPy array; expected"),
+        (b"other\0\r", "line 1: NUL byte at byte 6"),
     ],
 )
 def test_documents_other_encodings_and_other_compressions_are_named(path: Path, content: bytes, message: str):

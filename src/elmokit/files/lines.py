@@ -36,6 +36,10 @@ _NOT_TEXT = {
     b"ARROW1": "Arrow",
     b"\xff\xff\xff\xff": "an Arrow stream, as Hugging Face datasets are kept",
     b"\x89HDF": "HDF5",
+    b"\x89PNG": "a PNG picture",
+    b"\x93NUMPY": "a NumPy array",
+    b"SQLite format 3\0": "an SQLite database",
+    **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle"),
 }
 """First bytes of documents that are not read here."""
 _CHUNK = 1 << 16
