@@ -338,6 +338,9 @@ def test_both_addresses_of_allennlp_s_scripts_are_the_model(server: Any):
         Elmo(pair[0], weights=f"{server.url}/other.hdf5")
 
 
+ALLENNLP = "https://s3-us-west-2.amazonaws.com/allennlp/models/elmo/"
+
+
 def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ELMOKIT_CACHE", str(tmp_path))
     assert main(["models"]) == 0
@@ -352,6 +355,7 @@ def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, m
         ("efml:korean", "nlpl:161"),
         ("Original", "original"),
         ("pt", "pt-wikipedia"),
+        (f"{ALLENNLP}contributed/pt/elmo_pt_options.json", "pt-wikipedia"),  # as in flair
     ]:
         found = find_published(asked)
         assert found is not None and found.name == name
