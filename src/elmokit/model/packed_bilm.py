@@ -150,7 +150,7 @@ class TokenCache:
     """Sentences of tokens -> representations of their distinct tokens; drops the least recently used ones."""
 
     max_tokens = 32_768
-    """64 MiB of vectors for the released `original` model, 16 MiB for the bundled one."""
+    """Vectors of 64 MiB for `original`, 32 MiB for `small-en`; what Python keeps of each takes as much again."""
 
     def __init__(self, char_encoder: PackedCharEncoder | LookupEncoder | CharEncoder, *, spelling: Spelling) -> None:
         self.char_encoder = char_encoder
