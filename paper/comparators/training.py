@@ -147,7 +147,7 @@ def read_comparator_settings(run_dir: Path, system: str, kind: type[Settings]) -
     Raises FileNotFoundError, and ValueError for another kind of folder.
     """
     path, config = run_dir / CONFIG_NAME, read_config(run_dir)
-    values = checked_config(config, where=path, format=FORMAT, version=VERSION, verb="train-comparator")
+    values = checked_config(config, where=path, format=FORMAT, version=VERSION, command="train-comparator")
     if values.get("system") != system:
         raise FormatError(path, f"is of {values.get('system')!r}; expected {system}")
     settings = as_type(values.get("settings"), dict[str, Any], where=path, part="settings")

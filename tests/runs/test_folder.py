@@ -20,7 +20,7 @@ from elmokit.runs.tensor_files import write_tensors
 
 
 def read(folder: Path) -> dict[str, object]:
-    return checked_config(read_config(folder), where=folder / "config.json", format="toy", version=3, verb="toy")
+    return checked_config(read_config(folder), where=folder / "config.json", format="toy", version=3, command="toy")
 
 
 def test_a_config_is_read_back_and_none_is_written_that_could_not_be(tmp_path: Path):

@@ -97,7 +97,7 @@ def read_record(run_dir: Path) -> RunRecord:
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
     """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
-    both = checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, verb="pretrain")
+    both = checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, command="pretrain")
     run = as_type(both.get("pretraining") or {}, dict[str, Any], where=where, part="pretraining")
     if "shards" not in run:
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")

@@ -22,7 +22,7 @@ BEST_DIR = "best"
 """Folder of a pretraining run: the model with the lowest perplexity on held-out text."""
 _WEIGHTS_NAME = "model.safetensors"
 STARTING_NAME = ".starting"
-"""Marks a folder in which a run was being created; `write_config` removes it."""
+"""Marks a folder while a run is being created; `write_config` removes it."""
 BILM_FORMAT = "elmokit"
 TASK_FORMAT = "elmokit-task"
 """What the field `format` of config.json says."""
@@ -64,7 +64,7 @@ def new_run(run_dir: Path, *, files: Sequence[str] = ()) -> Generator[None]:
 
 
 def start_writing(run_dir: Path) -> None:
-    """Make the folder of a new run, and mark what is written from here on as its own until it has a config.json."""
+    """Make the folder of a new run, and mark the files written from here on as the run's until it has a config.json."""
     run_dir.mkdir(parents=True, exist_ok=True)
     (run_dir / STARTING_NAME).touch()
 
@@ -132,18 +132,18 @@ def read_config(run_dir: Path) -> dict[str, Any]:
 
 
 def checked_config(
-    config: Mapping[str, Any], *, where: str | Path, format: str, version: int, verb: str
+    config: Mapping[str, Any], *, where: str | Path, format: str, version: int, command: str
 ) -> dict[str, Any]:
     """The values of a config, without its format and version. Raises ValueError, naming `where`, for other ones.
 
-    verb: the command that creates such runs, for errors.
+    command: the one that creates such runs, for errors.
     """
     values = dict(config)
     given = values.pop("format", None)
     if given != format:
         if isinstance(given, str) and given in _WHAT_IT_IS:
             raise ValueError(f"{where} belongs to {_WHAT_IT_IS[given]}")
-        raise ValueError(f"{where} is not the config of a run that `elmokit {verb}` started")
+        raise ValueError(f"{where} is not the config of a run that `elmokit {command}` started")
     found = values.pop("version", None)
     if found != version:
         raise ValueError(f"{where} has version {found}; this elmokit reads version {version}")

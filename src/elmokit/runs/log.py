@@ -181,7 +181,7 @@ def _run_in_folder(folder: Path, log: Log) -> LoggedRun:
 
 
 def _runs_in_file(path: Path) -> list[LoggedRun]:
-    """The runs of a runs.jsonl, or the run of a metrics.jsonl; the first line shows which it is."""
+    """The runs of a runs.jsonl, or the run of a metrics.jsonl; the first line tells the two apart."""
     log = read_log(path)
     if not log.records or "metrics" not in log.records[0].values:
         return [_run_in_folder(path.parent, log)]
@@ -205,7 +205,7 @@ def provenance() -> dict[str, str]:
 def commit_of(file: Path) -> str:
     """The commit of the repository that tracks a file, with a plus if tracked files differ from it.
 
-    `unknown` for a file that no repository tracks, such as one of a package installed in somebody's checkout.
+    `unknown` for an untracked file, such as a file of a package that is installed inside another checkout.
     """
     if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
         return UNKNOWN
@@ -213,7 +213,7 @@ def commit_of(file: Path) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """What git prints; None if there is no git, or it refuses."""
+    """What git prints; None without git, or if it fails."""
     try:
         done = subprocess.run(("git", "-C", str(folder), *arguments), capture_output=True, text=True, check=False)
     except FileNotFoundError:

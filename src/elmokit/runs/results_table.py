@@ -1,6 +1,6 @@
 """A table of results: tab-separated values, one number per row, with what it was measured on and what it cost.
 
-The first columns are `COLUMNS`. Further ones are settings in which the runs differ, such as `training.dropout_rate`.
+The first columns are `COLUMNS`. Further columns are settings that differ between runs, such as `training.dropout_rate`.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mappin
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """All tensors of a file, on the CPU, in memory of their own, at most as much as the file has bytes.
+    """All tensors of a file, on the CPU, in separate memory, at most as much as the file has bytes.
 
     Raises FileNotFoundError, and FormatError, a ValueError that names the file, if it is damaged.
     """

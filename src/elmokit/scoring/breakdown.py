@@ -35,9 +35,9 @@ class Cost:
     share: float
     """Share, from 0 to 1, of the direction's predictions."""
     mean_loss: float | None
-    """Mean loss; None if there is no prediction."""
+    """Mean loss; None without predictions."""
     perplexity: float | None
-    """`exp(mean_loss)`; None if there is no prediction."""
+    """`exp(mean_loss)`; None without predictions."""
     total_loss: float
     loss_share: float
     """Share of the direction's loss: how much the log of the perplexity would fall if these targets were certain."""

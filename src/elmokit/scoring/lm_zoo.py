@@ -79,7 +79,7 @@ def spec(vocabulary: Vocabulary, *, name: str, built: str) -> str:
 
 
 def spellings(text: str, vocabulary: Vocabulary) -> list[str]:
-    """The tokens of a text as it spells them; `<UNK>` for those that are not in the vocabulary."""
+    """The tokens of a text as it spells them; `<UNK>` for tokens outside the vocabulary."""
     tokens = tokenize(text)
     return [
         _as_written(text[start:end], token) if token in vocabulary else UNKNOWN

@@ -2,8 +2,8 @@
 
 By default each sentence starts from a zero state, which makes the perplexity comparable with that of an n-gram model.
 With carried state, it is measured as the released tool does (bilm-tf's `test`): 256 parallel rows in file order, whose
-states pass from sentence to sentence. It ends when a row needs another sentence and there is none; what is left in the
-other rows is not predicted.
+states pass from sentence to sentence. It ends when a row needs another sentence and none is left; the rest of the other
+rows is not predicted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CARRIED_ROWS = 256  # parallel rows of the released tool's evaluation
 
 @dataclass(frozen=True)
 class DirectionPerplexity:
-    """Perplexity of one direction, over all targets and over those that are not UNK."""
+    """Perplexity of one direction, over all targets, and over all targets except UNK."""
 
     perplexity: float
     perplexity_without_unknown: float

@@ -1,6 +1,6 @@
 """Tables of surprisal: a row for each token, word or sentence of a text file, or for each pair of a conditional one.
 
-The first four columns are those of lm-zoo (Gauthier et al., 2020). NA marks positions without a prediction. Cells are
+The first four columns are as in lm-zoo (Gauthier et al., 2020). NA marks positions without a prediction. Cells are
 quoted as in CSV, so that pandas, R and spreadsheets read each row as one, whatever its token is.
 """
 
@@ -83,8 +83,9 @@ class Line:
 def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSettings) -> Iterator[list[Row]]:
     """The rows of each sentence of a text with one sentence per line; first of all, the row of the columns' names.
 
-    Blank lines have no rows; with carried state, the next line starts from zeros. Rows of a pipe come soon, and what is
-    typed is answered line by line. Raises ValueError if the text has no sentence, and the errors of `sentence_lines`.
+    Blank lines have no rows; with carried state, the next line starts from zeros. Rows of a pipe come soon; a
+    terminal is answered line by line. Raises ValueError if the text has no sentence, and the errors of
+    `sentence_lines`.
     """
     lines, to_predict = tee(_lines(path, settings))
     results = model.read((line.tokens for line in to_predict), settings.surprisal, first_sizes=first_sizes(path))

@@ -59,7 +59,7 @@ class ElmoInput:
 
     @property
     def positions(self) -> tuple[str, ...]:
-        """The positions, each of which has a mix of its own; `both` gives two."""
+        """The positions; each has a separate mix, so `both` gives two."""
         return ("input", "output") if self.position == "both" else (self.position,)
 
 
@@ -78,8 +78,8 @@ class InputConfig:
     lower_case: bool = True
     """Whether words are lower-cased, as GloVe's 6B vectors are; characters never are."""
     min_word_count: int = 1
-    """Occurrences in the training set from which on a word that the file lacks has a vector of its own; rarer words
-    share the vector of the unknown word, which learns from them."""
+    """A word that the file lacks gets a vector if it occurs at least this often in the training set. Rarer words share
+    the vector of the unknown word, which learns from them."""
     num_extra_words: int = 20_000
     """Number of words from the start of the file that are kept for new text, even if no data set has them."""
     character_dim: int = 0
@@ -148,7 +148,7 @@ class TrainingConfig:
     average_warm_up: bool = True
     """Whether the first steps use a smaller decay, so that the initial weights leave no trace."""
     weight_decay: float = 0.0
-    """L2 penalty on all weights except those of the scalar mixes: this times the weight is added to its gradient; with
+    """L2 penalty on all weights except the scalar mixes: this times the weight is added to its gradient; with
     adamw, this times the learning rate is the share of a weight that each step takes away."""
     decay_biases: bool = True
     """Whether biases have that penalty too."""
@@ -159,10 +159,10 @@ class TrainingConfig:
     dev_share: float = 0.0
     """Share of the training and development files together that is the development set, in whole documents (articles;
     of a single document, sentences with all of their examples), spread evenly over the files. 0 leaves the files as
-    they are; where there is no development file, a tenth of the training files is set apart."""
+    they are; without a development file, a tenth of the training data is held out."""
     random_dev: bool = False
-    """Whether what is set apart is drawn, one document of each part of the files and the same with all seeds, in place
-    of each n-th one. A new run without a development file always has this, because labels may alternate in a file."""
+    """Whether the held-out documents are drawn, one from each part of the files and the same for all seeds, in place of
+    each n-th one. A new run without a development file always has this, because labels may alternate in a file."""
     max_dev_examples: int = 0
     """Number of examples of the development set that are used while training; 0 means all."""
     spread_dev: bool = False
@@ -273,8 +273,8 @@ def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
 
     The rate is constant, then halved after each two epochs without a better score; five such epochs end the run. An
     epoch has at least 100 steps and a run 1,000, so that a small training set is not left after a handful of updates.
-    `max_epochs` is a bound that a run should not meet; its log says if it did. The development scores are those of
-    examples spread evenly over the set.
+    `max_epochs` is a bound that a run should not meet; its log says if it did. The scored development examples are
+    spread evenly over the set.
     """
     config = recipe()
     training = replace(
@@ -302,7 +302,7 @@ def check_bounds(
 
     positive: fields of at least 1; counts: of at least 0; rates: of dropout, at least 0 and below 1.
     prefix: what stands before the names of the fields where a user sets them.
-    Raises ValueError, naming the field, its value and what is expected.
+    Raises ValueError with the field, its value and the allowed values.
     """
     for name in positive:
         if min(_numbers(config, name)) < 1:

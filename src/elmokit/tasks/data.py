@@ -27,7 +27,7 @@ Sentences = list[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class TaskExamples(Generic[E]):
-    """The examples of a data set; `test` has those of each file by its name."""
+    """The examples of a data set; `test` has a list for each file, by its name."""
 
     train: list[E]
     dev: list[E]
@@ -89,7 +89,7 @@ def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> Sequence[E]:
 
 
 def report_on(task: Task[E, P], data: TaskExamples[E], *, test: bool) -> None:
-    """Report on stderr what is odd about the data of a new run, `test`: in its test sets too.
+    """Report labels that only the held-out data of a new run have on stderr; `test`: of its test sets too.
 
     Raises ValueError if all training examples have the same label.
     """
@@ -153,7 +153,7 @@ def _used(examples: list[E], config: TrainingConfig) -> list[E]:
 
 
 def sentences_of(task: Task[E, P], data: TaskExamples[E]) -> tuple[Sentences, Sentences]:
-    """The distinct sentences of the training set, and those of the other sets that are not in it."""
+    """The distinct sentences of the training set, and the sentences that only the other sets have."""
     held_out = [example for part in (data.dev, *data.test.values()) for example in part]
     training = {tuple(sentence): None for example in data.train for sentence in task.sentences(example)}
     others = {tuple(sentence): None for example in held_out for sentence in task.sentences(example)}
@@ -187,7 +187,7 @@ def task_sentences(task: Task[E, P] | str, data: str | Path | Splits, config: Ta
 
 
 def with_development_set(config: TaskConfig, splits: Splits) -> TaskConfig:
-    """The config with a random share of the training files as development set if there are no files for it."""
+    """The config; without development files, it holds out a random share of the training data."""
     if splits.dev:
         return config
     if not config.training.dev_share:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 WORDS_FILE = "words.json"
 VECTORS_FILE = "words.safetensors"
 MAX_WORDS_BYTES = 256 << 20
-"""Of the words' file, which is read as a whole: room for some twenty million words."""
+"""Of the words' file, which is read as a whole: enough for some twenty million words."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class WordTable:
 def new_word_table(
     config: InputConfig, training: Iterable[Sequence[str]], others: Iterable[Sequence[str]], *, seed: int
 ) -> WordTable:
-    """Words with vectors: those of the training set that the config's file has or, if they are trained, that occur
+    """Words with vectors: words of the training set that are in the config's file or, if they are trained, occur
     `min_word_count` times.
 
     others: sentences that are predicted later, such as the development and test sets. Their words, and the first

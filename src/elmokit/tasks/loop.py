@@ -349,7 +349,7 @@ def load_checkpoint(
 
     Returns the progress, or None for a run that was stopped in its first epoch.
 
-    model, optimizer, average: those of the run at its start.
+    model, optimizer, average: as they are at the start of the run.
     FormatError, a ValueError, and OSError name the file that is damaged or gone.
     """
     path = run_dir / CHECKPOINT_FILE

@@ -49,7 +49,7 @@ class TrainedTask:
 
         Texts are split by `elmokit.tokenize`. The result is the task's own frozen dataclass, for instance a
         `TaggedText` with `text`, `tokens`, `tags` and `entities`; its `to_dict()` is what `elmokit predict` writes as
-        JSON. Raises ValueError if the task needs more than what is given.
+        JSON. Raises ValueError if the task needs more than this.
         """
         return self.predict_all([value])[0]
 
@@ -67,7 +67,7 @@ class TrainedTask:
         kind: "text", one example per line; "json", one object per line; "data", the format of the training data.
             None decides by the name: `.jsonl` is JSON; `-` is text, and so is `.txt`, except the files of a data set
             that the task knows, such as `test.txt` of the Stanford treebank; anything else is data. Text by its name
-            that begins as JSON, a table or columns is refused, because it may be meant as either.
+            that begins as JSON, a table or columns is refused, because its kind is uncertain.
         form: "text", "json", or one of the task's `other_forms`, such as "squad", of all examples together.
         Raises ValueError, naming the file and the line, for what cannot be read.
         """
@@ -151,7 +151,7 @@ class TrainedTask:
         return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
 
     def _checked_text(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
-        """The lines of what is text by its name. Raises ValueError if the first of them are of something else."""
+        """The lines of a file that is text by its name. Raises ValueError if its first lines are something else."""
         lines, head = with_head(lines)
         if other := other_than_text(head, has_columns=len(self.task.text_fields) > 1):
             say = "Say what it is: --input-kind text, json or data, or kind='text', 'json' or 'data'"
@@ -182,7 +182,7 @@ def load_task(
 
     task: the run's task, if it is not one of elmokit's own.
     elmo_model: where the biLM is now, if it has moved since training; another biLM is refused.
-    Raises FileNotFoundError if there is no run or no biLM, and ValueError for files that do not fit together.
+    Raises FileNotFoundError if the run or the biLM is missing, and ValueError for files that do not fit together.
     """
     folder, device = expanded(folder), find_device(device)
     record = read_record(folder, task)

@@ -47,7 +47,7 @@ class TaskRecord:
     digest: str | None = None
     """That of the examples, by `data.digest`; None for a run that has not recorded it."""
     other_vectors: bool = False
-    """Whether vectors of another system stand in ELMo's place; False for a run that has not recorded it."""
+    """Whether vectors of another system are used in place of ELMo's; False for a run that has not recorded it."""
 
     def __post_init__(self) -> None:
         if len(self.symbols) > MAX_SYMBOLS:
@@ -94,7 +94,7 @@ def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord
 
 def record_of(config: Mapping[str, Any], where: str | Path, task: Task[Any, Any] | None = None) -> TaskRecord:
     """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
-    values = checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, verb="train")
+    values = checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, command="train")
     found = as_type(values, _Config, where=where)
     model = as_type(found.model, (task or find_task(found.task)).model_config, where=where, part="field model")
     return TaskRecord(
@@ -165,7 +165,7 @@ def moved(
 ) -> TaskRecord:
     """The record with the places where its files and its biLM are now.
 
-    Raises ValueError for other numbers of files than those of the training and development sets of the run.
+    Raises ValueError if the run began with another number of training or development files.
     """
     if data is not None:
         splits, before = absolute_splits(find_data(task, data)), record.splits
@@ -177,7 +177,7 @@ def moved(
 
 
 def check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskExamples[E]) -> None:
-    """Raise ValueError if the examples are not those that the run began with, as far as it has recorded them."""
+    """Raise ValueError if the examples have changed since the run began and recorded their digest."""
     if record.digest not in (None, digest(task, examples), digest(task, examples, labels=False)):
         raise ValueError(
             "the training or development set has changed since the run began; a run is resumed with the files that it "

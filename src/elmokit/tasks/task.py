@@ -75,18 +75,18 @@ def labels_of_tags(tags: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Task(Generic[E, P]):
-    """Everything in which one task differs from another."""
+    """All differences between the tasks."""
 
     name: str
     """Name on the command line and in run folders, for instance `named-entities`."""
     metric: str
-    """Name of the number, among those of `score`, that decides which epoch is best: a percentage, higher is better."""
+    """Name of the score that decides which epoch is best: a percentage, higher is better."""
     find: Callable[[Path], Splits]
     """Finds the files of a data set in a folder by their original names; ValueError says which were expected."""
     read: Callable[[Path, Any, bool], Reading[E]]
     """(file, model config, whether for training) -> the examples, and the skipped ones counted."""
     sentences: Callable[[E], Sequence[Sequence[str]]]
-    """All sentences of an example for which the model needs vectors; they decide the words and what is cached."""
+    """All sentences of an example for which the model needs vectors. Their words and activations are kept."""
     symbols: Callable[[Iterable[E]], list[str]]
     """The names that the model must know from the training set, in a fixed order: the labels of most tasks, the genres
     of coreference; empty for a task that has none."""
@@ -111,8 +111,8 @@ class Task(Generic[E, P]):
     without_labels: Callable[[E], E] | None = None
     """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
     label_names: Callable[[Iterable[str]], list[str]] | None = unique
-    """The labels that the symbols stand for, such as the kinds of entities of tags; None if the symbols are no labels,
-    such as genres."""
+    """The labels that the symbols stand for, such as the kinds of entities of tags; None for other symbols, such as
+    genres."""
     keep_together: Callable[[E], Hashable] | None = None
     """What an example shares with others that must not be apart in training and development sets, such as its document;
     None if that is the sentences themselves."""
@@ -176,7 +176,7 @@ def own_tokens(example: Any) -> Sequence[Sequence[str]]:
 
 
 def document_of(example: Any) -> str | tuple[str, ...]:
-    """What an example's sentence shares with those of its document; one without a document shares its words."""
+    """The key that an example shares with the rest of its document; without a document, the words of its sentence."""
     return example.document or tuple(example.tokens)
 
 
@@ -273,7 +273,7 @@ class Passage:
     def of(cls, tokens: list[str], text: str | None) -> Passage:
         """The tokens of a text. Without one, they are joined by spaces.
 
-        Raises ValueError, naming the token, where the tokens are not those of the text.
+        Raises ValueError, naming the token, where tokens and text differ.
         """
         if text is not None:
             return cls(text, tokens, token_offsets(text, tokens))

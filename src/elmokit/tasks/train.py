@@ -83,7 +83,7 @@ def train(
     cache: str | Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
-    """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
+    """Train on the files of a folder, or on the files in a `Splits`, into a new run folder; returns that folder.
 
     data: a `Splits` without a development file holds out a tenth of the training files (see `dev_share`).
     config: all settings; None is the recipe `cpu`.
@@ -230,7 +230,7 @@ def _new_loop(
 def _run_to_the_end(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None:
     """Train until the run stops, and log the result.
 
-    A log that has the result already stays as it is if there are no test files, which may have changed.
+    A log that has the result already stays as it is, unless test files, which may have changed, are scored.
     """
     log = loop.run_dir / METRICS_NAME
     earlier = _results(log)

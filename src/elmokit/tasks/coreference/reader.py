@@ -30,8 +30,8 @@ class CoreferenceDocument:
     """Sentences, and clusters of mentions that refer to the same thing.
 
     A mention is its first and last token, both included, counted through the document. The mentions of a cluster are
-    sorted. The clusters are in the order in which the official scorer meets them, which counts a mention of several
-    clusters for the last of them. Clusters of a single mention are kept if the file has them.
+    sorted. The clusters are in the order of the official scorer, which counts a mention of several clusters for the
+    last of them. Clusters of a single mention are kept if the file has them.
     """
 
     name: str
@@ -175,7 +175,7 @@ def genre(name: str) -> str:
 
 
 def _entities(sentence: ColumnSentence) -> Iterator[str]:
-    """The entities of the mentions that begin at each token; first those of one token, as the scorer reads a cell."""
+    """The entities of the mentions that begin at each token; mentions of one token come first, as in the scorer."""
     for cell in sentence.column(conll2012.COREFERENCE):
         mentions = [bracket for bracket in _BRACKET.finditer(cell) if bracket["opens"]]
         yield from (bracket["entity"] for bracket in sorted(mentions, key=lambda bracket: bracket["closes"] is None))

@@ -123,7 +123,7 @@ class _Document:
 
 
 def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
-    """The columns of CoNLL-2012, which its scorer reads; what is unknown is `-`. White space is one space."""
+    """The columns of CoNLL-2012, which its scorer reads, with `-` for unknown cells. White space is one space."""
     name = " ".join(example.name.split()) or _NOBODY
     cells = iter(_coreference_cells(prediction, num_tokens=len(example.speakers)))
     speakers = iter(example.speakers)
@@ -144,7 +144,7 @@ def result(example: CoreferenceDocument, prediction: Clusters) -> ResolvedDocume
 
 
 def _coreference_cells(clusters: Clusters, *, num_tokens: int) -> list[str]:
-    """Cells `(0`, `1)`, `(2)` or `-`, several separated by |. Of mentions that begin together, the longest is first."""
+    """Cells `(0`, `1)`, `(2)` or `-`, several separated by |. The longest of mentions that begin together is first."""
     cells: list[list[str]] = [[] for _ in range(num_tokens)]
     mentions = [(first, last, number) for number, cluster in enumerate(clusters) for first, last in cluster]
     for first, last, number in sorted(mentions, key=lambda mention: (mention[0], -mention[1])):
@@ -163,7 +163,7 @@ class ResolvedDocument(Prediction):
     text: str
     """The document as it was given; the tokens joined by spaces if only these were given."""
     sentences: list[list[str]]
-    """Tokens of each sentence; those of mentions are counted through the document."""
+    """Tokens of each sentence; mentions count tokens through the document."""
     clusters: list[list[TextSpan]]
     """At least two mentions each, in the order of the document."""
 
@@ -180,7 +180,7 @@ _ELMO = ElmoInput(position="input", penalty=0.0)  # Peters, appendix
 
 @dataclass(frozen=True)
 class CoreferenceConfig:
-    """Sizes and limits of the resolver; the defaults are those of Lee et al. (2017), sections 7.1 and 7.2."""
+    """Sizes and limits of the resolver, by default as in Lee et al. (2017), sections 7.1 and 7.2."""
 
     hidden_dim: int = 200
     """Width of the biLSTM, per direction."""

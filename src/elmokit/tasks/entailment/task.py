@@ -72,7 +72,7 @@ class SentencePair:
 def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     """Read JSON lines, a JSON list, or a table with a header (`rows_of`); `tokenize` makes the tokens.
 
-    The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label; or those of SICK,
+    The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label; in SICK, they are
     sentence_A, sentence_B, and entailment_judgment or entailment_label. Any label is read. `LABELS` may be in upper
     case, as in SICK. A label that is missing, null or `-` is none.
     Raises ValueError, with the file and the line, as `rows_of` does, and for a sentence without tokens.
@@ -100,7 +100,7 @@ def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[Senten
 
 
 def symbols(examples: Iterable[SentencePair]) -> list[str]:
-    """All three usual labels, whether they occur or not; if there are others, those that occur."""
+    """All three usual labels, whether they occur or not; if other labels occur, the labels of the examples."""
     found = {example.label for example in examples if example.label is not None}
     return list(LABELS) if found <= {*LABELS} else sorted(found)
 
@@ -156,7 +156,7 @@ _CPU_ELMO = replace(_ELMO, layer_norm=False, rescale=True, dropout_rate=0.2)
 
 @dataclass(frozen=True)
 class EntailmentConfig:
-    """Sizes of the classifier; the widths are those of P and of Chen et al. (2017), section 5, the rates those of P."""
+    """Sizes of the classifier: the widths of P and of Chen et al. (2017), section 5, and the rates of P."""
 
     encoder_dim: int = 300
     """Width of the first biLSTM, per direction."""

@@ -47,7 +47,7 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
     that a name keeps its particle (a second entity within a token is lost).
     Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
     not one, another column has the same labels (nested entities, or predictions), the first column numbers the words,
-    or there is no sentence. Warns if a tenth of the sentences are very long.
+    or sentences are missing. Warns if a tenth of the sentences are very long.
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)

@@ -178,7 +178,7 @@ def cpu() -> TaskConfig:
 
 
 def cpu_ko() -> TaskConfig:
-    """The same for KLUE-NER, with the Korean biLM; the words (eojeol, of which few occur twice) start at random."""
+    """The same for KLUE-NER, with the Korean biLM; the words start at random. Few eojeol occur twice."""
     recipe = cpu()
     return replace(
         recipe,

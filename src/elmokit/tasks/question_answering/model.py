@@ -41,7 +41,7 @@ class AnswerFinder(TaskModel):
         self.end_score = glorot(nn.Linear(both, 1, bias=False))
 
     def forward(self, examples: Sequence[Question]) -> Float[Tensor, ""]:
-        """Mean cross entropy of the first token plus that of the last token, for the first answer that tokens cover."""
+        """Mean cross entropy of the first token plus the same of the last one, for the first answer with tokens."""
         start, end = self._scores(examples)
         spans = [next(answer.span for answer in question.answers if answer.span is not None) for question in examples]
         first, last = torch.tensor(spans, device=start.device).T

@@ -56,8 +56,8 @@ class FoundAnswer:
 def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None)) -> Iterator[Question]:
     """Read questions in the file's order, from SQuAD's nested JSON, or JSON lines of questions with their contexts.
 
-    The JSON is in memory as a whole, but tokenised passages are made lazily. JSON lines are those that Hugging Face's
-    datasets write: id, title, context, question, and answers with the lists text and answer_start.
+    The JSON is in memory as a whole, but tokenised passages are made lazily. JSON lines are as Hugging Face's
+    datasets write them: id, title, context, question, and answers with the lists text and answer_start.
 
     articles: the articles of the file to read; the others are not checked.
 

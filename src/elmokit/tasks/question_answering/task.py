@@ -169,7 +169,7 @@ _ELMO = ElmoInput(
 
 @dataclass(frozen=True)
 class QuestionAnsweringConfig:
-    """Sizes of the network, and limits of what it reads and gives; the defaults are those of O without ELMo."""
+    """Sizes of the network, and limits of its passages and answers, by default as in O without ELMo."""
 
     hidden_dim: int = 100
     """Width of every biGRU, per direction; the dense layers are twice as wide."""

@@ -32,7 +32,7 @@ class PredicateInSentence:
     predicate: int | None
     """Index of the token at which V begins; None if the column has no V, as some of OntoNotes: nothing is predicted."""
     tags: list[str]
-    """BIO tags of the predicate's roles, including V; empty if they are not known, or there is no predicate."""
+    """BIO tags of the predicate's roles, including V; empty if they are unknown, and without a predicate."""
     lemma: Lemma | None = None
     """As its file gives it; None if the file does not give one lemma for each column of roles."""
     sentence: int | None = None
@@ -89,7 +89,7 @@ def _conll2005(lines: Iterable[str], name: str) -> Iterator[list[PredicateInSent
 def _props(sentence: ColumnSentence) -> tuple[list[tuple[int, str]], list[list[str]]]:
     """Row and lemma of each predicate, and the columns of brackets.
 
-    The column of lemmas is the last one that has a cell without `*`; those of brackets come after it.
+    The column of lemmas is the last one that has a cell without `*`; the columns of brackets come after it.
     """
     columns = [sentence.column(index) for index in range(sentence.num_columns)]
     last = next((index for index in reversed(range(1, len(columns))) if any("*" not in c for c in columns[index])), 0)

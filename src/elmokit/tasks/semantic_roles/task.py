@@ -33,7 +33,7 @@ from elmokit.tasks.task import (
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
-# train, dev and test files of EWT's PropBank, only its verbs; all its predicates; CoNLL-2012; CoNLL-2005 (pasted)
+# train, dev and test files of EWT's PropBank (verbs only, or all predicates), CoNLL-2012, and CoNLL-2005 (pasted)
 _FILES = (
     ("train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"),
     ("train.gold_conll", "dev.gold_conll", "test.gold_conll"),
@@ -107,7 +107,7 @@ def _marked(line: str) -> PredicateInSentence:
     offsets = token_offsets(text, tokens)
     index = next((index for index, (first, end) in enumerate(offsets) if end > start and first < stop), None)
     if index is None:
-        raise ValueError(f"{first_token(line)}: there is no token between the asterisks")
+        raise ValueError(f"{first_token(line)}: no token is between the asterisks")
     return PredicateInSentence(tokens, index, [], text=text)
 
 
@@ -133,9 +133,9 @@ class _Predicate:
 def to_text(predictions: Iterable[tuple[PredicateInSentence, Sequence[str]]]) -> Iterator[str]:
     """Blocks of CoNLL-2005 columns, one per sentence: words, the predicates' lemmas, a column of roles per predicate.
 
-    Without the words (`cut -f2-`), these are the props that srl-eval.pl scores. A lemma is that of the input; where it
-    has none, the predicate's word as spelt. Spaces within a word or a lemma become `_`, and so does a lemma `-`, which
-    would say that there is no predicate. The predicates of a sentence must follow each other.
+    Without the words (`cut -f2-`), srl-eval.pl scores these props. Lemmas are copied from the input; where it has none,
+    the lemma is the predicate's word as spelt. Spaces within a word or a lemma become `_`, and so does a lemma `-`,
+    which would mean "not a predicate". The predicates of a sentence must follow each other.
     """
     block: list[tuple[PredicateInSentence, Sequence[str]]] = []
     for example, prediction in predictions:
@@ -216,7 +216,7 @@ _ELMO = ElmoInput(
 
 @dataclass(frozen=True)
 class SemanticRolesConfig:
-    """Sizes of the parser, and its longest training sentence; the defaults are those of He et al. (2017)."""
+    """Sizes of the parser, and its longest training sentence, by default as in He et al. (2017)."""
 
     flag_dim: int = 100
     """Width of the embedding of the flag that marks the predicate; He's code, all others section 4."""

@@ -101,7 +101,7 @@ class BiLSTMClassifier(nn.Module):
 class CNNClassifier(nn.Module):
     """Convolutions over the tokens, the largest response of each filter, one linear layer (Kim, 2014, section 2).
 
-    ELMo's vectors at the output have filters of their own. Kim's limit on the norm of the linear layer is left out.
+    ELMo's vectors at the output have separate filters. Kim's limit on the norm of the linear layer is left out.
     """
 
     def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> None:

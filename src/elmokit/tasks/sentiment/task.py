@@ -69,7 +69,7 @@ def result(example: LabelledText, prediction: LabelPrediction) -> TextSentiment:
 
 
 def _sentence(text: LabelledText) -> tuple[str, ...]:
-    """The words that a sentence shares with its phrases, and with its copies; those of a text that is from no tree."""
+    """The words that a sentence shares with its phrases and its copies; without a tree, the words of the text."""
     return tuple(text.sentence or text.tokens)
 
 
@@ -101,7 +101,7 @@ _CPU_ELMO = replace(_ELMO, rescale=True, dropout_rate=0.5)  # ours
 class SentimentConfig:
     """What is read from the trees of the Stanford Sentiment Treebank, and the sizes of the classifier.
 
-    The defaults of bcn are those of A; the paper has the widths of 300 too.
+    bcn has the defaults of A; the paper has the widths of 300 too.
     """
 
     num_classes: int = 5

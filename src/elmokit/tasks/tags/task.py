@@ -49,7 +49,7 @@ class TagsConfig(TaggerConfig):
     """Sizes of the tagger, and what it tags."""
 
     column: str = "upos"
-    """What is read from CoNLL-U: upos, xpos, or a feature, such as Case. Of other files, the last column is read."""
+    """What is read from CoNLL-U: upos, xpos, or a feature, such as Case. Other files are read in their last column."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,7 +102,7 @@ def from_json(fields: Mapping[str, Any]) -> TaggedWords:
 
 
 def to_text(example: TaggedWords, prediction: WordTags) -> str:
-    """Lines of CoNLL-U: those of the file with the predicted tags, or new ones."""
+    """Lines of CoNLL-U: the lines of the file with the predicted tags, or new lines."""
     tags = iter(prediction.tags)
     comments, rows = ([], []) if example.source is None else (example.source.comments, example.source.rows)
     rows = rows or [[str(number), token, *"________"] for number, token in enumerate(example.tokens, start=1)]
@@ -129,7 +129,7 @@ class TaggedTokens(Prediction):
 
 
 def cpu() -> TaskConfig:
-    """Trains in minutes on one core; the settings are those of named entities."""
+    """Trains in minutes on one core, with the settings of named entities."""
     return TaskConfig(
         model=TagsConfig(first_dim=100, second_dim=64, dropout_rate=0.3, output_dropout_rate=0.3),
         inputs=InputConfig(
