@@ -16,6 +16,7 @@ from elmokit.analysis.polysemes import language_of
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS, script_counts
 from elmokit.files.atomic import check_names, new_folder
+from elmokit.files.lines import check_texts
 from elmokit.formats.find import DEFAULT_MODEL, bundled_models, find, model_name, packaged_models
 from elmokit.formats.native import open_weights, write_native
 from elmokit.formats.native_softmax import softmax_shards
@@ -68,6 +69,7 @@ def write_site(
     looks words up, without any sentences, or if UMAP is not installed, and FileExistsError if the folder is not empty.
     """
     check_names(*corpora)  # which the page shows
+    check_texts(*corpora)
     stored = open_weights(find(model), with_softmax=True)
     if stored.config.num_parameters > MAX_PARAMETERS:
         raise ValueError(
