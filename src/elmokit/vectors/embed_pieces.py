@@ -7,7 +7,7 @@ continues where it stopped, whoever did it. `integrations/ray_data.py` gives the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Set
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -100,18 +100,21 @@ def embed_piece(
     if replaced := sorted((written - {source.column}).intersection(source.groups.schema.names)):
         reason = f"its columns {join_names(replaced)} would be replaced by those that are written; rename or drop them"
         raise FormatError(piece.input, reason)
-    others = _other_columns(piece.input, written, piece.row_group)
+    kept = [name for name in source.groups.schema.names if name not in written]
+    others = parquet_file(piece.input).read_row_groups([piece.row_group], columns=kept)
+    named = zip(kept, others.columns, strict=True)
     about = {
         "model": elmo.fingerprint(),
         "precision": elmo.precision,
         "layers": str(layers),
         "input": f"row group {piece.row_group} of {piece.input.name}",
         "column": source.column,
-        "text": _digest(source, piece.row_group),
+        "text": _digest(text for text, _ in source.texts(piece.row_group)),
+        "other columns": _digest(f"{name} {column.to_pylist()}" for name, column in named),
         "tokenised": str(raw_text).lower(),
     }
     if piece.output.exists():
-        return _there(piece, about, others, written)
+        return _there(piece, about)
     num_sentences = num_tokens = 0
     with atomic_write(piece.output) as unfinished, ExitStack() as stack:
         writer = None
@@ -129,18 +132,11 @@ def embed_piece(
     return EmbeddedPiece(num_sentences, num_tokens, was_there=False)
 
 
-def _digest(source: ColumnSource, group: int) -> str:
+def _digest(texts: Iterable[str]) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    for text, _ in source.texts(group):
-        digest.update(f"{len(text)} {text}".encode())
+    for text in texts:
+        digest.update(f"{len(text)} {text}".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def _other_columns(path: Path, written: Set[str], *groups: int) -> Any:
-    """The columns that are kept as they are, of these row groups or of all."""
-    file = parquet_file(path)
-    names = [name for name in file.schema_arrow.names if name not in written]
-    return file.read_row_groups(groups or range(file.num_row_groups), columns=names)
 
 
 def _joined(others: Any, batch: Any) -> Any:
@@ -149,7 +145,7 @@ def _joined(others: Any, batch: Any) -> Any:
     return arrow.table([*others.columns, *batch.columns], schema=schema)
 
 
-def _there(piece: Piece, about: dict[str, str], others: Any, written: Set[str]) -> EmbeddedPiece:
+def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
     vectors = TableVectors(piece.output)
     for name, value in about.items():
         if (before := vectors.about.get(name)) != value:
@@ -157,15 +153,5 @@ def _there(piece: Piece, about: dict[str, str], others: Any, written: Set[str]) 
                 f"{piece.output} was made with a different {name} ({first_token(str(before))}, now "
                 f"{first_token(value)}); choose another folder, or delete the file"
             )
-    before = _other_columns(piece.output, written)
-    if before.column_names != others.column_names or not all(map(_is_same, before.columns, others.columns)):
-        raise ValueError(
-            f"{piece.output} has other columns next to the text than {piece.input}, or other values in them; choose "
-            "another folder, or delete the file"
-        )
     lengths = vectors.lengths()
     return EmbeddedPiece(len(lengths), int(lengths.sum()), was_there=True)
-
-
-def _is_same(column: Any, other: Any) -> bool:
-    return column.equals(other) or str(column.to_pylist()) == str(other.to_pylist())  # as of NaN, which equals nothing
