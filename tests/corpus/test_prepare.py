@@ -347,14 +347,6 @@ def test_a_long_document_is_not_cut_within_a_sentence(tmp_path: Path, monkeypatc
     assert " ".join(read_sentences(path)) == " ".join(["no end"] * 300)
 
 
-def test_files_that_are_not_text_are_named_before_any_is_read(tmp_path: Path, raw: Path):
-    bad = [tmp_path / "a", tmp_path / "b"]
-    for path in bad:
-        path.write_bytes(b"caf\xe9\n")
-    with pytest.raises(ValueError, match=r"/a, line 1: .* \(1 more file cannot be read either: .*/b\)"):
-        prepare([raw, *bad], tmp_path / "corpus")
-
-
 def test_a_home_folder_is_expanded_in_excluded_files(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     write(tmp_path / "eval.txt", "It ends here, and this is text enough.")

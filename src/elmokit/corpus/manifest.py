@@ -11,8 +11,6 @@ from elmokit.files.json import as_type, read_json
 from elmokit.system.messages import FormatError, plural
 
 MANIFEST_NAME = "manifest.json"
-EARLIER_MANIFEST_NAME = "MANIFEST.md"
-"""What corpora of earlier versions also have: the same as Markdown."""
 TOO_LONG = "too long"
 MIN_HELD_OUT_TOKENS = 5_000
 """A token's loss has a standard deviation of about 3.4 nats (`mini-en`, 3,791 tokens of news), so a perplexity measured

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from elmokit.corpus.manifest import EARLIER_MANIFEST_NAME, MANIFEST_NAME
+from elmokit.corpus.manifest import MANIFEST_NAME
 from elmokit.files.lines import check_texts, is_read_once, shown_name, split_tokens
 from elmokit.system.batches import batched
 from elmokit.system.messages import warn_caller
@@ -59,7 +59,7 @@ class SentenceStream:
         if not self.shards:
             raise ValueError("no shards were given; expected at least one text file with one sentence per line")
         for path in self.shards:
-            if path.name in (MANIFEST_NAME, EARLIER_MANIFEST_NAME):
+            if path.name == MANIFEST_NAME:
                 raise ValueError(f"{path} describes a corpus; expected its text: {path.parent}/train-*")
         self._sentences = self._read()
 
