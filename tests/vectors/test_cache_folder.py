@@ -1,7 +1,5 @@
-import errno
 import os
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.system.paths import cache_limit, default_cache
 from elmokit.vectors.cache_folder import cached_pieces, clear_cache, make_room
-from limited_disk import failing
 
 
 def add_piece(folder: Path, model: str, name: str, *, days_ago: float) -> Path:
@@ -48,21 +45,6 @@ def test_what_a_killed_process_left_without_keys_goes(folder: Path):
     assert names(folder) == ["one", "three", "two"]
     assert clear_cache(folder, model="abc") == 190
     assert names(folder) == ["three"]
-
-
-@pytest.mark.parametrize(
-    ("number", "is_passed_over"),
-    [
-        *((number, True) for number in (errno.ENOENT, errno.EACCES, errno.EPERM)),  # removed by others, or not ours
-        *((number, False) for number in (errno.EIO, errno.EROFS, errno.ESTALE, errno.EISDIR)),
-    ],
-)
-def test_a_piece_that_cannot_be_removed_is_passed_over_or_an_error(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_passed_over: bool
-):
-    monkeypatch.setattr(Path, "unlink", failing(number))
-    with nullcontext() if is_passed_over else pytest.raises(OSError, match=os.strerror(number)):
-        assert clear_cache(folder) == 0
 
 
 def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch):

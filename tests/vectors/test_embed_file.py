@@ -1,5 +1,4 @@
 import os
-import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.reader import FlatVectors
 from elmokit.vectors.save_vectors import save_vectors
-from elmokit.vectors.writer import Writer
 from limited_disk import files_of_at_most
 from toy_bilm import random_bilm
 from toy_vectors import write_vectors
@@ -127,30 +125,6 @@ def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
     if ending == ".npy":
         assert output.with_suffix(".offsets.npy").read_bytes() == whole.with_suffix(".offsets.npy").read_bytes()
     assert not partial.exists()
-
-
-@pytest.mark.parametrize("ending", [".npy", ".npz"])
-def test_a_process_that_is_killed_in_the_middle_of_a_write_is_resumed(text: Path, tmp_path: Path, ending: str):
-    """`kill -9` while a block is written: the first bytes of it are in the file."""
-    whole, output = tmp_path / f"whole{ending}", tmp_path / f"out{ending}"
-    embed_file(ELMO, text, whole, raw_text=True)
-    pid = os.fork()
-    if pid == 0:
-        append, calls = Writer.append, iter(range(100))
-
-        def cut_short(writer: Writer, start: int, arrays: list[np.ndarray]) -> None:
-            append(writer, start, arrays)
-            if next(calls) == 1:
-                os.truncate(writer.folder / "vectors", (writer.folder / "vectors").stat().st_size - 77)
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        Writer.append = cut_short
-        embed_file(ELMO, text, output, raw_text=True)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
-    embed_file(ELMO, text, output, raw_text=True, resume=True)
-    assert output.read_bytes() == whole.read_bytes()
-    assert load_vectors(output).sentences() == load_vectors(whole).sentences()
 
 
 def test_npy_and_safetensors_are_appended_to_and_never_copied(

@@ -106,8 +106,7 @@ def check_option(
     """Raise ValueError if the option was given with one that it would ignore, or without one that it needs."""
 
     def is_given(name: str) -> bool:
-        name = "system" if name == "--with" else name.lstrip("-").replace("-", "_").lower()
-        return _is_given(getattr(arguments, name))
+        return _is_given(getattr(arguments, name.lstrip("-").replace("-", "_").lower()))
 
     if not is_given(option):
         return

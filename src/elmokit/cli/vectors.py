@@ -34,7 +34,7 @@ def add_embed(parser: Parser) -> None:
     fasta = "INPUT is FASTA: one vector per residue of each protein; the names go into OUT.names.txt"
     kinds.add_argument("--fasta", action="store_true", help=fasta)
     system = "vectors of another system, such as static:vectors.bin (docs/comparators.md); OUT is *.npy"
-    kinds.add_argument("--with", metavar="SYSTEM:MODEL", dest="system", help=system)
+    kinds.add_argument("--with", metavar="SYSTEM:MODEL", help=system)
     add("--min-count", metavar="N", type=int, help="with --types: occurrences that a word needs (default: 5)")
     parser.add_flag("--per-protein", "with --fasta: one vector per protein, the mean of its residues")
     parser.add_flag("--resume", "continue an interrupted job; keep the finished lines if it fails again")
@@ -48,6 +48,7 @@ def run_embed(arguments: argparse.Namespace) -> None:
     from elmokit.vectors.arrow import is_table
     from elmokit.vectors.writer import check_is_new
 
+    with_system: str | None = getattr(arguments, "with")
     check_option(arguments, "--per-protein", needs="--fasta")
     check_option(arguments, "--min-count", needs="--types")
     check_option(arguments, "--types", without=["--resume"])
@@ -58,12 +59,12 @@ def run_embed(arguments: argparse.Namespace) -> None:
         check_inputs(arguments.input)
     check_model(arguments, arguments.input, output=arguments.output)
     check_is_new(arguments.output, overwrite=arguments.overwrite or arguments.resume)
-    if arguments.types or arguments.system:
+    if arguments.types or with_system:
         arguments.when_interrupted = ""  # they have no --resume
     names = ("split_sentences", "column", "as_text", "layers", "batch_size", "min_count", "per_protein", "resume")
     how = given(arguments, *names, "overwrite", raw_text="tokenize")
-    if arguments.system:
-        counts, model = _embed_with(arguments, how), arguments.system
+    if with_system:
+        counts, model = _embed_with(arguments, with_system, how), with_system
     else:
         elmo = open_elmo(arguments, **given(arguments, "precision"))
         model = model_name(elmo.name or "")
@@ -86,12 +87,12 @@ def _embed(arguments: argparse.Namespace, elmo: Any, how: dict[str, Any]) -> str
     return f"{plural(done.num_lines, unit)}, {plural(done.num_tokens, 'vector' if arguments.fasta else 'token')}"
 
 
-def _embed_with(arguments: argparse.Namespace, how: dict[str, Any]) -> str:
+def _embed_with(arguments: argparse.Namespace, name: str, how: dict[str, Any]) -> str:
     from elmokit.integrations.embed_with import embed_with
 
-    system, colon, model = arguments.system.partition(":")
+    system, colon, model = name.partition(":")
     if not colon:
-        raise ValueError(f"--with {system}: expected SYSTEM:MODEL, such as static:vectors.bin")
+        raise ValueError(f"--with {name}: expected SYSTEM:MODEL, such as static:vectors.bin")
     done = embed_with(system, model, arguments.input, arguments.output, **how, **given(arguments, "device"))
     return f"{plural(done.num_lines, 'line')}, {plural(done.num_tokens, 'token')}"
 

@@ -92,9 +92,9 @@ class CachedActivations:
                 used.add(self._kept[key][0])
             else:
                 new.setdefault(key, sentence)
-        for keys_path in used:
+        for path in used:
             with suppress(OSError):  # of a cache that may only be read, or a piece that another process has removed
-                os.utime(keys_path)  # so that it is removed after the others
+                os.utime(path.with_suffix(KEYS_ENDING))  # so that it is removed after the others
         if new:
             try:
                 self._write_piece(new)
@@ -128,10 +128,9 @@ class CachedActivations:
         return [layers.astype(np.float16) for layers in encoded]
 
     def _read(self, key: Key) -> Float16[np.ndarray, "L T E"]:
-        keys_path, number = self._kept[key]
-        layers = self._pieces[keys_path][number]
+        path, number = self._kept[key]
+        layers = self._pieces[path][number]
         if not np.isfinite(layers).all():  # what was written is finite
-            path = _piece_path(keys_path)
             raise ValueError(f"{path}: sentence {number}: holds numbers that are not finite; {_how_to_mend(path)}")
         return layers
 
@@ -153,22 +152,21 @@ class CachedActivations:
 
     def _open_pieces(self) -> None:
         for keys_path in sorted(self.folder.glob(f"[!.]*{KEYS_ENDING}")):
-            if keys_path not in self._pieces:
-                self._open_piece(_piece_path(keys_path), keys_path)
-
-    def _open_piece(self, path: Path, keys_path: Path) -> None:
-        try:
-            piece, keys = read_npy(path), map_npy(keys_path)
-        except FileNotFoundError:
-            return  # removed by another process meanwhile: its sentences are new again
-        except ValueError as error:
-            raise ValueError(f"{error}; {_how_to_mend(path)}") from None
-        same_layers = (piece.num_layers, piece.dim) == (self.num_layers, self.dim)
-        if keys.shape != (len(piece), 2) or keys.dtype != np.uint64 or not same_layers:
-            raise ValueError(f"{keys_path} does not fit {path.name}; {_how_to_mend(path)}")
-        self._pieces[keys_path] = piece
-        for number, key in enumerate(keys):
-            self._kept.setdefault(key.tobytes(), (keys_path, number))
+            path = keys_path.with_name(keys_path.name.removesuffix(KEYS_ENDING) + ".npy")
+            if path in self._pieces:
+                continue
+            try:
+                piece, keys = read_npy(path), map_npy(keys_path)
+            except FileNotFoundError:
+                continue  # removed by another process meanwhile: its sentences are new again
+            except ValueError as error:
+                raise ValueError(f"{error}; {_how_to_mend(path)}") from None
+            same_layers = (piece.num_layers, piece.dim) == (self.num_layers, self.dim)
+            if keys.shape != (len(piece), 2) or keys.dtype != np.uint64 or not same_layers:
+                raise ValueError(f"{keys_path} does not fit {path.name}; {_how_to_mend(path)}")
+            self._pieces[path] = piece
+            for number, key in enumerate(keys):
+                self._kept.setdefault(key.tobytes(), (path, number))
 
 
 def _key(sentence: Sequence[str]) -> Key:
@@ -177,7 +175,3 @@ def _key(sentence: Sequence[str]) -> Key:
 
 def _how_to_mend(path: Path) -> str:
     return f"delete {path.stem}.* in {path.parent} to compute them again"
-
-
-def _piece_path(keys_path: Path) -> Path:
-    return keys_path.with_name(keys_path.name.replace(KEYS_ENDING, ".npy"))

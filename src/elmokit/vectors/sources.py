@@ -24,6 +24,7 @@ COLUMNS = ("tokens", "text")
 Sentence = tuple[str, list[str]]
 """Its text, and its tokens."""
 Block = list[Sentence]
+Reader = Callable[[bool], Iterator[Sentence]]
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class SentenceSource:
     """The sentences of a file, in order."""
 
     path: Path
-    read: Callable[[bool], Iterator[Sentence]]
+    read: Reader
     """Reads the sentences, with warnings about the text if the argument is true. Raises ValueError, with the place, for
     what is not a sentence."""
     column: str | None = None
@@ -40,7 +41,7 @@ class SentenceSource:
 
 
 @contextmanager
-def read_again(source: SentenceSource, *, folder: Path) -> Generator[Callable[[bool], Iterator[Sentence]]]:
+def read_again(source: SentenceSource, *, folder: Path) -> Generator[Reader]:
     """A `read` that may be called several times. The sentences of a pipe are kept in a temporary file of the folder."""
     if not is_read_once(source.path):
         yield source.read
@@ -48,12 +49,10 @@ def read_again(source: SentenceSource, *, folder: Path) -> Generator[Callable[[b
     with TemporaryFile(dir=folder) as file:
         file.writelines(json.dumps(sentence).encode() + b"\n" for sentence in source.read(True))
 
-        def read(warns: bool) -> Iterator[Sentence]:
-            del warns  # given when the pipe was read
+        def read(_: bool) -> Iterator[Sentence]:
+            """Without warnings, which were given when the pipe was read."""
             file.seek(0)
-            for line in file:
-                text, tokens = json.loads(line)
-                yield text, tokens
+            return (tuple(json.loads(line)) for line in file)
 
         yield read
 
