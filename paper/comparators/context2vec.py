@@ -13,15 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
-from msgspec import Meta
 from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.corpus.stream import SentenceStream
+from elmokit.files.atomic import check_new_folder, new_folder
 from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.layers.devices import seeded
 from elmokit.runs.folder import CONFIG_NAME
@@ -31,12 +31,12 @@ from elmokit.system.batches import batched
 from elmokit.text.vocabulary import SPECIALS, Vocabulary
 from paper.comparators.training import (
     check_config,
-    comparator_run,
     frequent_words,
     of_equal_length,
-    read_comparator_settings,
+    read_settings,
     shuffled_groups,
     train_epochs,
+    write_training,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ VOCABULARY_FILE = "vocabulary.txt"
 SENTENCES_PER_BATCH = 64
 GAP = "[]"
 """The token that stands for the gap in a sentence, as in the original program."""
-MAX_DIM = 1 << 16
 NOISE_POWER = 0.75
 SENTENCES_PER_BLOCK = 8192
 """Sentences that are grouped by length together."""
@@ -132,21 +131,14 @@ class Context2vec:
         return torch.from_numpy(np.stack(rows))
 
 
-@dataclass(frozen=True)
-class _Dims:
-    word_dim: Annotated[int, Meta(ge=1, le=MAX_DIM)]
-    lstm_dim: Annotated[int, Meta(ge=1, le=MAX_DIM)]
-    dim: Annotated[int, Meta(ge=1, le=MAX_DIM)]
-
-
 def read_context2vec(run_dir: Path) -> Context2vec:
     """Read the folder that `train_context2vec` wrote. Raises FileNotFoundError, and FormatError if it is damaged."""
-    dims = read_comparator_settings(run_dir, SYSTEM, _Dims)
+    sizes = read_settings(run_dir, SYSTEM, Context2vecConfig)
     vocabulary = Vocabulary.read(run_dir / VOCABULARY_FILE)
     path = run_dir / MODEL_FILE
     tensors = read_tensors(path)
     with torch.device("meta"):
-        encoder = ContextEncoder(vocabulary, word_dim=dims.word_dim, lstm_dim=dims.lstm_dim, dim=dims.dim)
+        encoder = ContextEncoder(vocabulary, word_dim=sizes.word_dim, lstm_dim=sizes.lstm_dim, dim=sizes.dim)
     check_tensors(path, tensors, encoder.state_dict())
     encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
     return Context2vec(encoder.eval().requires_grad_(False), vocabulary)
@@ -166,7 +158,7 @@ CONTEXT2VEC = Comparator(name=SYSTEM, opens="a folder of `train-comparator conte
 
 @dataclass(frozen=True)
 class Context2vecConfig:
-    """Settings of a training; the defaults are the published ones, except for `max_size` and `clip_norm`."""
+    """Settings of a training; the defaults are the published ones, except for `max_size`."""
 
     word_dim: int = 300
     """Width of the context words' embeddings."""
@@ -188,28 +180,24 @@ class Context2vecConfig:
     """Tokens after which an epoch ends; 0 for no limit."""
     learning_rate: float = 0.001
     """Adam's."""
-    clip_norm: float = 5.0
-    """Largest norm of the gradient; the original program has no limit."""
     seed: int = 0
     """Seed of initial weights, order and negatives."""
 
     def __post_init__(self) -> None:
-        counts = ("word_dim", "lstm_dim", "dim", "min_count", "max_size", "negatives", "batch_size", "epochs")
-        check_config(self, positive=counts, counts=("num_tokens",))
+        check_config(self)
 
 
 def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> float:
-    """Train a model and write its folder: weights, vocabulary, config.json, metrics.jsonl.
+    """Train a model and write its folder: weights, vocabulary and config.json.
 
     settings: fields of `Context2vecConfig` as `field=value`.
     Returns the last epoch's loss (nats per token). Raises ValueError for wrong settings and shards without a sentence,
     OSError for files that cannot be read or written, and DivergenceError, a ValueError.
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
+    check_new_folder(output)
     vocabulary, counts = _count(files, config)
-    run = comparator_run(output, SYSTEM, config, files=files, written=[MODEL_FILE, VOCABULARY_FILE])
-    with run as log, seeded(config.seed):
-        vocabulary.write(output / VOCABULARY_FILE)
+    with new_folder(output) as folder, seeded(config.seed):
         encoder = ContextEncoder(vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
         noise = torch.from_numpy(counts**NOISE_POWER)
 
@@ -218,9 +206,11 @@ def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[st
             return negative_sampling_loss(encoder, ids, negatives.view(*ids.shape, -1)), ids.numel()
 
         batches = partial(_batches, files, Context2vec(encoder, vocabulary), config)
-        loss = train_epochs(encoder, config, batches, loss_of, log)
-        write_tensors(output / MODEL_FILE, encoder.state_dict())
-    return loss
+        losses = train_epochs(encoder, config, batches, loss_of)
+        vocabulary.write(folder / VOCABULARY_FILE)
+        write_tensors(folder / MODEL_FILE, encoder.state_dict())
+        write_training(folder, SYSTEM, config, files=files, losses=losses)
+    return losses[-1]
 
 
 def negative_sampling_loss(

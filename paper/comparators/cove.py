@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
+from elmokit.files.atomic import check_new_folder, new_folder
 from elmokit.files.lines import read_lines
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.integrations.encoder import Comparator, SystemLayers
@@ -34,11 +35,11 @@ from elmokit.text.vocabulary import SPECIALS, Vocabulary
 from elmokit.vectors.file_vector_source import WordVectorSource
 from paper.comparators.training import (
     check_config,
-    comparator_run,
     frequent_words,
     of_equal_length,
     shuffled_groups,
     train_epochs,
+    write_training,
 )
 
 if TYPE_CHECKING:
@@ -141,14 +142,11 @@ class CoveConfig:
     """Adam's."""
     dropout_rate: float = 0.2
     """Rate of the dropout at all inputs and between layers."""
-    clip_norm: float = 5.0
-    """Largest norm of the gradient."""
     seed: int = 0
     """Seed of initial weights, order and dropout."""
 
     def __post_init__(self) -> None:
-        counts = ("hidden_dim", "target_dim", "min_count", "max_size", "max_tokens", "batch_size", "epochs")
-        check_config(self, positive=counts, rates=("dropout_rate",))
+        check_config(self)
 
 
 class Translator(nn.Module):
@@ -185,7 +183,7 @@ class Translator(nn.Module):
 
 
 def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> float:
-    """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
+    """Train a translator and write the folder of its encoder: `encoder.safetensors` and config.json.
 
     files: the source and the target text, one sentence per line, which is tokenised.
     settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
@@ -194,19 +192,16 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
     """
     config = change_settings({"training": CoveConfig()}, settings)["training"]
     if not config.word_vectors:
-        raise ValueError(
-            "the encoder reads word vectors: give their file with --set word_vectors=FILE, or "
-            "settings=['word_vectors=FILE']"
-        )
+        raise ValueError("the encoder reads word vectors: give their file with --set word_vectors=FILE")
     if len(files) != 2:
         raise ValueError(f"{len(files)} files were given; expected SOURCE TARGET")
+    check_new_folder(output)
     sources, targets = _read_pairs(*files, max_tokens=config.max_tokens)
     words = WordVectorSource(config.word_vectors)
     words.add(sources)
     counts = Counter(token for target in targets for token in target)
     vocabulary = Vocabulary([*SPECIALS, *sorted(frequent_words(counts, config))])
-    run = comparator_run(output, "cove", config, files=files, written=[ENCODER_FILE])
-    with run as log, seeded(config.seed):
+    with new_folder(output) as folder, seeded(config.seed):
         model = Translator(
             new_encoder(input_dim=words.dim, hidden_dim=config.hidden_dim, dropout_rate=config.dropout_rate),
             vocabulary,
@@ -225,9 +220,10 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
             return loss, int((wanted != _IGNORED).sum())
 
         batches = partial(shuffled_groups, sources, most=config.batch_size)
-        loss = train_epochs(model, config, batches, loss_of, log)
-        write_tensors(output / ENCODER_FILE, model.encoder.state_dict())
-    return loss
+        losses = train_epochs(model, config, batches, loss_of)
+        write_tensors(folder / ENCODER_FILE, model.encoder.state_dict())
+        write_training(folder, "cove", config, files=files, losses=losses)
+    return losses[-1]
 
 
 def _read_pairs(source: Path, target: Path, *, max_tokens: int) -> Sequence[Sequence[list[str]]]:

@@ -51,14 +51,11 @@ class SenseTaggerConfig:
     """Sentences per step."""
     epochs: int = 10
     """Passes over the corpus."""
-    clip_norm: float = math.inf
-    """Largest norm of the gradient."""
     seed: int = 0
     """Seed of initial weights, order and dropout."""
 
     def __post_init__(self) -> None:
-        counts = ("word_dim", "hidden_dim", "min_count", "batch_size", "epochs")
-        check_config(self, positive=counts, rates=("dropout_rate",))
+        check_config(self)
 
 
 class _Network(nn.Module):
@@ -150,7 +147,7 @@ def train_sense_tagger(sentences: Sequence[SenseSentence], settings: Sequence[st
         def batches(draws: random.Random) -> Iterator[Sequence[SenseSentence]]:
             return batched(draws.sample(sentences, len(sentences)), size=config.batch_size)
 
-        train_epochs(network, config, batches, loss_of)
+        train_epochs(network, config, batches, loss_of, clip_norm=math.inf)
     return tagger
 
 
