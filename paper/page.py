@@ -128,7 +128,7 @@ def _answer(measured: Mapping[str, Pair], others: Mapping[str, Pair | None]) -> 
     for task, pair in measured.items():
         interval = pair.gain.interval() if pair.gain else None
         is_unclear = interval is None or interval.low <= 0 <= interval.high
-        kind = "We cannot tell for" if is_unclear else "Yes for" if interval.low > 0 else "No for"
+        kind = "We cannot tell for" if is_unclear else "Yes for" if pair.arm.mean > pair.baseline.mean else "No for"
         names[kind].append(DATASETS[task].row)
     answer = " ".join(f"{kind} {_listed(own)}." for kind, own in names.items() if own)
     answer += f" The model is `{SHIPPED}`: 10 million parameters, one CPU core."
@@ -165,7 +165,7 @@ def _own_language(results: Results) -> list[str]:
     """What a biLM of one's own text brings with few annotated sentences; nothing if that is not measured."""
     lines: list[str] = []
     for data, size in _treebanks(results).items():
-        where = {"data": data, "corpus_size": size, "train_size": FEW_SENTENCES}
+        where: dict[str, Any] = {"data": data, "corpus_size": size, "train_size": FEW_SENTENCES}
         for better, worse in (("biLM", "fastText"), ("both", "fastText")):
             one = best_pair(results, "latin", better, worse, tests=True, **where)
             if one and one.gain:

@@ -275,7 +275,7 @@ def best_batch(rows: Iterable[Result]) -> Batch:
 
 def curve(results: Results, task: str, model: str, recipe: str) -> dict[int, Pair]:
     """The best pair of a task by the size of its training set, smallest first."""
-    where = {"task": task, "recipe": recipe, "split": "dev"}
+    where: dict[str, Any] = {"task": task, "recipe": recipe, "split": "dev"}
     found: dict[int, Pair] = {}
     for one in pairs(results, "figure1", "+ ELMo", model=model, **where):
         size = one.where.train_size or 0

@@ -335,7 +335,7 @@ def _arrays(folder: Path, row: Result, log: Sequence[Mapping[str, Any]]) -> dict
     """The learning curve of a run, and what its test items contribute to its score."""
     key, metric = f"{row.run}@{row.commit}", DATASETS[row.task].metric
     points = [[line["step"], line["dev"][metric]] for line in log if "step" in line]
-    arrays = {f"curve/{key}": np.array(points, np.float32).reshape(-1, 2)}
+    arrays: dict[str, np.ndarray] = {f"curve/{key}": np.array(points, np.float32).reshape(-1, 2)}
     if row.task == "tags" and not (folder / ITEMS_NAME).exists():
         measure_items(folder)
     if (folder / ITEMS_NAME).exists():
@@ -432,11 +432,10 @@ def check_settings(config: Mapping[str, Any], planned: PlannedRun, *, where: Pat
 
 def flat_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """All settings by name, `inputs.elmo.penalty` for instance; ELMo's are left out if there is no ELMo."""
-    inputs = {name: value for name, value in config["inputs"].items() if name != "elmo"}
-    parts = {"model": config["model"], "training": config["training"], "inputs.elmo": config["inputs"]["elmo"] or {}}
-    return {
-        f"{part}.{name}": value for part, own in (*parts.items(), ("inputs", inputs)) for name, value in own.items()
-    }
+    inputs = dict(config["inputs"])
+    elmo: Mapping[str, Any] = inputs.pop("elmo") or {}
+    parts = {"model": config["model"], "training": config["training"], "inputs.elmo": elmo, "inputs": inputs}
+    return {f"{part}.{name}": value for part, own in parts.items() for name, value in own.items()}
 
 
 @cache

@@ -25,7 +25,8 @@ FORMAT, VERSION = "elmokit-comparator", 1
 CLIP_NORM = 5.0
 """Largest norm of the gradient; ours."""
 MAY_BE_ZERO = ("num_tokens", "seed")
-Batch, Settings = TypeVar("Batch"), TypeVar("Settings")
+Batch = TypeVar("Batch")
+Settings = TypeVar("Settings")
 
 
 def check_config(config: Any) -> None:

@@ -15,6 +15,7 @@ from paper.__main__ import main
 from paper.probes import CORPORA, Request, open_system
 from paper.results import Results
 from toy_bilm import random_bilm
+from toy_language_model import write_toy
 from toy_senses import cue_system, write_sense_data
 
 TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
@@ -145,3 +146,16 @@ def test_all_tables_that_can_be_measured_are_and_missing_data_are_named(
 
 def missing(request: Request) -> None:
     raise FileNotFoundError("nowhere: there is no such folder")
+
+
+def test_perplexity_is_measured_for_each_period_of_latin(tmp_path: Path):
+    for period in ("classical", "late"):
+        (tmp_path / "la").mkdir(exist_ok=True)
+        (tmp_path / "la" / f"heldout_{period}.txt").write_text("a b c. b a c!\nc b.\n")
+    model = write_toy(tmp_path / "toy")
+    probes.measure("latin", Request(Results(tmp_path), tmp_path, (str(model),), corpus_size=500_000))
+    rows = Results(tmp_path).select("latin", metric="perplexity", layer="mean")
+    assert [(row.data, row.corpus_size, row.model) for row in rows] == [
+        (period, 500_000, "toy") for period in ("classical", "late")
+    ]
+    assert rows[0].value == rows[1].value > 1
