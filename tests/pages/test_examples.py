@@ -11,7 +11,8 @@ from page_code import ROOT, needs_large_packages, run_page
 
 FOLDER = ROOT / "examples"
 NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/formats/test_hub.py has one
-EXAMPLES = sorted(path for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB} if not needs_large_packages(path))
+SERVER = FOLDER / "serve.py"  # test_serving.py runs it
+EXAMPLES = sorted(path for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB, SERVER} if not needs_large_packages(path))
 PAGES = [page.stem for page in sorted(ROOT.glob("docs/integrations/*.md")) if not needs_large_packages(page)]
 PAGES.remove("hub")  # as its example
 

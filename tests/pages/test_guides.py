@@ -12,7 +12,7 @@ import pytest
 from elmokit.cli.main import main, parse
 from elmokit.formats.published import find_published
 from elmokit.pretraining.recipes import RECIPES, mini
-from page_code import blocks, commands, promised, read_page, run_page
+from page_code import ROOT, blocks, commands, promised, read_page, run_in_turn, run_page
 
 SENTENCES = "I sat on the bank .\nIt was very cold .\n\n"
 ANIMAL = ["ran under the table", "ate the cheese", "hid from the cat", "slept in its nest", "squeaked", "was caught"]
@@ -23,11 +23,15 @@ def of_mice(ends: list[str]) -> str:
     return "".join(f"the mouse {end} .\nplane {len(end)} landed .\n" for end in ends)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/korean.md", "docs/questions.md"])
+PAGES = ["README.md", *(f"docs/{path.relative_to(ROOT / 'docs')}" for path in sorted((ROOT / "docs").rglob("*.md")))]
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_every_command_of_ours_is_one_that_there_is(name: str):
     for program, *arguments in commands(read_page(name)):
         if program == "elmokit":
-            assert parse(arguments).function
+            given = arguments[: arguments.index("|")] if "|" in arguments else arguments
+            assert parse([word for word in given if word != "&"]).function
 
 
 @pytest.mark.parametrize("name", ["docs/questions.md", "docs/coming-from.md", "docs/korean.md"])
@@ -50,12 +54,14 @@ def test_coming_from_names_options_that_there_are(capsys: pytest.CaptureFixture[
         assert all(option in offered for option in arguments if option.startswith("-")), (verb, arguments)
 
 
-@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
-def test_embedding_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_elmo_in_a_model_trains_is_saved_and_trains_in_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    run_page("docs/embedding.md")
+    for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}.items():
+        monkeypatch.setenv(name, value)
+    names: Any = run_in_turn("docs/embedding.md")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "small.safetensors"]
     assert (tmp_path / "small.safetensors").stat().st_size < 10_000
+    names["train_in_each_process"]()
 
 
 @pytest.mark.parametrize(
@@ -111,35 +117,38 @@ def test_the_pages_that_the_readme_links_to_are_in_the_source_distribution():
 
 
 PRETRAINING = read_page("docs/pretraining.md")
-SMALLER = {"mini": "tiny", "num_steps=20000": "num_steps=20", "num_steps=1000": "num_steps=2"}
+SMALLER = {"mini": "tiny", "num_steps=20000": "num_steps=20", "num_steps=1000": "num_steps=2"} | {
+    "evaluate_every=1000": "evaluate_every=20"
+}
 
 
-def as_the_shell_reads(word: str) -> list[str]:
-    return sorted(map(str, Path().glob(word))) if "*" in word else [SMALLER.get(word, word)]
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("elmokit.pretraining.before_training._product_seconds", lambda dtype: 1.0)  # float32, at once
+    return tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the vocabulary has")
-def test_the_way_from_raw_text_to_vectors_can_be_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("elmokit.pretraining.before_training._product_seconds", lambda dtype: 1.0)  # float32, at once
-    Path("raw").mkdir()
+@pytest.mark.filterwarnings("ignore:the vocabulary has", "ignore:.*passes over the text")
+def test_the_way_from_raw_text_to_vectors_can_be_walked(folder: Path):
+    (folder / "raw").mkdir()
     for number in range(3):
         sentences = [f"The {animal} saw number {number} there.\n" for animal in ("cat", "dog", "horse", "cow", "hen")]
-        Path(f"raw/{number}.txt").write_text("\n".join(sentences))
-    Path("sentences.txt").write_text("I sat on the bank of the river.\n")
-    verbs: list[str] = []
-    Path("domain").symlink_to("corpus")
-    for program, verb, *arguments in commands(PRETRAINING):
-        assert program == "elmokit"
-        assert main([verb, *(word for given in arguments for word in as_the_shell_reads(given))]) == 0
-        verbs.append(verb)
-    use = ("perplexity", "embed", "convert", "inspect")
-    assert verbs == ["prepare", "vocabulary", "pretrain", "report", "pretrain", *use, "finetune"]
-    (code,) = blocks(PRETRAINING)
-    names: dict[str, object] = {}
-    exec(code, names)
+        (folder / f"raw/{number}.txt").write_text("\n".join(sentences))
+    (folder / "sentences.txt").write_text("I sat on the bank of the river.\n")
+    (folder / "domain").symlink_to("corpus")
+    names = run_in_turn("docs/pretraining.md", SMALLER)
     assert getattr(names["vectors"], "shape", None) == (9, 64)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_an_afternoon_with_a_corpus(folder: Path):
+    run_in_turn("docs/your-corpus.md", SMALLER)
+    assert (folder / "change.svg").is_file()
+    assert (folder / "items.tsv").read_text().splitlines()[0].split("\t")[-2:] == ["item", "condition"]
 
 
 def test_the_fields_of_pretraining_have_the_values_it_says():

@@ -2,7 +2,10 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+
+from elmokit.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +34,25 @@ def commands(text: str) -> list[list[str]]:
 def promised(code: str) -> list[str]:
     """What the comments behind calls of `print` say is printed."""
     return re.findall(r"^ *print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
+
+
+def run_in_turn(name: str, smaller: Mapping[str, str] | None = None) -> dict[str, object]:
+    """Run the commands (`sh`) and the Python of a page from top to bottom; returns the names that its Python defines.
+
+    `smaller` replaces words of commands, so that hours of training become seconds. A command with a pipe is left out.
+    """
+    names: dict[str, object] = {"__name__": "page"}
+    for language, block in re.findall(r"^```(python|sh)\n(.*?)^```", read_page(name), flags=re.DOTALL | re.MULTILINE):
+        if language == "python":
+            exec(compile(block, f"<{name}>", "exec"), names)
+            continue
+        for program, *words in commands(f"```sh\n{block}```\n"):
+            if "|" not in words:
+                assert program == "elmokit", program
+                replaced = [(smaller or {}).get(word, word) for word in words]
+                found = [sorted(map(str, Path().glob(word))) if "*" in word else [word] for word in replaced]
+                assert main([word for given in found for word in given]) == 0, words
+    return names
 
 
 def run_page(name: str) -> None:
