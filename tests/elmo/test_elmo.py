@@ -12,7 +12,7 @@ import torch
 
 from elmokit.elmo import elmo as module
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.encoding import TOKENS_PER_SENTENCE, batches_by_length
+from elmokit.elmo.encoding import TOKENS_PER_SENTENCE, batches_by_length, begun_early
 from elmokit.model.packed_bilm import PackedBiLM, TokenCache
 from elmokit.text.indexer import ByteSpelling
 from elmokit.vectors.cache import CachedActivations
@@ -347,3 +347,20 @@ def test_threads_share_a_model_whose_memory_of_tokens_is_full():
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(elmo.encode, texts))
     assert all(np.array_equal(one, other) for one, other in zip(found[0], found[2], strict=True))
+
+
+def test_while_one_batch_is_taken_the_next_one_is_computed():
+    begun: list[int] = []
+    batches = (begun.append(number) or number for number in range(4))
+    taken = [(number, len(begun)) for number in begun_early(batches, ahead=1)]
+    assert taken == [(0, 2), (1, 3), (2, 4), (3, 4)]
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize(("precision", "within"), [("float32", 1e-4), ("bfloat16", 0.05)])
+def test_a_gpu_gives_the_vectors_of_the_cpu(precision: Any, within: float):
+    texts = [[f"w{(7 * number + place) % 90}" for place in range(number % 40)] for number in range(2500)]
+    elmo = Elmo(random_bilm(), precision=precision)
+    expected = elmo.encode(texts, layers="all")
+    for one, other in zip(expected, elmo.to("cuda").encode(texts, layers="all"), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=within)

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from elmokit.elmo.encoding import (
+    BATCHES_AT_ONCE_ON_GPU,
     DEFAULT_LAYERS,
     Layers,
     Pooling,
@@ -22,6 +23,7 @@ from elmokit.elmo.encoding import (
     as_int,
     as_layers,
     batches_by_length,
+    begun_early,
     pool,
     select,
     split,
@@ -355,7 +357,8 @@ class Elmo:
 
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
             sentence and gives one array, as in sentence-transformers.
-        batch_size: number of sentences encoded at once; a smaller one needs less memory and changes nothing else.
+        batch_size: number of sentences encoded at once, or an eighth of it on a GPU; a smaller one needs less memory
+            and changes nothing else.
         layers: "top", "average" of all layers, "all", the number of a layer, or a weight for each layer, such as
             [0.1, 0.3, 0.6], for their weighted sum; 0 is the token representation, without context. By default the top
             layer, which tells the senses of words apart best.
@@ -379,10 +382,13 @@ class Elmo:
         self._warnings.check(tokens)
         packed = self._packed_bilm()
         vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
+        is_gpu = self.device.type != "cpu"
+        size *= BATCHES_AT_ONCE_ON_GPU if is_gpu else 1
         with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
-            for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=size):
-                group = [tokens[index] for index in batch]
-                activations, _ = packed.read(group, depth=depth)
+            groups = batches_by_length([len(sentence) for sentence in tokens], batch_size=size)
+            texts = ((batch, [tokens[index] for index in batch]) for batch in groups)
+            read = ((batch, group, packed.read(group, depth=depth)[0]) for batch, group in texts)
+            for batch, group, activations in begun_early(read, ahead=int(is_gpu)):
                 for index, array in zip(batch, split(select(activations, layers), group), strict=True):
                     vectors[index] = array.copy() if pooling is None else pool(array, pooling)
                 bar.update(len(batch))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, cast
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
+Item = TypeVar("Item")
 Sentence = str | Sequence[str]
 Layers = Literal["average", "all", "top"] | int | Sequence[float]
 Pooling = Literal["mean", "max"]
@@ -31,6 +33,8 @@ TOKENS_AT_ONCE = 65_536
 """Tokens with which a block of sentences ends: 67 MB of hidden states for the released `original` model."""
 TOKENS_PER_SENTENCE = 32
 """A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
+BATCHES_AT_ONCE_ON_GPU = 8
+"""A GPU reads so many batches as one: with 128 sentences, it would wait for the launches of each step."""
 
 _MAX_SHOWN = 40
 _NOT_LISTS: tuple[type, ...] = (Set, Mapping, str, bytes, bytearray, memoryview)
@@ -72,6 +76,16 @@ def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[li
         end = start + max(1, min(batch_size, fit))
         yield order[start:end]
         start = end
+
+
+def begun_early(items: Iterable[Item], *, ahead: int) -> Iterator[Item]:
+    """The items in their order, each when `ahead` more have been begun: a GPU computes while the caller takes one."""
+    begun: deque[Item] = deque()
+    for item in items:
+        begun.append(item)
+        if len(begun) > ahead:
+            yield begun.popleft()
+    yield from begun
 
 
 def as_layers(layers: Layers, *, top: int) -> Layers:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from elmokit.layers.packed.linear import Kernel, MakeKernel
     from elmokit.model.config import BiLMConfig
 
-CHUNK = 256  # tokens per call of the char encoder, to limit its memory
+CHUNK, CHUNK_OF_GPU = 256, 4096  # tokens per call of the char encoder, to limit its memory
 Key: TypeAlias = str | bytes
 """What stands for a token; equal for tokens that are spelt alike."""
 State = list[list[PackedState]]
@@ -111,17 +111,19 @@ class PackedBiLM:
         which = functional.pad(which, (0, 1))
         steps = _steps([len(sentence) for sentence in sentences], in_rounds=state is None)
 
+        rows = steps.order.to(which.device, non_blocking=True)
+
         def read_one_way(direction: int) -> list[PackedState]:
             if state is None:
-                running = [layer.rows(torch.zeros_like(steps.order)) for layer in self._after_boundary[direction]]
+                running = [layer.rows(torch.zeros_like(rows)) for layer in self._after_boundary[direction]]
             else:
-                running = [layer.rows(steps.order) for layer in state[direction]]
-            order = (steps.forward, steps.backward)[direction].to(which.device)
+                running = [layer.rows(rows) for layer in state[direction]]
+            order = (steps.forward, steps.backward)[direction].to(which.device, non_blocking=True)
             outputs = self.lstms[direction](vectors, which[order], steps.batch_sizes, running[:depth])
             half = slice(direction * self.config.projection_dim, (direction + 1) * self.config.projection_dim)
             for layer, output in zip(activations[1:], outputs, strict=True):
                 layer[:, half].index_copy_(0, order, output)
-            return [] if state is None else [layer.rows(torch.argsort(steps.order)) for layer in running]
+            return [] if state is None else [layer.rows(torch.argsort(rows)) for layer in running]
 
         if len(self.lstms) == 2 and which.device.type == "cpu":
             last = run_in_parallel(partial(read_one_way, 0), partial(read_one_way, 1))
@@ -155,7 +157,9 @@ class TokenCache:
     def __init__(self, char_encoder: PackedCharEncoder | LookupEncoder | CharEncoder, *, spelling: Spelling) -> None:
         self.char_encoder = char_encoder
         self.spelling = spelling
-        self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
+        self._rows: OrderedDict[Key, int] = OrderedDict()
+        """Row of each remembered token in the table, the one that was used longest ago first."""
+        self._table: Float[Tensor, "R D"] | None = None
 
     @torch.no_grad()
     def distinct(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "U D"], Int[Tensor, " N"]]:
@@ -170,39 +174,56 @@ class TokenCache:
                     tokens.append(token)
                 inverse.append(row)
         vectors = self._vectors_of(dict(zip(rows, tokens, strict=True)))
-        return vectors, torch.tensor(inverse, dtype=torch.long, device=vectors.device)
+        return vectors, self._numbers(inverse)
 
     def forget(self) -> None:
         """Drop all cached representations."""
         with STATE_LOCK:
-            self._vectors.clear()
+            self._rows.clear()
 
     def _vectors_of(self, spelling: dict[Key, str]) -> Float[Tensor, "U D"]:
-        vectors: dict[Key, Tensor] = {}
-        with STATE_LOCK:
-            for key in spelling:
-                if key in self._vectors:
-                    self._vectors.move_to_end(key)
-                    vectors[key] = self._vectors[key]
-        new = {key: token for key, token in spelling.items() if key not in vectors}
-        encoded = dict(zip(new, self._encode(list(new.values())), strict=True))
-        vectors |= encoded
-        with STATE_LOCK:
-            self._vectors.update(encoded)
-            while len(self._vectors) > self.max_tokens:
-                self._vectors.popitem(last=False)
         if not spelling:
             return self.char_encoder.embedding.weight.new_zeros(0, self.char_encoder.output_dim)
-        return torch.stack([vectors[key] for key in spelling])
+        pieces: list[Tensor] = []
+        with STATE_LOCK:
+            known = {key: self._rows[key] for key in spelling if key in self._rows}
+            for key in known:
+                self._rows.move_to_end(key)
+            if known and self._table is not None:
+                pieces.append(self._table.index_select(0, self._numbers(list(known.values()))))
+        new = {key: token for key, token in spelling.items() if key not in known}
+        if new:
+            pieces.append(self._encode(list(new.values())))
+            with STATE_LOCK:
+                self._remember(list(new)[-self.max_tokens :], pieces[-1][-self.max_tokens :])
+        if len(pieces) == 1:
+            return pieces[0]
+        place = {key: number for number, key in enumerate((*known, *new))}
+        return torch.cat(pieces).index_select(0, self._numbers([place[key] for key in spelling]))
 
-    def _encode(self, tokens: Sequence[str]) -> list[Float[Tensor, " D"]]:
+    def _remember(self, keys: list[Key], vectors: Float[Tensor, "M D"]) -> None:
+        for key in keys:
+            if key in self._rows:  # another thread has added it meanwhile
+                self._rows.move_to_end(key)
+            else:
+                is_full = len(self._rows) >= self.max_tokens
+                self._rows[key] = self._rows.popitem(last=False)[1] if is_full else len(self._rows)
+        if self._table is None or len(self._table) < len(self._rows):
+            with torch.inference_mode(False):  # in this mode or out of it, such a table can be written to
+                table = vectors.new_empty(2 * len(self._rows), vectors.shape[1])
+                if self._table is not None:
+                    table[: len(self._table)] = self._table
+                self._table = table
+        self._table.index_copy_(0, self._numbers([self._rows[key] for key in keys]), vectors)
+
+    def _encode(self, tokens: Sequence[str]) -> Float[Tensor, "M D"]:
         device = self.char_encoder.embedding.weight.device
-        vectors: list[Tensor] = []
-        for start in range(0, len(tokens), CHUNK):
-            ids = self.spelling.rows(tokens[start : start + CHUNK])
-            # clones, so that a remembered vector does not keep the whole chunk alive
-            vectors += [vector.clone() for vector in self.char_encoder(torch.from_numpy(ids).to(device))]
-        return vectors
+        chunk = CHUNK if device.type == "cpu" else CHUNK_OF_GPU
+        rows = (self.spelling.rows(tokens[start : start + chunk]) for start in range(0, len(tokens), chunk))
+        return torch.cat([self.char_encoder(torch.from_numpy(ids).to(device, non_blocking=True)) for ids in rows])
+
+    def _numbers(self, values: Sequence[int]) -> Int[Tensor, " N"]:
+        return torch.tensor(values, dtype=torch.long).to(self.char_encoder.embedding.weight.device, non_blocking=True)
 
 
 @dataclass(frozen=True)
