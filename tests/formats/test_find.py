@@ -151,9 +151,10 @@ def test_each_file_of_pytorch_is_unpickled_once(tmp_path: Path, cache: Path, mon
     assert len(opened) == 1
 
 
-def test_a_vocabulary_is_read_as_bilm_tf_reads_it(pair: Path, cache: Path):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])  # the second begins with a byte order mark
+def test_a_vocabulary_is_read_as_bilm_tf_reads_it(encoding: str, pair: Path, cache: Path):
     tokens = ["<S>", "</S>", "<UNK>", *(f"word{number}" for number in range(200)), "\0", "cat ", "cat", "dog"]
-    (pair / "vocabulary.txt").write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
+    (pair / "vocabulary.txt").write_text("".join(f"{token}\n" for token in tokens), encoding=encoding)
     vocabulary = Elmo(pair, device="cpu").vocabulary
     assert vocabulary is not None and vocabulary.tokens == [token.strip(" ") for token in tokens]
     assert vocabulary.id("cat") == len(tokens) - 2 and vocabulary.id("\0") == len(tokens) - 4

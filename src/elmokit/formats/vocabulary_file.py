@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from elmokit.files.lines import read_chunks, up_to
+from elmokit.files.lines import BYTE_ORDER_MARK, read_chunks, up_to
 from elmokit.formats.file_kinds import FileKind
 from elmokit.system.messages import FormatError, join_names, leads_out, refuse_link_out
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
@@ -68,7 +68,8 @@ def looks_like_vocabulary(path: Path) -> bool:
     """
     if leads_out(path):
         return False
-    lines = {line.strip() for line in next(read_chunks(path, size=_HEAD_BYTES), b"").split(b"\n")}
+    head = next(read_chunks(path, size=_HEAD_BYTES), b"").removeprefix(BYTE_ORDER_MARK)
+    lines = {line.strip() for line in head.split(b"\n")}
     return all(special.encode() in lines for special in (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN))
 
 
