@@ -35,8 +35,6 @@ def test_the_examples_of_the_public_names_run_from_top_to_bottom(tmp_path: Path,
         paragraphs = [f"{line} {number} ." for line in lines]
         (tmp_path / "texts" / f"{number}.txt").write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
     (tmp_path / "lines.txt").write_text("\n".join(lines[:3]) + "\n", encoding="utf-8")
-    vectors = (f"{word} 0.{number} 0.5\n" for number, word in enumerate(sorted(set(TEXT.split()))))
-    (tmp_path / "words.vec").write_text("".join(vectors), encoding="utf-8")
     (tmp_path / "sentiment").mkdir()
     rows = "text\tlabel\nA good film .\t1\nA bad film .\t0\n"
     for name in ("train.tsv", "dev.tsv"):
