@@ -184,8 +184,10 @@ def _strings(value: object) -> Iterator[str]:
         yield " ".join(part for part in parts if isinstance(part, str))
         by_name: defaultdict[object, list[str]] = defaultdict(list)
         for part in parts:
-            named = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
-            for name, text in cast("Iterable[tuple[object, object]]", named):
+            if isinstance(part, list):
+                part = dict(enumerate(cast("list[object]", part)))
+            named = cast("dict[object, object]", part) if isinstance(part, dict) else {}
+            for name, text in named.items():
                 if isinstance(text, str) and " " not in text:
                     by_name[name].append(text)
         yield from map(" ".join, by_name.values())

@@ -30,12 +30,12 @@ from elmokit.vectors.arrow import ARROW_MAGIC, PARQUET_MAGIC, TableVectors, writ
 from elmokit.vectors.flat import (
     MAGIC,
     ZIP_MAGIC,
-    npy_start,
     read_npy,
     read_npz,
     read_safetensors,
     recognise_npz,
     recognise_safetensors,
+    start_of_npy,
     start_of_safetensors,
     write_npz,
 )
@@ -79,7 +79,7 @@ class VectorsFormat:
 FORMATS = (
     VectorsFormat((".h5", ".hdf5"), SIGNATURE, HDF5Vectors, write_hdf5, recognise=recognise_hdf5),
     VectorsFormat((".npz",), ZIP_MAGIC, read_npz, write_npz, recognise=recognise_npz),
-    VectorsFormat((".npy",), MAGIC, read_npy, start=lambda shape, *_: npy_start(shape)),
+    VectorsFormat((".npy",), MAGIC, read_npy, start=start_of_npy),
     VectorsFormat(
         (".safetensors",), b"", read_safetensors, start=start_of_safetensors, recognise=recognise_safetensors
     ),

@@ -45,6 +45,11 @@ def npy_start(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic] = 
     return start.getvalue()
 
 
+def start_of_npy(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
+    """What `NAME.npy` begins with. The offsets are in a separate file."""
+    return npy_start(shape)
+
+
 def start_of_safetensors(shape: tuple[int, ...], offsets: Int64[np.ndarray, " M"], about: Mapping[str, str]) -> bytes:
     """What a safetensors file of these vectors begins with: its header and the offsets, as the library orders them."""
     tensors = {"offsets": ("I64", offsets.shape, offsets.nbytes), "vectors": ("F32", shape, 4 * prod(shape))}
