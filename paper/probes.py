@@ -281,7 +281,8 @@ def _latin(request: Request) -> None:
 def _finetuned(request: Request) -> None:
     """The perplexities of table 7: of the development text of each task, before and after fine-tuning on the task's."""
     folder = request.runs_dir / MODELS_FOLDER
-    runs = Setup(request.data_dir, seeds=1).runs(["table7"])
+    start = (*request.models, DEFAULT_MODEL)[0]
+    runs = Setup(request.data_dir, seeds=1, model=start).runs(["table7"])
     for planned in dict.fromkeys(run.model for run in runs if run.model is not None):
         for number, part in enumerate(part for task, part in TEXTS if task == planned.task):
             sentences = planned.sentences("dev", slice(number, number + 1) if part else slice(None))

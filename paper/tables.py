@@ -84,16 +84,21 @@ def comparisons(
     results: Results,
     name: str,
     *,
-    compared: Compared,
+    compared: Compared = (),
+    arms: Sequence[str] | None = None,
     title: str = "Ours",
     tests: bool = False,
     all_batches: bool = False,
 ) -> list[Table]:
     """A row for each pair of arms, by task, model, recipe and number of examples.
 
+    arms: what is compared with the baseline; None for all arms of the experiments of the table.
+    compared: further pairs of arms.
     tests: shows test sets instead of development sets.
     all_batches: shows runs that were trained again, too, instead of the best pair alone.
     """
+    own = [arm.name for one in EXPERIMENTS.get(name, ()) for arm in one.arms if arm.name != BASELINE]
+    compared = [*((arm, BASELINE) for arm in dict.fromkeys(own if arms is None else arms)), *compared]
     found: dict[tuple[object, ...], Pair] = {}
     for order, (better, worse) in enumerate(compared):
         for one in pairs(results, name, better, worse, tests=tests):
@@ -152,12 +157,6 @@ def grid(
 def _mean(rows: Sequence[Result]) -> str:
     values = tuple(row.value for row in rows)
     return f"{values[0]:.4f}" if len(values) == 1 and abs(values[0]) < 0.1 else str(Statistic(values))
-
-
-def _controls(results: Results, name: str) -> list[Table]:
-    ensembles = results.select(name, metric="ensemble")
-    about = "Test scores of the mean of the models' probabilities, with mini-en; layer is the number of models."
-    return [grid(ensembles, ("task", "arm", "layer"), "metric", title="Ensembles", about=about)]
 
 
 def _sample_efficiency(results: Results, name: str) -> list[Table]:
@@ -250,10 +249,15 @@ def layer_gains(results: Results, name: str, data: str, compared: Compared, *, s
     return rows
 
 
-def _perplexities(results: Results, name: str, *, names: Sequence[str], column: str, about: str) -> list[Table]:
-    """Perplexities of both directions together."""
-    rows = results.select(name, metric="perplexity", layer="mean")
-    return [grid(rows, names, column, title="Perplexity", about=about)]
+def _selected(
+    results: Results, name: str, *, where: dict[str, str], names: Sequence[str], column: str, title: str, about: str
+) -> list[Table]:
+    """The rows of a table with these values, as a grid."""
+    rows = [row for row in results.select(name, **where) if row.task != "tags" or row.split != "dev"]
+    return [grid(rows, names, column, title=title, about=about)]
+
+
+_PERPLEXITY = partial(_selected, where={"metric": "perplexity", "layer": "mean"}, title="Perplexity")
 
 
 def _minimal_pairs(results: Results, name: str) -> list[Table]:
@@ -273,40 +277,29 @@ PAPERS_TERMS = {"s-selection": "argument_structure"}
 """Phenomena of files that table 3 of BLiMP's paper counts as another one."""
 
 
-def _known_words(results: Results, name: str) -> list[Table]:
-    """Accuracy of tags on all words, and on those that training has seen, or not."""
-    rows = [row for row in results.select(name, task="tags") if row.split != "dev"]
-    names = ("data", "corpus_size", "train_size", "arm")
-    about = "Test sets, percent: means over the seeds ± one standard deviation. Known words have a vector of training."
-    return [grid(rows, names, "metric", title="Known and unknown words", about=about)]
-
-
 _TOP = (
     ("layer 2", "layer 1"),
     *(("layer 2", one) for one in ("average", "average without layer 0", "average of layers of equal size")),
 )
-LAYERS = (("last layer", BASELINE), ("lambda=0.001", "last layer"))
-_PENALTIES = tuple((f"lambda={rate}", BASELINE) for rate in ("1.0", "0.1", "0.001", "0.0"))
-_SMALL_LAMBDA = ("lambda=0.001", "lambda=1.0")
-_POSITIONS = tuple((place, BASELINE) for place in ("input", "both", "output"))
 PLACES = (("both", "input"), ("both", "output"), ("input", "output"))
-_TUNED = (("not fine-tuned", BASELINE), ("fine-tuned", BASELINE), ("fine-tuned", "not fine-tuned"))
-_GAMMA = tuple((f"{layers} layers, gamma {gamma}", BASELINE) for layers in ("top", "all") for gamma in ("learnt", "1"))
 GAMMA = tuple((f"{layers} layers, gamma learnt", f"{layers} layers, gamma 1") for layers in ("top", "all"))
-_ARMS = tuple((arm, BASELINE) for one in EXPERIMENTS["table1"] for arm in dict.fromkeys(each.name for each in one.arms))
-_TESTED = tuple(pair for pair in dict.fromkeys(_ARMS) if pair[0] != BASELINE)
-_CONTROLS = tuple((arm, BASELINE) for arm in ("random biLM", "random biLM at the output", "token layer"))
-_ELMO = (("+ ELMo", BASELINE),)
 _LATIN = (*((arm, LATIN_ARMS[0]) for arm in LATIN_ARMS[1:]), ("biLM", "fastText"), ("both", "fastText"))
 View = Callable[[Results, str], list[Table]]
 VIEWS: dict[str, tuple[View, ...]] = {
     "table1": (
-        partial(comparisons, compared=_TESTED, tests=True, all_batches=True),
-        _controls,
-        partial(comparisons, compared=_CONTROLS, title="Controls"),
+        partial(comparisons, tests=True, all_batches=True),
+        partial(
+            _selected,
+            where={"metric": "ensemble"},
+            names=("task", "arm", "layer"),
+            column="metric",
+            title="Ensembles",
+            about="Test scores of the mean of the models' probabilities, with mini-en; layer is the number of models.",
+        ),
+        partial(comparisons, arms=("random biLM", "random biLM at the output", "token layer"), title="Controls"),
     ),
-    "table2": (partial(comparisons, compared=(LAYERS[0], *_PENALTIES, LAYERS[1], _SMALL_LAMBDA)),),
-    "table3": (partial(comparisons, compared=(*_POSITIONS, *PLACES)),),
+    "table2": (partial(comparisons, compared=(("lambda=0.001", "last layer"), ("lambda=0.001", "lambda=1.0"))),),
+    "table3": (partial(comparisons, compared=PLACES),),
     "table4": (partial(_probes, column="metric", compared=(("layer 2", "layer 0"), *_TOP)),),
     "table5": (partial(_probes, compared=_TOP, split="ALL"),),
     "senses-supervised": (_probes,),
@@ -314,34 +307,39 @@ VIEWS: dict[str, tuple[View, ...]] = {
     "table6-ko": (partial(_probes, compared=(("layer 1", "layer 2"), ("layer 1", "layer 0"))),),
     "table7": (
         partial(
-            _perplexities,
+            _PERPLEXITY,
             names=("data", "model"),
             column="arm",
             about="Development text; the full softmax over the biLM's own vocabulary, each sentence by itself.",
         ),
-        partial(comparisons, compared=_TUNED),
+        partial(comparisons, compared=[("fine-tuned", "not fine-tuned")]),
     ),
-    "figure1": (partial(comparisons, compared=_ELMO), _sample_efficiency),
+    "figure1": (comparisons, _sample_efficiency),
     "figure2": (_mixes,),
     "perplexity": (
-        partial(comparisons, compared=_ELMO, title="Gains with a tenth of the data"),
+        partial(comparisons, title="Gains with a tenth of the data"),
         partial(
-            _perplexities,
+            _PERPLEXITY,
             names=("model", "fingerprint"),
             column="layer",
             about="Held-out English text. `small-en` is twice as wide as `mini-en`, and has read other text.",
         ),
     ),
-    "gamma": (partial(comparisons, compared=(*_GAMMA, *GAMMA)),),
-    "layernorm": (
-        partial(comparisons, compared=[(arm, BASELINE) for arm in ("layers as they are", "layer norm", "rescaled")]),
-    ),
-    "dropout": (partial(comparisons, compared=[(rate, BASELINE) for rate in ("0.0", "0.2", "0.5")]),),
+    "gamma": (partial(comparisons, compared=GAMMA),),
+    "layernorm": (comparisons,),
+    "dropout": (comparisons,),
     "latin": (
-        partial(comparisons, compared=_LATIN, tests=True),
-        _known_words,
+        partial(comparisons, arms=(), compared=_LATIN, tests=True),
         partial(
-            _perplexities,
+            _selected,
+            where={"task": "tags"},
+            names=("data", "corpus_size", "train_size", "arm"),
+            column="metric",
+            title="Known and unknown words",
+            about="Test sets, percent: means over the seeds ± a standard deviation. Training knew the known words.",
+        ),
+        partial(
+            _PERPLEXITY,
             names=("model", "corpus_size"),
             column="data",
             about="Held-out text of each period. The corpus is the words of raw text that the biLM has read.",
@@ -352,6 +350,6 @@ VIEWS: dict[str, tuple[View, ...]] = {
     "polysemy-ko": (_probes,),
     "wic": (partial(_probes, compared=_TOP),),
     "kobest": (partial(_probes, compared=_TOP),),
-    "korean-tasks": (partial(comparisons, compared=_ELMO, tests=True),),
+    "korean-tasks": (partial(comparisons, tests=True),),
 }
 """The tables and figures by name."""

@@ -15,6 +15,7 @@ from paper.claims import CLAIMS, Comparison, Finding, Verdict, judged, verdicts
 from paper.experiments import DATASETS, SIX_TASKS
 from paper.results import Results
 from paper.statistics import Difference, over_seeds
+from paper.tables import printed
 
 UP, WIDE, DOWN = (Difference(at, of_items=error) for at, error in ((1, 0.25), (1, 0.75), (-1, 0.25)))
 SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
@@ -104,6 +105,7 @@ def curve_rows(task: str, gains: dict[int, float], *, baseline: dict[int, float]
 
 
 def claim(number: int, rows: list[Result], folder: Path) -> Verdict:
+    folder.mkdir(exist_ok=True)
     results = Results(folder)
     results.add(rows)
     return judged(CLAIMS[number - 1], *CLAIMS[number - 1].judge(results))
@@ -138,6 +140,25 @@ def test_claims_about_layers_show_each_model_and_the_half_million_ones_in_one_li
         "mini-en, EWT, UPOS, layer 1 over layer 2 +1.00 [0.50, 1.50]",
     ]
     assert list(found.uncounted) == ["17 biLMs of half a million tokens, EWT, UPOS, layer 1 over layer 2 +4.00 ± 1.41"]
+
+
+def test_perplexities_of_the_model_that_ships_count_once_all_texts_have_them(tmp_path: Path):
+    row = Result(0.0, "perplexity", "table7", layer="mean", split="dev")
+    texts = list(printed()["table7"]["rows"])
+    values = {"mini-en": (150.0, 50.0), "small-en": (90.0, 40.0)}
+    rows = [
+        replace(row, value=value, data=text, model=model, arm=arm, run=f"{model}, {text}, {arm}")
+        for model, pair in values.items()
+        for text in texts
+        for arm, value in zip(("before", "after"), pair, strict=True)
+    ]
+    for given, expected in (
+        (rows, "small-en, SNLI, perplexity 90.0 to 40.0"),
+        (rows[:-1], "mini-en, SNLI, perplexity"),
+    ):
+        found = claim(9, given, tmp_path / expected[:5])
+        assert found.comparisons[0].findings[0].what.startswith(expected)
+        assert found.outcome == "not measured" and "measure table7 --model small-en" in found.reason
 
 
 @cache
