@@ -42,11 +42,6 @@ class WeightsFile(Protocol):
         ...
 
 
-def map_array(path: Path, dtype: str | np.dtype[Any], offset: int, shape: tuple[int, ...]) -> NDArray[Any]:
-    """The file itself at any byte, mapped: what is written to it stays in memory, and does not reach the file."""
-    return np.asarray(np.memmap(path, dtype, "c", offset=offset, shape=shape))
-
-
 def give_back(array: NDArray[Any]) -> None:
     """Free the memory of a mapped array to which nothing was written; where it is used again, it is read again.
 

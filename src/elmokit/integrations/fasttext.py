@@ -10,13 +10,12 @@ Source: Bojanowski et al. (2017); the layout is that of versions 11 and 12, litt
 | entries | NUL-terminated UTF-8, int64 count, int8 type (0: a word, 1: a label) |
 | input matrix | bool compressed, int64 rows, int64 columns, float32 rows of the words, then of the buckets |
 
-Files are untrusted: sizes are checked against the file before memory is taken, and the matrix is mapped.
+Files are untrusted: the matrix is mapped, so a file cannot claim memory that it does not have.
 """
 
 from __future__ import annotations
 
 import mmap
-import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.messages import FormatError, first_token, readable_bytes
+from elmokit.system.messages import FormatError, first_token
 from elmokit.text.word_vectors import MAX_DIM, MAX_WORD_BYTES
 
 if TYPE_CHECKING:
@@ -106,64 +105,41 @@ def looks_like_fasttext(path: Path) -> bool:
 
 def read_fasttext(path: Path) -> FastText:
     """Open a model. Raises OSError, and FormatError, which names the file, for one that is damaged or compressed."""
-    with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size < _START.size + _COUNTS.size:
-            raise FormatError(path, "is cut short in its settings")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            _, version, *settings = _START.unpack_from(content)
-            dim, model, bucket, min_n, max_n = settings[0], *settings[7:11]
-            if (version, model) == (11, _CLASSIFIER):
-                max_n = 0
-            is_known = version in _VERSIONS and 1 <= dim <= MAX_DIM and bucket >= 0
-            if not is_known or (max_n != 0 and not (bucket and 0 <= min_n <= max_n <= MAX_NGRAM)):  # 0 is the same as 1
-                settings = f"version {version}, dim {dim}, bucket {bucket} and n-grams of {min_n} to {max_n} characters"
-                raise FormatError(path, f"has {settings}; expected fastText's versions 11 and 12")
-            rows, at = _read_dictionary(path, content)
-            shape = len(rows) + bucket, dim
-            start = _start_of_matrix(path, content, at, shape)
-    matrix = np.memmap(path, "<f4", "r", offset=start, shape=shape)
+    try:
+        return _read(path)
+    except FormatError:
+        raise
+    except (struct.error, ValueError) as error:
+        raise FormatError(path, f"is damaged or cut short: {error}") from error
+
+
+def _read(path: Path) -> FastText:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        _, version, *settings = _START.unpack_from(content)
+        dim, model, bucket, min_n, max_n = settings[0], *settings[7:11]
+        if (version, model) == (11, _CLASSIFIER):
+            max_n = 0
+        is_known = version in _VERSIONS and 1 <= dim <= MAX_DIM and bucket >= 0
+        if not is_known or (max_n != 0 and not (bucket and 0 <= min_n <= max_n <= MAX_NGRAM)):  # 0 is the same as 1
+            settings = f"version {version}, dim {dim}, bucket {bucket} and n-grams of {min_n} to {max_n} characters"
+            raise FormatError(path, f"has {settings}; expected fastText's versions 11 and 12")
+        num_entries, *_, num_pruned = _COUNTS.unpack_from(content, _START.size)
+        rows: dict[str, int] = {}
+        at = _START.size + _COUNTS.size
+        for number in range(num_entries):
+            end = content.find(b"\0", at, at + MAX_WORD_BYTES + 1)
+            if end < 0:
+                raise ValueError(f"entry {number:,} of the dictionary has no end")
+            _, kind = _AFTER_WORD.unpack_from(content, end + 1)
+            if kind == _WORD_TYPE:  # the labels of a classifier come after the words
+                rows[content[at:end].decode("utf-8", "surrogateescape")] = number
+            at = end + 1 + _AFTER_WORD.size
+        is_compressed, *found = _MATRIX.unpack_from(content, at)
+        if is_compressed or num_pruned > 0:
+            raise FormatError(path, "is compressed (.ftz), which is not read; expected a .bin file")
+        shape = len(rows) + bucket, dim
+        if tuple(found) != shape:
+            reason = f"has shape {tuple(found)}; expected {shape}, the words and buckets of the settings"
+            raise FormatError(path, reason, part="input matrix")
+        matrix = np.memmap(path, "<f4", "r", offset=at + _MATRIX.size, shape=shape)
     return FastText(path, rows, np.asarray(matrix), bucket if max_n > 0 else 0, min_n, max_n)
-
-
-def _read_dictionary(path: Path, content: mmap.mmap) -> tuple[dict[str, int], int]:
-    """The words with their rows, and the place after the dictionary."""
-    part = "dictionary"
-    num_entries, num_words, num_labels, _, num_pruned = _COUNTS.unpack_from(content, _START.size)
-    at = _START.size + _COUNTS.size
-    if num_pruned > 0:
-        raise FormatError(path, "is compressed (.ftz), which is not read; expected a .bin file", part=part)
-    smallest = num_entries * (1 + _AFTER_WORD.size)
-    if min(num_words, num_labels) < 0 or num_entries != num_words + num_labels or smallest > len(content) - at:
-        raise FormatError(
-            path, f"has {num_entries:,} entries, {num_words:,} words and {num_labels:,} labels", part=part
-        )
-    rows: dict[str, int] = {}
-    for number in range(num_entries):
-        end = content.find(b"\0", at, at + MAX_WORD_BYTES + 1)
-        if end < 0 or end + 1 + _AFTER_WORD.size > len(content):
-            raise FormatError(path, f"ends, or has no end, in entry {number:,}", part=part)
-        word = content[at:end].decode("utf-8", "surrogateescape")
-        _, kind = _AFTER_WORD.unpack_from(content, end + 1)
-        at = end + 1 + _AFTER_WORD.size
-        if (kind == _WORD_TYPE) != (number < num_words):
-            raise FormatError(path, f"has type {kind}", part=f"entry {number:,}")
-        if kind == _WORD_TYPE and rows.setdefault(word, number) != number:
-            raise FormatError(path, "is there twice", part=f"word {first_token(word)}")
-    return rows, at
-
-
-def _start_of_matrix(path: Path, content: mmap.mmap, at: int, shape: tuple[int, int]) -> int:
-    """The place of the first row of the input matrix, which has to have the shape (words and buckets, dim)."""
-    part = "input matrix"
-    if at + _MATRIX.size > len(content):
-        raise FormatError(path, "is missing; the file is cut short", part=part)
-    is_compressed, num_rows, num_columns = _MATRIX.unpack_from(content, at)
-    if is_compressed:
-        raise FormatError(path, "is compressed (.ftz), which is not read; expected a .bin file", part=part)
-    left = len(content) - at - _MATRIX.size
-    if (num_rows, num_columns) != shape or not 0 < 4 * num_rows * num_columns <= left:
-        expected = (
-            f"expected {shape}, the words and buckets of the settings, in the {readable_bytes(left)} that are left"
-        )
-        raise FormatError(path, f"has shape {(num_rows, num_columns)}; {expected}", part=part)
-    return at + _MATRIX.size
