@@ -28,7 +28,7 @@ from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_poly
 from elmokit.analysis.polysemy import measure_senses
 from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import read_lines
-from elmokit.formats.convert import convert
+from elmokit.formats.find import convert
 from elmokit.runs.log import read_runs, write_runs
 from elmokit.scoring.perplexity import Perplexity, join_texts, text_losses
 from elmokit.system.markdown import markdown_table

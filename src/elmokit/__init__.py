@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from elmokit.corpus.vocabulary_counts import write_vocabulary
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.embedding import ElmoEmbedding
-    from elmokit.formats.convert import convert
-    from elmokit.formats.find import inspect
+    from elmokit.formats.find import convert, inspect
     from elmokit.integrations.embed_with import embed_with
     from elmokit.layers.full_softmax import SoftmaxDetails
     from elmokit.layers.scalar_mix import ScalarMix
@@ -55,7 +54,7 @@ _HOMES = {
     "Splits": "elmokit.tasks.config:Splits",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
     "batch_character_ids": "elmokit.text.characters:batch_character_ids",
-    "convert": "elmokit.formats.convert:convert",
+    "convert": "elmokit.formats.find:convert",
     "embed_fasta": "elmokit.vectors.proteins:embed_fasta",
     "embed_file": "elmokit.vectors.embed_file:embed_file",
     "embed_types": "elmokit.vectors.embed_types:embed_types",

@@ -7,7 +7,7 @@ import pytest
 from elmokit.elmo.encoding import tokens_of_each
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.formats.find import resolve_model
-from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.native import read_vocabulary
 from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 from toy_language_model import toy_elmo

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.convert import convert
-from elmokit.formats.find import inspect
+from elmokit.formats.find import convert, inspect
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.system.messages import FormatError

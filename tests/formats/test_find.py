@@ -20,7 +20,7 @@ from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats import find as finding
 from elmokit.formats.find import find, imported_models
 from elmokit.formats.importers import child
-from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.native import read_vocabulary
 from elmokit.system.messages import FormatError
 from toy_stored import assert_refused, read_stored
 

@@ -9,8 +9,7 @@ import pytest
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats import hub
-from elmokit.formats.convert import convert
-from elmokit.formats.find import inspect
+from elmokit.formats.find import convert, inspect
 from toy_bilm import random_bilm
 from toy_hub import Repository, ToyHub, serving_hub
 from toy_language_model import write_toy

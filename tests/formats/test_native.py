@@ -11,8 +11,7 @@ import pytest
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
-from elmokit.formats.convert import convert
-from elmokit.formats.find import inspect
+from elmokit.formats.find import convert, inspect
 from elmokit.formats.native import replacing_saved, write_native
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights

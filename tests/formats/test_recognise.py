@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.formats import vocabulary_file as vocabulary
+from elmokit.formats import native
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.formats.find import find, inspect, model_name
 from elmokit.formats.importers.bilm_tf import find_pair
 from elmokit.formats.importers.sources import Sources
-from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.native import read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
 from toy_stored import assert_refused, read_stored
@@ -262,6 +262,6 @@ def test_no_more_is_read_than_words_can_be_packed_to(tmp_path: Path, monkeypatch
     words = "".join(f"{number:x}\n" for number in range(20_000))
     (tmp_path / "words.gz").write_bytes(gzip.compress(f"<S>\n</S>\n<UNK>\n{words}".encode(), 1))
     assert len(read_vocabulary(tmp_path / "words.gz")) == 20_003
-    monkeypatch.setattr(vocabulary, "MAX_BYTES", 80_000)
+    monkeypatch.setattr(native, "MAX_BYTES", 80_000)
     with pytest.raises(ValueError, match=r"words.gz: has more than 78.1 KiB, which is too much for a file of its size"):
         read_vocabulary(tmp_path / "words.gz")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.formats.convert import convert
+from elmokit.formats.find import convert
 from elmokit.formats.importers.bilm_tf import write_bilm_tf
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights

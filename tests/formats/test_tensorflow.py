@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.files.tensor_bundle import latest_index
-from elmokit.formats.convert import convert
-from elmokit.formats.find import inspect
+from elmokit.formats.find import convert, inspect
 from elmokit.model.weights import SOFTMAX_WEIGHT
 from toy_stored import assert_equal, assert_refused, read_stored
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from elmokit.formats.convert import convert
+from elmokit.formats.find import convert
 from elmokit.formats.read import read_bilm
 from elmokit.pretraining import train
 from elmokit.pretraining.finetune import finetune

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.convert import convert
+from elmokit.formats.find import convert
 from elmokit.pretraining.record import Change, read_record
 from elmokit.pretraining.run_folder import checkpoints
 from elmokit.pretraining.train import pretrain, resume_pretraining

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.convert import convert
+from elmokit.formats.find import convert
 from elmokit.tasks.config import Splits
 from elmokit.tasks.predict import TrainedTask, load_task
 from elmokit.tasks.task import Reading, Task

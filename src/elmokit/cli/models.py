@@ -32,7 +32,7 @@ def add_convert(parser: Parser) -> None:
 
 
 def run_convert(arguments: argparse.Namespace) -> None:
-    from elmokit.formats.convert import convert
+    from elmokit.formats.find import convert
 
     how = given(arguments, "to", "weights", "dtype", "softmax_dtype", "max_file_bytes")
     notes = convert(arguments.source, arguments.target, include_softmax=not arguments.no_softmax, **how)

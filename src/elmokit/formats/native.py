@@ -10,26 +10,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.files.atomic import new_folder, temporary_folder, write_text
 from elmokit.files.json import as_type, json_text, read_json
+from elmokit.files.lines import read_chunks, up_to
 from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
 from elmokit.formats.file_kinds import FileKind, kind_of, naming_failed_download
 from elmokit.formats.native_softmax import SOFTMAX_DTYPES, read_softmax, softmax_shards, split_softmax, write_softmax
-from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import SOFTMAX_WEIGHT, Weights, check_padding, check_shapes, fingerprint_of
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
-from elmokit.system.messages import FormatError
+from elmokit.system.messages import FormatError, refuse_link_out
 from elmokit.text.indexer import DictionarySpelling
+from elmokit.text.vocabulary import SKIPPED_LINE, Vocabulary
 
 WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
@@ -37,6 +38,8 @@ CARD_NAME = "README.md"
 DICTIONARY_NAME = "dictionary.json"
 VERSION = 1
 METADATA = {"format": "elmokit"}
+MAX_BYTES = 256 << 20
+"""Largest vocabulary when unpacked; that of the 1B Word benchmark has 8 MB."""
 _MAX_DICTIONARY_BYTES = 256 << 20
 """A dictionary of 150,000 words has 4 MB."""
 _BYTES_PER_ROW, _SMALL = 1 << 10, 1 << 20
@@ -153,12 +156,31 @@ def read_config(path: Path) -> tuple[BiLMConfig, dict[str, object] | None]:
     if values.get("version") != VERSION:
         reason = f"is {values.get('version')}; this elmokit reads version {VERSION}, install a newer elmokit"
         raise FormatError(path, reason, part="field version")
-    found = values["bilm"] if isinstance(values.get("bilm"), dict) else {}
-    for field in fields(BiLMConfig) if found else ():
-        if field.name not in ("lookup", *found):  # the defaults are a published model, and this may be another one
-            raise FormatError(path, "is missing", part=f"field bilm.{field.name}")
+    bilm = values.get("bilm")
+    for field in fields(BiLMConfig) if isinstance(bilm, dict) else ():
+        if field.name != "lookup" and field.name not in cast("dict[str, object]", bilm):
+            raise FormatError(path, "is missing", part=f"field bilm.{field.name}")  # the default is another model's
     whole = as_type(values, _ConfigFile, where=path)
     return whole.bilm, whole.pretraining
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """The vocabulary of a model: a file of no more than 256 MiB, or what words are packed to, in its own folder.
+
+    What `Vocabulary.read` refuses in text to train on is read as bilm-tf reads it: white space around tokens is
+    ignored, a token may be empty or contain NUL, and of a token that occurs twice the last row counts.
+    """
+    refuse_link_out(path)
+    try:
+        return Vocabulary.read(path, most=MAX_BYTES)
+    except ValueError as error:
+        chunks: Any = read_chunks(path)
+        content = b"".join(cast("Iterable[bytes]", up_to(MAX_BYTES, chunks, path)))
+        try:
+            lines = content.decode("utf-8-sig").removesuffix("\n").split("\n")
+            return Vocabulary((line.strip() for line in lines if line.strip() != SKIPPED_LINE), is_published=True)
+        except ValueError:
+            raise error from None
 
 
 def fields_of(config: BiLMConfig) -> dict[str, object]:

@@ -208,13 +208,14 @@ class BiLMConfig:
 
     def _character_shapes(self, prefix: str, *, num_rows: int) -> dict[str, tuple[int, ...]]:
         shapes: dict[str, tuple[int, ...]] = {f"{prefix}.embedding.weight": (num_rows, self.character_dim)}
+        num_filters = self.num_filters
         for index, (width, number) in enumerate(self.filters):
             shapes[f"{prefix}.convolutions.{index}.weight"] = (number, self.character_dim, width)
             shapes[f"{prefix}.convolutions.{index}.bias"] = (number,)
         for index in range(self.num_highway_layers):
             for part in ("transform", "gate"):
-                shapes[f"{prefix}.highways.{index}.{part}.weight"] = (self.num_filters, self.num_filters)
-                shapes[f"{prefix}.highways.{index}.{part}.bias"] = (self.num_filters,)
+                shapes[f"{prefix}.highways.{index}.{part}.weight"] = (num_filters, num_filters)
+                shapes[f"{prefix}.highways.{index}.{part}.bias"] = (num_filters,)
         return shapes
 
     @property

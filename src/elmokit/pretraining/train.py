@@ -23,8 +23,7 @@ from elmokit.corpus.batches import Packer, PackerState, packed_batches
 from elmokit.corpus.manifest import held_out_file, training_files
 from elmokit.corpus.stream import CorpusPosition, SentenceStream
 from elmokit.files.atomic import as_paths, check_names
-from elmokit.formats.native import CARD_NAME, VOCABULARY_NAME, WEIGHTS_NAME
-from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.native import CARD_NAME, VOCABULARY_NAME, WEIGHTS_NAME, read_vocabulary
 from elmokit.layers.devices import find_device, seeded
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState

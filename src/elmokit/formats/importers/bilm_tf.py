@@ -20,8 +20,7 @@ from elmokit.files.json import as_type, json_text, read_json
 from elmokit.files.weights_file import Array, Entry, WeightsFile, require_finite
 from elmokit.formats.file_kinds import ADVICE, FileKind
 from elmokit.formats.importers.layouts import LSTM_ROOTS, WORDS, Row, bilm_tf_rows, to_native
-from elmokit.formats.importers.sources import Imported, IncompleteError, Sources, wrong_kind
-from elmokit.formats.vocabulary_file import read_words
+from elmokit.formats.importers.sources import Imported, IncompleteError, Sources, read_words, wrong_kind
 from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
 from elmokit.model.weights import Weights
 from elmokit.system.messages import FormatError, join_names

@@ -8,14 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.json import read_json
+from elmokit.files.lines import BYTE_ORDER_MARK, read_chunks
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.formats.file_kinds import ADVICE, PICKLES, FileKind, kind_of, kinds_in
-from elmokit.system.messages import FormatError, join_names
+from elmokit.formats.native import read_vocabulary
+from elmokit.system.messages import FormatError, join_names, leads_out
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.indexer import DictionarySpelling
+from elmokit.text.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
     from elmokit.files.torch_files import TorchFile
     from elmokit.formats.inspection import StoredMix
+    from elmokit.model.config import BiLMConfig
     from elmokit.model.weights import Weights
+    from elmokit.text.vocabulary import Vocabulary
+
+
+SEVERAL_VOCABULARIES = "there are several vocabularies, and none is used"
+_HEAD_BYTES = 1 << 20
 
 
 class IncompleteError(FormatError):
@@ -108,3 +119,50 @@ def wrong_kind(path: Path, kind: FileKind, *, expected: str) -> FormatError:
     """The refusal of a file of the wrong kind, with advice on what to do with it."""
     advice = f"; {ADVICE[kind]}" if kind in ADVICE else ""
     return IncompleteError(path, f"is {kind.value}; expected {expected}{advice}")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The vocabulary in a model's folder, and the dictionary that is made of it if the model reads words."""
+
+    vocabulary: Vocabulary | None
+    spelling: DictionarySpelling | None
+    files: list[Path]
+
+
+def read_words(where: Path, config: BiLMConfig, kinds: dict[Path, FileKind], risks: list[str]) -> Words:
+    """The vocabulary among these files, if there is one; `risks` is told if there are several.
+
+    An uncompressed file comes before compressed ones. Raises FormatError, naming `where`, if a model that reads words
+    has no vocabulary, or one of another size than its table.
+    """
+    texts = (FileKind.TEXT, FileKind.GZIP, FileKind.XZ, FileKind.BINARY)  # the last for one with a NUL among its words
+    found = [file for file, kind in kinds.items() if kind in texts and looks_like_vocabulary(file)]
+    plain = [file for file in found if kinds[file] not in (FileKind.GZIP, FileKind.XZ)]
+    path = next((files[0] for files in (plain, found) if len(files) == 1), None)
+    if path is None and found:
+        risks.append(f"{SEVERAL_VOCABULARIES}: {join_names(file.name for file in found)}")
+    vocabulary = None if path is None else read_vocabulary(path)
+    files = [] if path is None else [path]
+    if config.lookup is None:
+        return Words(vocabulary, None, files)
+    if path is None or vocabulary is None:
+        raise FormatError(where, "reads words of a vocabulary, but there is no vocabulary with it, or more than one")
+    if len(vocabulary) != config.lookup.num_words:
+        reason = f"has {len(vocabulary)} tokens, but the table of words has {config.lookup.num_words} rows"
+        raise FormatError(path, reason)
+    words = {token: number for number, token in enumerate(vocabulary.tokens)}
+    most = config.max_characters_per_token
+    return Words(vocabulary, DictionarySpelling(words=words, symbols={}, max_characters_per_token=most), files)
+
+
+def looks_like_vocabulary(path: Path) -> bool:
+    """Whether the three special tokens are lines in the first MiB of the file, plain or compressed.
+
+    Raises ValueError for a compressed file that is damaged there, and OSError for one that cannot be read.
+    """
+    if leads_out(path):
+        return False
+    head = next(read_chunks(path, size=_HEAD_BYTES), b"").removeprefix(BYTE_ORDER_MARK)
+    lines = {line.strip() for line in head.split(b"\n")}
+    return all(special.encode() in lines for special in (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN))

@@ -14,8 +14,7 @@ from elmokit.files.weights_file import Array, require_finite
 from elmokit.formats.file_kinds import FileKind
 from elmokit.formats.importers.bilm_tf import only_options, read_options, read_weights
 from elmokit.formats.importers.layouts import WORDS
-from elmokit.formats.importers.sources import Imported, Sources
-from elmokit.formats.vocabulary_file import read_words
+from elmokit.formats.importers.sources import Imported, Sources, read_words
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights
 from elmokit.system.messages import FormatError
 

@@ -19,8 +19,7 @@ from elmokit.formats.importers.bilm_tf import (
     words_instead,
 )
 from elmokit.formats.importers.layouts import LSTM_ROOTS, WORDS
-from elmokit.formats.importers.sources import Imported, Sources
-from elmokit.formats.vocabulary_file import read_words
+from elmokit.formats.importers.sources import Imported, Sources, read_words
 from elmokit.model.weights import Weights
 
 NAME = "token_vectors"
