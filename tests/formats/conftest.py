@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.formats.importers.bilm_tf import write_bilm_tf
+from elmokit.formats.importers.layouts import write_bilm_tf
 from elmokit.formats.native import write_native
 from toy_stored import make_stored
 

@@ -12,7 +12,7 @@ import pytest
 from damage import check_damaged
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.find import inspect
-from elmokit.formats.importers.bilm_tf import write_bilm_tf
+from elmokit.formats.importers.layouts import write_bilm_tf
 from elmokit.formats.native import write_native
 from toy_stored import TINY, datasets_of, make_stored, read_stored
 

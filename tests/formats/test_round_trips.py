@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from elmokit.formats.find import convert
-from elmokit.formats.importers.bilm_tf import write_bilm_tf
+from elmokit.formats.importers.layouts import write_bilm_tf
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
 from elmokit.model.bilm import BiLM

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.importers.bilm_tf import write_bilm_tf
+from elmokit.formats.importers.layouts import write_bilm_tf
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
 from elmokit.layers.packed import linear

@@ -24,10 +24,9 @@ from elmokit.files.atomic import DISK_FULL, check_new_folder, temporary_folder, 
 from elmokit.files.json import json_text, read_json
 from elmokit.files.tensor_bundle import index_of
 from elmokit.formats import hub
-from elmokit.formats.importers.bilm_tf import write_bilm_tf
 from elmokit.formats.importers.child import import_model, inspect_files, parts_of
-from elmokit.formats.importers.sources import SEVERAL_VOCABULARIES
-from elmokit.formats.inspection import Inspection, describe_native
+from elmokit.formats.importers.layouts import write_bilm_tf
+from elmokit.formats.inspection import SEVERAL_VOCABULARIES, Inspection, describe_native
 from elmokit.formats.native import native_folder, open_weights, write_native
 from elmokit.formats.published import find_published, published_folder, published_names
 from elmokit.runs.folder import BEST_DIR, model_folder

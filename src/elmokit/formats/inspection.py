@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
+SEVERAL_VOCABULARIES = "there are several vocabularies, and none is used"
+"""How this risk begins."""
+
+
 @dataclass(frozen=True)
 class StoredMix:
     """A scalar mix that a task model has learned: `gamma * sum_j softmax(weights)_j * layers[j]`."""

@@ -12,14 +12,20 @@ from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
-import numpy as np
-
-from elmokit.files.atomic import new_folder, write_text
-from elmokit.files.hdf5 import open_hdf5, write_datasets
-from elmokit.files.json import as_type, json_text, read_json
+from elmokit.files.hdf5 import open_hdf5
+from elmokit.files.json import as_type, read_json
 from elmokit.files.weights_file import Array, Entry, WeightsFile, require_finite
 from elmokit.formats.file_kinds import ADVICE, FileKind
-from elmokit.formats.importers.layouts import LSTM_ROOTS, WORDS, Row, bilm_tf_rows, to_native
+from elmokit.formats.importers.layouts import (
+    AT_PREDICTION,
+    LSTM_ROOTS,
+    STORED_TRAINING_OPTIONS,
+    TRAINING_OPTIONS,
+    WORDS,
+    Row,
+    bilm_tf_rows,
+    to_native,
+)
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources, read_words, wrong_kind
 from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
 from elmokit.model.weights import Weights
@@ -27,18 +33,6 @@ from elmokit.system.messages import FormatError, join_names
 
 NAME = "bilm_tf"
 DESCRIPTION = "bilm-tf / AllenNLP (options.json, HDF5)"
-OPTIONS_NAME = "options.json"
-WEIGHTS_NAME = "weights.hdf5"
-VOCABULARY_NAME = "vocabulary.txt"
-
-TRAINING_OPTIONS = (
-    *("all_clip_norm_val", "batch_size", "dropout", "learning_rate", "n_epochs", "n_negative_samples_batch"),
-    *("n_tokens_vocab", "n_train_tokens", "sample_softmax", "share_embedding_softmax", "unroll_steps"),
-)
-"""Options that do not matter for inference; they are kept as a record of how the model was trained."""
-STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `Weights.pretraining`
-_AT_PREDICTION = 262  # characters; a checkpoint says 261, with which bilm-tf trains, and which it then refuses
-
 ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
 """Datasets whose names begin with one of these are part of the biLM."""
 
@@ -176,7 +170,7 @@ class _CharCnn:
     embedding: _Embedding
     max_characters_per_token: int
     activation: str
-    n_characters: int = _AT_PREDICTION
+    n_characters: int = AT_PREDICTION
     n_highway: int | None = None
 
 
@@ -317,53 +311,3 @@ def _refusal(entry: Entry | None, shape: tuple[int, ...]) -> str | None:
     if entry.refusal is None and entry.shape != shape:
         return f"has shape {entry.shape}; options.json calls for {shape}"
     return entry.refusal
-
-
-def write_bilm_tf(folder: Path, weights: Weights) -> list[str]:
-    """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
-
-    Returns notes for the user: what was left out. Raises FormatError for a model that reads words of a dictionary, or
-    could not be read back.
-    """
-    config = weights.config
-    if config.lookup is not None:
-        raise FormatError(folder, "the HDF5 format stores models that read bytes; this one reads words of a dictionary")
-    weights.without_softmax().check(folder)
-    tensors = {name: np.asarray(weights.tensors[name], np.float32) for name in config.tensor_shapes()}
-    options = json_text(folder / OPTIONS_NAME, _options_of(weights))
-    joined = ((row, np.concatenate([tensors[name] for name in row.native])) for row in bilm_tf_rows(config))
-    datasets = ((row.name, row.save(array)) for row, array in joined)
-    with new_folder(folder) as staging:
-        write_datasets(staging / WEIGHTS_NAME, datasets)
-        if weights.vocabulary is not None:
-            weights.vocabulary.write(staging / VOCABULARY_NAME)
-        write_text(staging / OPTIONS_NAME, options)
-    left_out = "the softmax was left out, because the HDF5 format cannot store it; keep the native model for it"
-    return [left_out] if weights.has_softmax else []
-
-
-def _options_of(weights: Weights) -> dict[str, object]:
-    """Contents of the options.json of a model; training options are included if it was read from such a file."""
-    config = weights.config
-    training = (weights.pretraining or {}).get(STORED_TRAINING_OPTIONS)
-    known = cast("dict[str, object]", training) if isinstance(training, dict) else {}
-    options = {name: value for name, value in known.items() if name in TRAINING_OPTIONS}
-    return options | {
-        "bidirectional": config.bidirectional,
-        "lstm": {
-            "dim": config.lstm_dim,
-            "projection_dim": config.projection_dim,
-            "n_layers": config.num_layers,
-            "cell_clip": config.cell_clip,  # null, not left out, where there is none: AllenNLP wants the key
-            "proj_clip": config.projection_clip,
-            "use_skip_connections": config.use_skip_connections,
-        },
-        "char_cnn": {
-            "activation": config.activation,
-            "embedding": {"dim": config.character_dim},
-            "filters": [list(pair) for pair in config.filters],
-            "max_characters_per_token": config.max_characters_per_token,
-            "n_characters": _AT_PREDICTION,
-            "n_highway": config.num_highway_layers,
-        },
-    }

@@ -10,16 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from elmokit.files.atomic import new_folder, write_text
+from elmokit.files.hdf5 import write_datasets
+from elmokit.files.json import json_text
 from elmokit.model.weights import PADDING_TOKEN, below_padding
+from elmokit.system.messages import FormatError
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
     from elmokit.files.weights_file import Array
     from elmokit.model.config import BiLMConfig
+    from elmokit.model.weights import Weights
+
+OPTIONS_NAME = "options.json"
+WEIGHTS_NAME = "weights.hdf5"
+VOCABULARY_NAME = "vocabulary.txt"
+
+TRAINING_OPTIONS = (
+    *("all_clip_norm_val", "batch_size", "dropout", "learning_rate", "n_epochs", "n_negative_samples_batch"),
+    *("n_tokens_vocab", "n_train_tokens", "sample_softmax", "share_embedding_softmax", "unroll_steps"),
+)
+"""Options that do not matter for inference; they are kept as a record of how the model was trained."""
+STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `Weights.pretraining`
+AT_PREDICTION = 262  # characters; a checkpoint says 261, with which bilm-tf trains, and which it then refuses
 
 LSTM_ROOTS = ("RNN", "rnn")
 WORDS = "embedding"
@@ -176,3 +194,53 @@ _BIAS: Way = lambda bias: (_gates(bias, _FROM_TENSORFLOW),), lambda bias: _gates
 _HIGHWAY: Way = lambda both: _halves(_highway(both)), _highway
 _GATES: Way = lambda gates: (_gates(gates, _ALLENNLP),), lambda gates: _gates(gates, _ALLENNLP)
 _GATE_BIAS: Way = lambda bias: (_gate_bias(bias, -FORGET_BIAS),), lambda bias: _gate_bias(bias, FORGET_BIAS)
+
+
+def write_bilm_tf(folder: Path, weights: Weights) -> list[str]:
+    """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
+
+    Returns notes for the user: what was left out. Raises FormatError for a model that reads words of a dictionary, or
+    could not be read back.
+    """
+    config = weights.config
+    if config.lookup is not None:
+        raise FormatError(folder, "the HDF5 format stores models that read bytes; this one reads words of a dictionary")
+    weights.without_softmax().check(folder)
+    tensors = {name: np.asarray(weights.tensors[name], np.float32) for name in config.tensor_shapes()}
+    options = json_text(folder / OPTIONS_NAME, _options_of(weights))
+    joined = ((row, np.concatenate([tensors[name] for name in row.native])) for row in bilm_tf_rows(config))
+    datasets = ((row.name, row.save(array)) for row, array in joined)
+    with new_folder(folder) as staging:
+        write_datasets(staging / WEIGHTS_NAME, datasets)
+        if weights.vocabulary is not None:
+            weights.vocabulary.write(staging / VOCABULARY_NAME)
+        write_text(staging / OPTIONS_NAME, options)
+    left_out = "the softmax was left out, because the HDF5 format cannot store it; keep the native model for it"
+    return [left_out] if weights.has_softmax else []
+
+
+def _options_of(weights: Weights) -> dict[str, object]:
+    """Contents of the options.json of a model; training options are included if it was read from such a file."""
+    config = weights.config
+    training = (weights.pretraining or {}).get(STORED_TRAINING_OPTIONS)
+    known = cast("dict[str, object]", training) if isinstance(training, dict) else {}
+    options = {name: value for name, value in known.items() if name in TRAINING_OPTIONS}
+    return options | {
+        "bidirectional": config.bidirectional,
+        "lstm": {
+            "dim": config.lstm_dim,
+            "projection_dim": config.projection_dim,
+            "n_layers": config.num_layers,
+            "cell_clip": config.cell_clip,  # null, not left out, where there is none: AllenNLP wants the key
+            "proj_clip": config.projection_clip,
+            "use_skip_connections": config.use_skip_connections,
+        },
+        "char_cnn": {
+            "activation": config.activation,
+            "embedding": {"dim": config.character_dim},
+            "filters": [list(pair) for pair in config.filters],
+            "max_characters_per_token": config.max_characters_per_token,
+            "n_characters": AT_PREDICTION,
+            "n_highway": config.num_highway_layers,
+        },
+    }

@@ -11,6 +11,7 @@ from elmokit.files.json import read_json
 from elmokit.files.lines import BYTE_ORDER_MARK, read_chunks
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.formats.file_kinds import ADVICE, PICKLES, FileKind, kind_of, kinds_in
+from elmokit.formats.inspection import SEVERAL_VOCABULARIES
 from elmokit.formats.native import read_vocabulary
 from elmokit.system.messages import FormatError, join_names, leads_out
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
 
 
-SEVERAL_VOCABULARIES = "there are several vocabularies, and none is used"
 _HEAD_BYTES = 1 << 20
 
 
