@@ -260,6 +260,12 @@ def _selected(
 _PERPLEXITY = partial(_selected, where={"metric": "perplexity", "layer": "mean"}, title="Perplexity")
 
 
+def _changes(results: Results, name: str) -> list[Table]:
+    """How far the use of words differs between classical and medieval text."""
+    about = "Excess of `elmokit change`: words that dictionaries of medieval Latin give a new main sense, and others."
+    return [grid(results.select(name, metric="excess"), ("data",), "arm", title="Semantic change", about=about)]
+
+
 def _minimal_pairs(results: Results, name: str) -> list[Table]:
     """Accuracy over all pairs and by phenomenon."""
 
@@ -344,6 +350,7 @@ VIEWS: dict[str, tuple[View, ...]] = {
             column="data",
             about="Held-out text of each period. The corpus is the words of raw text that the biLM has read.",
         ),
+        _changes,
     ),
     "blimp": (_minimal_pairs,),
     "reading-times": (partial(_probes, column="metric"),),
