@@ -6,7 +6,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from elmokit.analysis.semantic_change.change import MovedContext, SemanticChange, UsesInCorpus, WordChange
 from elmokit.analysis.semantic_change.distances import Distance, Distances
-from elmokit.cli.change_tables import NUM_SHOWN, change_json, change_rows, change_text
+from elmokit.cli.analysis import NUM_SHOWN, change_json, change_rows, change_text
 
 CONTEXT = MovedContext(Path("old.txt"), 3, 10, tuple(f"t{number}" for number in range(20)), 0.5)
 
