@@ -51,6 +51,7 @@ from paper.experiments import (
     EARLIER,
     EXPERIMENTS,
     FINETUNED,
+    LATIN_ARMS,
     RANDOM,
     SCALES,
     WHERE_DATA_ARE,
@@ -352,16 +353,20 @@ def tag_results(
     config: Mapping[str, Any], log: Sequence[Mapping[str, Any]], *, data: str, corpus_size: int | None
 ) -> list[Result]:
     """The rows of a run of `elmokit train tags`, whose arm is what it reads besides its treebank."""
-    inputs = config["inputs"]
-    arm = "fastText" if inputs["word_vectors"] else "none"
+    inputs, arm = config["inputs"], LATIN_ARMS[0]
+    if inputs["word_vectors"]:
+        arm = "fastText"
     if inputs["elmo"]:
         vectors = Path(inputs["elmo"]["model"]).stem if config["other_vectors"] else "biLM"
-        arm = vectors if arm == "none" else "both" if vectors == "biLM" else f"fastText, {vectors}"
-    found = _results("", "tags", [Place("latin", "", arm, tests=True)], config, log)
-    data, read = data or (found[0].data if found else ""), None if arm == "none" else corpus_size
-    parts = ("tags", data, arm, str(read or 0), *([found[0].fingerprint] if found and inputs["elmo"] else []))
-    names = ["-".join([*parts, str(row.train_size), str(row.seed)]) for row in found]
-    return [replace(row, data=data, corpus_size=read, run=name) for row, name in zip(found, names, strict=True)]
+        vectors = "fastText" if vectors.lower().startswith("fasttext") else vectors
+        arm = vectors if arm == LATIN_ARMS[0] else "both" if vectors == "biLM" else f"{arm}, {vectors}"
+    read = None if arm == LATIN_ARMS[0] else corpus_size
+    found: list[Result] = []
+    for row in _results("", "tags", [Place("latin", "", arm, tests=True)], config, log):
+        named = replace(row, data=data or row.data, corpus_size=read)
+        parts = ("tags", named.data, arm, read or 0, row.fingerprint, row.train_size, row.seed)
+        found.append(replace(named, run="-".join(str(part) for part in parts if part != "")))
+    return found
 
 
 def run_results(run: PlannedRun, config: Mapping[str, Any], log: Sequence[Mapping[str, Any]]) -> list[Result]:

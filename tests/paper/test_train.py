@@ -36,6 +36,7 @@ from paper.train import (
     measure_items,
     missing_runs,
     run_results,
+    tag_results,
     train_runs,
 )
 from toy_bilm import random_bilm
@@ -198,6 +199,24 @@ def test_runs_of_train_tags_are_rows_by_what_they_read_with_the_outcomes_of_sent
         items = results.run_items(row)
         assert items is not None and len(items.counts) == 6
         assert row.value == pytest.approx(100 * items.counts[:, 0].sum() / items.counts[:, 1].sum())
+
+
+@pytest.mark.parametrize(
+    ("vectors", "model", "arm"),
+    [("", "fasttext-la.npy", "fastText"), ("", "mlm.npy", "mlm"), ("la.vec", "mlm.npy", "fastText, mlm")],
+)
+def test_vectors_of_another_system_are_an_arm_of_their_own(vectors: str, model: str, arm: str):
+    config: dict[str, Any] = {
+        "inputs": {"word_vectors": vectors, "elmo": {"model": model}},
+        "other_vectors": True,
+        "elmo_fingerprint": "0123456789",
+        "examples": {"train": {"examples": 9}, "dev": {"examples": 5}},
+        "training": {"seed": 2, "patience": 3},
+        "files": {"train": ["la/ittb/train.conllu"]},
+    }
+    last = {"result": True, "best_epoch": 1, "dev": {"accuracy": 50.0}, "test": {}}
+    (row,) = tag_results(config, [{"step": 4}, last], data="", corpus_size=7)
+    assert (row.arm, row.data, row.corpus_size, row.run) == (arm, "ittb", 7, f"tags-ittb-{arm}-7-01234567-9-2")
 
 
 def test_the_command_lists_what_is_missing_and_names_missing_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -82,16 +82,9 @@ def test_the_nearest_mean_decides_and_a_zero_vector_is_a_tie():
     assert nearest_sense(np.float32([0, 0]), senses, means) == MONEY
 
 
-def test_conllu_words_without_ranges_empty_nodes_and_comments(tmp_path: Path):
-    row = "{}\t{}\tlemma\t{}\t{}\t_\t0\troot\t_\t_\n"
-    rows = [("1-2", "don't", "_", "_"), ("1", "do", "AUX", "VBP"), ("2", "n't", "PART", "RB"), ("2.1", "x", "X", "X")]
-    first = "".join(row.format(*each) for each in rows)
-    (tmp_path / "x.conllu").write_text(f"# text = don't\n{first}\n# sent_id = 2\n{row.format(1, '#', 'SYM', '#')}")
-    sentences = [TaggedWords(["do", "n't"], ["AUX", "PART"]), TaggedWords(["#"], ["SYM"])]
-    assert read_tagged(tmp_path / "x.conllu", column="upos") == sentences
-    assert read_tagged(tmp_path / "x.conllu", column="xpos")[0].tags == ["VBP", "RB"]
+def test_tagged_tokens_get_plain_brackets(tmp_path: Path):
     (tmp_path / "x.tsv").write_text("-LRB-\t-LRB-\n#\t#\n\n10\tCD\n")
-    columns = [TaggedWords(["(", "#"], ["-LRB-", "#"]), TaggedWords(["10"], ["CD"])]  # with plain brackets
+    columns = [TaggedWords(["(", "#"], ["-LRB-", "#"]), TaggedWords(["10"], ["CD"])]
     assert read_tagged(tmp_path / "x.tsv", column="xpos") == columns
 
 
