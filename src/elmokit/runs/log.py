@@ -33,6 +33,8 @@ class Record:
     values: dict[str, Any]
     where: str = field(compare=False)
     """The file and the line, for errors."""
+    line: bytes = field(default=b"", compare=False)
+    """The line as it is written, without its line feed."""
 
     def integer(self, name: str) -> int:
         """A field, such as `step`. Raises FormatError, naming the line, if it is missing or not a whole number."""
@@ -44,8 +46,6 @@ class Log:
     """The records of a log; blank lines are left out."""
 
     records: list[Record]
-    lines: list[bytes]
-    """The same as they are written, without line feeds."""
     has_torn_line: bool
     """Whether part of another line follows: the run is writing it, or was killed while it did."""
 
@@ -80,7 +80,7 @@ def read_log(path: Path) -> Log:
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise FormatError(path, "is a folder, a device or a pipe; expected the log of a run")
     lines = path.read_bytes().split(b"\n") if path.exists() else []
-    log = Log([], [], has_torn_line=False)
+    records: list[Record] = []
     for number, line in enumerate(lines, start=1):
         if line.strip():
             where = f"{path}, line {number}"
@@ -89,10 +89,9 @@ def read_log(path: Path) -> Log:
             except FormatError:
                 if number < len(lines):
                     raise
-                return Log(log.records, log.lines, has_torn_line=True)
-            log.records.append(Record(values, where))
-            log.lines.append(line)
-    return log
+                return Log(records, has_torn_line=True)
+            records.append(Record(values, where, line))
+    return Log(records, has_torn_line=False)
 
 
 def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
@@ -101,10 +100,9 @@ def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
     Raises FormatError as `read_log` does, and what `keep` raises of a record; then nothing is removed.
     """
     if path.exists():
-        log = read_log(path)
-        kept = [line for line, record in zip(log.lines, log.records, strict=True) if keep(record)]
+        kept = [record.line + b"\n" for record in read_log(path).records if keep(record)]
         with atomic_write(path) as temporary:
-            temporary.write_bytes(b"".join(line + b"\n" for line in kept))
+            temporary.write_bytes(b"".join(kept))
 
 
 @dataclass(frozen=True)
