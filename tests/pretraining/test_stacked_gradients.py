@@ -54,7 +54,7 @@ def configured(settings: list[str]) -> PretrainingConfig:
 
 def model(config: PretrainingConfig) -> tuple[BiLM, Softmax]:
     torch.manual_seed(4)
-    dtype = getattr(torch, config.precision)
+    dtype = torch.float64 if config.precision == "float64" else torch.float32
     bilm = BiLM(config.bilm).to(dtype)
     for lstm in bilm.lstms:
         for parameter in lstm.parameters():
@@ -134,6 +134,22 @@ def test_a_cuda_graph_computes_the_separate_step(settings: list[str]) -> None:
     config, device = configured(settings), torch.device("cuda")
     stacked = StackedGradients(*(part.to(device) for part in model(config)), config, device=device)
     assert_same_steps(config, stacked)
+
+
+@pytest.mark.parametrize("kind", ["full", "sampled"])
+def test_products_in_bfloat16_are_near_the_exact_ones(kind: str) -> None:
+    config = configured(["precision=float32", f"softmax={kind}", "num_negatives=12"])
+    low = replace(config, precision="bfloat16")
+    exact, stacked, separate = (
+        maker(*model(given), given, device=torch.device("cpu"))
+        for maker, given in ((StackedGradients, config), (StackedGradients, low), (LossAndGradients, low))
+    )
+    (batch,) = batches(config, 1)
+    losses = [[float(loss) for loss in maker.backward(batch, None)[0]] for maker in (exact, stacked, separate)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.01) and losses[1] == pytest.approx(losses[2], rel=0.01)
+    for one, other in zip(exact.parameters, stacked.parameters, strict=True):
+        assert one.grad is not None and other.grad is not None and other.grad.dtype == torch.float32
+        assert (one.grad - other.grad).norm() < 0.2 * one.grad.norm() + 1e-6  # usually 0.01 to 0.06
 
 
 def halted(run: Path, *settings: str, **given: Any) -> Path:

@@ -50,7 +50,7 @@ def stacked_lstm(
         layers = [cast("ProjectedLSTMLayer", lstm.layers[number]) for lstm in lstms]
         if input_masks is not None:
             inputs = inputs * input_masks[:, number]
-        projections = [layer.projection_weight for layer in layers if layer.projection_weight is not None]
+        projections: list[Tensor] = [layer.projection_weight for layer in layers if layer.projection_weight is not None]
         settings = _Settings(
             cell_clip=_limit(layers[0].cell_clip),
             projection_clip=_limit(layers[0].projection_clip if projections else None),
@@ -115,7 +115,7 @@ class _StackedRecurrence(torch.autograd.Function):
             z, m = products[:, step].baddbmm_(previous[:, step], recurrent.mT), hidden[:, step]
             cell_forward(z, before, kept, gates[:, step], cells[:, step], m, clip=settings.cell_clip)
             product = m if projection is None else torch.bmm(m, projection.mT)
-            torch.clamp(product, -settings.projection_clip, settings.projection_clip, out=outputs[:, step])
+            outputs[:, step].copy_(product).clamp_(-settings.projection_clip, settings.projection_clip)
         ctx.settings = settings
         ctx.save_for_backward(
             *(input_weight, recurrent_weight, projection_weight, carry, cell),

@@ -4,7 +4,7 @@ They compute in the type of the gates, or of the true logits, whatever the type 
 of one direction, of which `stride` is the first; rows themselves are contiguous. `pytest -m cuda` compares them with
 torch.
 """
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportOptionalMemberAccess=false, reportIndexIssue=false
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def _warn_of_tokens(tokens: Sequence[str], vocabulary: Vocabulary, config: Pretr
 
 
 def _unknown_share(tokens: Sequence[str], vocabulary: Vocabulary) -> float:
-    return sum(token not in vocabulary for token in tokens) / len(tokens)
+    return int(np.count_nonzero(vocabulary.ids(tokens) == vocabulary.unknown_id)) / len(tokens)
 
 
 def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_held_out: bool) -> None:

@@ -122,8 +122,10 @@ class StackedGradients:
         """Character ids in groups by length, and the row of each token among those of all groups."""
         size, widest, padding_id = character_ids.shape[1], self.encoder.widest, self.encoder.padding_id
         limits = [*(length for length in LENGTHS if widest <= length < size), size]
-        needed = (character_ids != padding_id).sum(axis=1) + widest  # one window of padding alone, as everywhere
-        group_of = np.searchsorted(limits, np.minimum(needed, size))
+        needed: NDArray[np.int64] = (character_ids != padding_id).sum(
+            axis=1
+        ) + widest  # one window of padding alone, as everywhere
+        group_of: NDArray[np.int64] = np.searchsorted(np.array(limits), np.minimum(needed, size))
         groups: list[NDArray[np.int32]] = []
         place, start = np.empty(len(character_ids), np.int64), 0
         for number, limit in enumerate(limits):
@@ -196,22 +198,25 @@ class _Graph:
 
     def __init__(self, compute: Callable[[_Tensors], _Results], tensors: _Tensors) -> None:
         self.tensors = tensors
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):  # before recording, Triton compiles its kernels, and cuBLAS chooses its own
-                compute(tensors)
-        torch.cuda.current_stream().wait_stream(stream)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self.results = compute(tensors)
+        with torch.cuda.device(tensors.all[0].device):
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                for _ in range(3):  # before recording, Triton compiles its kernels, and cuBLAS chooses its own
+                    compute(tensors)
+            torch.cuda.current_stream().wait_stream(stream)
+            self.graph = torch.cuda.CUDAGraph()
+            # thread_local: NCCL's own thread may ask the GPU about earlier work meanwhile
+            with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
+                self.results = compute(tensors)
 
     def fits(self, tensors: _Tensors) -> bool:
         return [tensor.shape for tensor in tensors.all] == [tensor.shape for tensor in self.tensors.all]
 
     def replay(self, tensors: _Tensors) -> _Results:
         """The results, in memory that the next replay overwrites."""
-        for own, new in zip(self.tensors.all, tensors.all, strict=True):
-            own.copy_(new)
-        self.graph.replay()
+        with torch.cuda.device(tensors.all[0].device):
+            for own, new in zip(self.tensors.all, tensors.all, strict=True):
+                own.copy_(new)
+            self.graph.replay()
         return self.results
