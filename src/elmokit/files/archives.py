@@ -1,4 +1,4 @@
-"""Zip and tar archives of models that a stranger may have made, unpacked into a temporary folder.
+"""Unpack untrusted zip and tar archives of models into a temporary folder.
 
 An archive can name files outside of its folder, hold links, or unpack to terabytes. `zipfile`, and the filter "data" of
 `tarfile`, keep names within the folder. Links and devices are refused, and so is an archive that unpacks to more than
@@ -48,7 +48,7 @@ def unpacked(path: Path) -> Generator[Path]:
 
 
 def meant(folder: Path) -> list[Path]:
-    """What is in an unpacked folder, except for hidden files and those that macOS adds."""
+    """The contents of an unpacked folder, without hidden files and the files that macOS adds."""
     return [path for path in folder.iterdir() if not path.name.startswith(_NOT_MEANT)]
 
 

@@ -48,14 +48,14 @@ def check_output(path: str | os.PathLike[str]) -> None:
     """Raise OSError if no file can be written at `path`, and remove what a killed process left there.
 
     That is the case when the folder is missing or read-only, or the path is a folder, a device, a pipe or a link to
-    nothing. Raises ValueError for `-`, which may be meant as standard output.
+    nothing. Raises ValueError for `-`, because users may expect it to mean standard output.
     """
     with temporary_folder(_real_target(path), named=path):
         pass
 
 
 def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str] | None) -> None:
-    """Raise ValueError if the output would be written over one of the inputs; None stands for what is not given."""
+    """Raise ValueError if the output would overwrite one of the inputs. None means that there is no such file."""
     for path in inputs:
         if written is None or path is None or not written.exists():
             continue
@@ -80,7 +80,10 @@ def check_names(*paths: str | os.PathLike[str]) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left of any targets in a folder and below it; what is being written stays."""
+    """Remove the unfinished files of killed processes from a folder and its subfolders.
+
+    Files that a process is still writing stay.
+    """
     for parent, names, files in os.walk(folder):  # which passes over what others remove meanwhile
         for found in filter(None, map(_LEFTOVER.fullmatch, [*names, *files])):
             _remove_if_left(Path(parent, found[1]))
@@ -90,7 +93,7 @@ def remove_leftovers(folder: Path) -> None:
 def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = None) -> Generator[Path]:
     """Yield a new hidden folder next to `target`, on the same disk, and remove it at the end.
 
-    The folders that killed processes left for the same target are removed first; those of living processes stay. An
+    First removes the folders that killed processes left for the same target; folders of running processes stay. An
     OSError about the folder or a file in it, and one of a full disk that names no file, names the target (as `named`).
     Raises FileNotFoundError when the parent folder does not exist.
     """

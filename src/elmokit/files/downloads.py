@@ -47,7 +47,7 @@ def is_offline() -> bool:
 def download(addresses: Iterable[str], path: Path, *, check: Callable[[Path], str | None]) -> str:
     """Download a file, and return the address that had it.
 
-    check: says what is wrong with a file that is complete, or None; one that is wrong is not kept.
+    check: reads the complete file and returns what is wrong with it, or None. A wrong file is not kept.
     Raises DownloadError with each address and its reason, and OSError if the file cannot be written.
     """
     partial = path.with_name(f"{path.name}.partial")

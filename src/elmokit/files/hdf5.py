@@ -1,4 +1,4 @@
-"""HDF5 files of floats: those that are read are checked before anything is allocated; new ones appear whole.
+"""Read and write HDF5 files of floats. Reading checks a file before it allocates memory; a new file appears whole.
 
 HDF5 can follow links into other files, keep a dataset in any other file on the disk, and declare terabytes in a
 kilobyte. Files of weights or vectors need none of it, so all of it is refused; then h5py reads. A crafted file can
@@ -45,7 +45,7 @@ class HDF5File:
         """All that is in it, if `open_hdf5` has opened it."""
 
     def entry(self, name: str) -> Entry:
-        """What the file says of a dataset; no other is looked at. Raises FormatError if it must not be read."""
+        """The description of one dataset, without opening the others. Raises FormatError if it must not be read."""
         part = f"dataset {name}"
         with refusing_damage(self.path, "is damaged", part=part):
             if not self.root.links.exists(name.encode()):
@@ -83,7 +83,7 @@ def write_datasets(
 ) -> None:
     """Write arrays by name, neither chunked nor compressed, as bilm-tf does; `about` becomes attributes of the file.
 
-    in_order: whether h5py lists the datasets in the order in which they are written, and not by name: 0, 1, 10, 2.
+    in_order: whether h5py lists the datasets in the order of writing, instead of by name (0, 1, 10, 2).
 
     The file appears complete or not at all. Stops at the first failure of the disk. Raises OSError if the disk is full.
     """
@@ -184,7 +184,7 @@ def _described_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
 
 
 def _refusal(dataset: Any, file_bytes: int) -> str | None:
-    """Why a dataset must not be read, if so: h5py would give zeros for what is not stored."""
+    """Why a dataset must not be read, or None. h5py would return zeros for values that are not stored."""
     num_bytes, stored = prod(dataset.shape) * dataset.dtype.itemsize, int(dataset.id.get_storage_size())
     sizes = f"declares {readable_bytes(num_bytes)} but stores {readable_bytes(stored)}"
     if dataset.chunks is None:

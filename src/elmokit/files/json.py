@@ -1,4 +1,4 @@
-"""JSON files, read into dataclasses by msgspec. Errors name the file, the field, and what was expected there."""
+"""Read JSON files into dataclasses with msgspec. Errors name the file, the field and the expected value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parse_json(
 ) -> _T:
     """Read a JSON value of a type; errors name `where` (a file, perhaps with a line) and `part`.
 
-    Raises FormatError for what is not valid JSON, for a value of another type, and for unknown fields of dataclasses.
+    Raises FormatError for invalid JSON, for a value of another type, and for unknown fields of dataclasses.
     """
     if isinstance(content, bytes):
         content = content.removeprefix(b"\xef\xbb\xbf")
@@ -66,7 +66,7 @@ def json_lines(lines: Iterable[str], *, name: str) -> Iterator[tuple[str, dict[s
 
 
 def as_type(value: object, kind: type[_T], *, where: str | Path, part: str | None = None) -> _T:
-    """Turn a value that JSON can hold, such as a dict, into a type; errors are those of `parse_json`."""
+    """Turn a value that JSON can hold, such as a dict, into a type. Raises the same errors as `parse_json`."""
     try:
         _require_known(value, kind)
         return msgspec.convert(value, kind, dec_hook=lambda other, one: one if other is object else other(one))
@@ -78,7 +78,7 @@ def as_type(value: object, kind: type[_T], *, where: str | Path, part: str | Non
 
 
 def picked(values: Mapping[str, object], kind: type[_T], *, where: str | Path, part: str | None = None) -> _T:
-    """The fields of an object that a dataclass has, as that dataclass; errors are those of `parse_json`."""
+    """Read an object into a dataclass and ignore unknown fields. Raises the same errors as `parse_json`."""
     known = {entry.name for entry in dataclasses.fields(cast("Any", kind))}
     return as_type({name: value for name, value in values.items() if name in known}, kind, where=where, part=part)
 

@@ -167,7 +167,7 @@ def check_texts(*paths: str | os.PathLike[str]) -> None:
 
 
 def is_terminal(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is standard input (-) that somebody types."""
+    """Whether a path is standard input (-) and standard input is a terminal."""
     return os.fspath(path) == STDIN and sys.stdin.buffer.isatty()
 
 
@@ -177,7 +177,7 @@ def is_read_once(path: str | os.PathLike[str]) -> bool:
         return True
     try:
         mode = os.stat(expanded(path)).st_mode
-    except (OSError, ValueError):  # opening it says what is wrong
+    except (OSError, ValueError):  # opening it raises the error to report
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EROFS)
-"""Of file systems without locks (two numbers on macOS), and of folders in which no file can be made."""
+"""Errors of file systems without locks (two numbers on macOS), and of folders where no file can be created."""
 
 
 class InUseError(OSError):

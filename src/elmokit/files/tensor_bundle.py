@@ -103,7 +103,7 @@ def _order(index: Path) -> tuple[int, str]:
 
 
 def index_of(path: Path) -> Path | None:
-    """The index of a checkpoint that is named as TensorFlow does, without an ending, or by one of its other files."""
+    """The index file of a checkpoint. `path` is its prefix, as in TensorFlow, or another file of the checkpoint."""
     prefix = _OTHER_ENDING.sub("", path.name)
     if not prefix or (prefix == path.name and path.exists()):
         return None
@@ -125,7 +125,7 @@ def read_table(content: bytes) -> Iterator[tuple[bytes, Message]]:
     footer = content[-_FOOTER_BYTES:]
     if int.from_bytes(footer[-8:], "little") != _MAGIC:
         raise ValueError("it does not end as such a table does")
-    handles = footer[_handle(footer, 0)[2] :]  # after that of the metaindex, which TensorFlow leaves empty
+    handles = footer[_handle(footer, 0)[2] :]  # skips the metaindex's handle; TensorFlow leaves the metaindex empty
     for _, handle in _block(content, handles):
         yield from ((name, _message(value)) for name, value in _block(content, handle))
 

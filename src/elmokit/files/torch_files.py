@@ -37,7 +37,7 @@ class TorchFile:
         return {name: tuple(tensor.shape) for name, tensor in self.tensors.items()}
 
     def read(self, name: str) -> Array:
-        """A tensor as float32; what is written to it does not reach the file.
+        """A tensor as float32. Writing to it does not change the file.
 
         Raises FormatError for a tensor that is missing, is not of floats, or holds NaN or infinity.
         """
@@ -58,7 +58,7 @@ def looks_like_torch_file(path: Path) -> bool:
 
 
 def read_torch_file(path: Path) -> TorchFile:
-    """The state dict in a file; what is not a tensor in it is left out. Imports torch.
+    """The state dict in a file, without the entries that are not tensors. Imports torch.
 
     Raises FormatError for a file that is damaged, holds anything else, or needs code to be run.
     """
