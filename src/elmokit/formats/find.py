@@ -47,7 +47,7 @@ _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 """A `pathlib.Path` of a URL has one slash."""
 DEFAULT_MODEL = "small-en"
 FORMER_MODELS = {"mini-en": "small-en"}
-"""Models that were bundled once, and those that have taken their places."""
+"""Models that were bundled once, and their replacements."""
 SEPARATE_MODELS = {"mini-ko": "elmokit[ko]"}
 """Models of our own that are distributed separately, and what to install for them."""
 FINGERPRINT_DIGITS = 8
@@ -84,8 +84,8 @@ def convert(
 
     to: native, or bilm_tf, which keeps float32 in one file and takes none of dtype, softmax_dtype and max_file_bytes.
     dtype: float32 or float16.
-    softmax_dtype: type of the softmax's weight, by default that of the others; int8 halves float16, for a change of
-        perplexity far below a percent.
+    softmax_dtype: type of the softmax's weight, by default `dtype`. int8 takes half the size of float16 and changes
+        the perplexity by far less than a percent.
     include_softmax: whether to write the softmax, if there is one.
     max_file_bytes: split the softmax into files of at most this size.
 
@@ -153,9 +153,9 @@ def resolve_model(name_or_path: str | Path) -> Path:
     """The folder of a model by its name, or else the path itself; a folder of such a name is written `./small-en`.
 
     A bundled model, and one that a package brings, comes before a path of that name, a published one after it. In any
-    other case (`Small-EN`) all come after it. Published models and those of the Hub (`hf://user/model@revision`) are
-    downloaded into a cache. Of a run it is the folder of its best weights (`model_folder`). Of a TensorFlow checkpoint,
-    `model.ckpt-5` or its data, the path is that of its index.
+    other case (`Small-EN`) all come after it. Published models and models on the Hub (`hf://user/model@revision`) are
+    downloaded into a cache. For a run, returns the folder of its best weights (`model_folder`). For a TensorFlow
+    checkpoint (`model.ckpt-5` or its data), returns the path of its index.
 
     Raises FileNotFoundError, with the nearest name, if there is neither, and the errors of `hub.download` and
     `published_folder`.
@@ -170,7 +170,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
     path = expanded(name_or_path)
     if (index := index_of(path)) is not None:
         return index
-    if os.path.lexists(path):  # what is wrong with a link to nothing is said by what reads it
+    if os.path.lexists(path):  # the reader reports a broken link
         return model_folder(path)
     if installed := _installed(name.lower()):
         return installed
@@ -217,7 +217,7 @@ def published_pair(path: str | Path, weights: str | Path) -> Path | None:
 
 
 def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
-    """The options.json and the weights of a pair, whose files may also be those of a TensorFlow checkpoint.
+    """The options.json and the weights of a pair. They may also be the options and a file of a TensorFlow checkpoint.
 
     Raises ValueError for the name of a model, which has its weights.
     """

@@ -33,12 +33,12 @@ def is_address(name: object) -> bool:
 
 
 def download(address: str | Path) -> Path:
-    """The folder of a model on the Hub, in the cache of `huggingface_hub`; what is there is not downloaded again.
+    """The folder of a model on the Hub, in the cache of `huggingface_hub`. Files in the cache are not downloaded again.
 
     address: hf://user/model, or hf://user/model@revision with a branch, a tag or a commit. A model pinned to a commit
         is read without network once it is in the cache, and so is any other if the Hub cannot be reached.
-    Raises ValueError without the extra, for what is not an address, and for a repository without a model of elmokit;
-    FileNotFoundError if there is no such repository or revision, and OSError if it cannot be reached.
+    Raises ValueError without the extra, for a string that is not an address, and for a repository without a model of
+    elmokit; FileNotFoundError if there is no such repository or revision, and OSError if it cannot be reached.
     """
     repository, revision = parts_of(address)
     hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
@@ -66,8 +66,8 @@ def upload(folder: Path, address: str, *, private: bool, message: str) -> str:
 
     address: hf://user/model, or hf://user/model@branch for a branch that exists. The repository is made if there is
         none; `private` is for a new one.
-    Raises ValueError without the extra and for what is not an address; OSError if the Hub refuses, for example because
-    nobody is logged in.
+    Raises ValueError without the extra and for a string that is not an address; OSError if the Hub refuses, for example
+    without a login.
     """
     repository, branch = parts_of(address)
     if is_offline():
@@ -88,7 +88,7 @@ def upload(folder: Path, address: str, *, private: bool, message: str) -> str:
 
 
 def parts_of(address: str | Path) -> tuple[str, str | None]:
-    """The repository of an address, and its revision if there is one. Raises ValueError for what is not an address."""
+    """The repository of an address, and its revision if there is one. Raises ValueError if it is not an address."""
     found = _ADDRESS.fullmatch(str(address))
     if found is None:
         expected = f"expected {SCHEME}user/model or {SCHEME}user/model@revision"

@@ -1,8 +1,8 @@
 """The native format: a folder with config.json, model.safetensors, vocabulary.txt and a model card, README.md.
 
-A model that reads tokens by their numbers has a dictionary.json. The folder is a repository for the Hugging Face Hub,
-whose lines are at the start of the card. The softmax is in model.safetensors or in files of its own (`native_softmax`),
-or absent; then perplexity, and fine-tuning with the same vocabulary, are not possible.
+A model that reads tokens by their numbers has a dictionary.json. The folder can be uploaded to the Hugging Face Hub as
+it is; the card begins with the Hub's metadata. The softmax is in model.safetensors, in separate files
+(`native_softmax`), or absent. Without it, perplexity and fine-tuning with the same vocabulary are not possible.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DICTIONARY_NAME = "dictionary.json"
 VERSION = 1
 METADATA = {"format": "elmokit"}
 MAX_BYTES = 256 << 20
-"""Largest vocabulary when unpacked; that of the 1B Word benchmark has 8 MB."""
+"""Largest vocabulary when unpacked. The 1B Word benchmark's vocabulary has 8 MB."""
 _MAX_DICTIONARY_BYTES = 256 << 20
 """A dictionary of 150,000 words has 4 MB."""
 _BYTES_PER_ROW, _SMALL = 1 << 10, 1 << 20

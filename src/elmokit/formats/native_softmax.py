@@ -1,7 +1,7 @@
 """The softmax of the native format: in model.safetensors, or in softmax-00001-of-0000N.safetensors, split by rows.
 
-Files of its own may hold the weight in int8: a row is 127 numbers of either sign times the row's scale, a float32. Such
-a softmax takes half the room of a float16 one, and it is read into float32 like any other.
+Separate files may hold the weight in int8: integers from -127 to 127, times the row's scale, a float32. Such a softmax
+takes half the space of a float16 one, and it is read into float32 like any other.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class PublishedModel:
 
     @property
     def is_here(self) -> bool:
-        return os.path.lexists(self.folder)  # what is wrong with a file or link in its place is said by what reads it
+        return os.path.lexists(self.folder)  # the reader reports a file or a broken link in its place
 
     @property
     def by_hand(self) -> str:
@@ -125,7 +125,7 @@ def published_folder(model: PublishedModel) -> Path:
 def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
     """Put files that were fetched by hand into the cache, as a download would; returns the folder.
 
-    Raises ValueError for files that are not those of the model, FileNotFoundError for one that is missing, and
+    Raises ValueError for files that do not belong to the model, FileNotFoundError for a missing file, and
     FileExistsError if the model is there already.
     """
     sources = {name: _given(model, name, given) for name in model.files}

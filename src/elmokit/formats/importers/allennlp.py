@@ -27,7 +27,7 @@ NAME = "allennlp"
 DESCRIPTION = "AllenNLP (state dict of ELMo or of a model with ELMo)"
 _EMBEDDING = "_elmo_lstm._token_embedder._char_embedding_weights"
 _ORIGINALS = "fta"
-"""The folder in which AllenNLP 0.x archives the files that a model was made from."""
+"""AllenNLP 0.x archives the files that a model was made from in this folder."""
 _ASSUMED = (
     "the options are not with the weights: relu, clipping at 3, skip connections and at most 50 characters per token "
     "are assumed, as in all released models"

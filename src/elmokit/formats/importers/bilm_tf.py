@@ -83,7 +83,7 @@ def load(sources: Sources) -> Imported | None:
 def find_pair(sources: Sources) -> Pair:
     """The options and weights: given as two files, as one with the other in its folder, or as a folder with both.
 
-    Raises FormatError, which says what is missing or ambiguous.
+    Raises FormatError if one of them is missing or ambiguous.
     """
     path = sources.path
     if sources.weights is None:
@@ -94,7 +94,7 @@ def find_pair(sources: Sources) -> Pair:
     kinds, options, weights = sources.given, path, sources.weights
     if kinds[options] is FileKind.HDF5 and kinds[weights] is not FileKind.HDF5:
         options, weights = weights, options
-    if kinds[options] not in (FileKind.OPTIONS, FileKind.BROKEN_JSON):  # reading says what is wrong with the latter
+    if kinds[options] not in (FileKind.OPTIONS, FileKind.BROKEN_JSON):  # reading reports broken JSON
         raise wrong_kind(options, kinds[options], expected=FileKind.OPTIONS.value)
     if kinds[weights] is not FileKind.HDF5:
         raise wrong_kind(weights, kinds[weights], expected="the HDF5 file of weights that belongs to it")
@@ -140,7 +140,7 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
 
 
 def _only(path: Path, files: list[Path], what: str) -> Path | None:
-    """The file, or of several the one that is named as the given path except for the words `options` and `weights`."""
+    """The only file, or the one with the given path's name, apart from the words `options` and `weights`."""
     names = [re.sub("options|weights", "", file.stem.lower()) for file in (path, *files)]
     twins = [file for file, name in zip(files, names[1:], strict=True) if name == names[0] and not path.is_dir()]
     if len(twins or files) > 1:
@@ -282,7 +282,7 @@ def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfi
 
 
 def holds_weights(names: Iterable[str]) -> bool:
-    """Whether the names are those of a biLM, complete or not."""
+    """Whether the names belong to a biLM, complete or not."""
     return any(name.startswith(ROOTS) for name in names)
 
 

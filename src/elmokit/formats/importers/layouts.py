@@ -37,7 +37,7 @@ TRAINING_OPTIONS = (
 )
 """Options that do not matter for inference; they are kept as a record of how the model was trained."""
 STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `Weights.pretraining`
-AT_PREDICTION = 262  # characters; a checkpoint says 261, with which bilm-tf trains, and which it then refuses
+AT_PREDICTION = 262  # characters; a checkpoint says 261, because bilm-tf trains with 261 and predicts only with 262
 
 LSTM_ROOTS = ("RNN", "rnn")
 WORDS = "embedding"
@@ -85,7 +85,7 @@ def to_native(table: Iterable[Row], read: Callable[[str], Array]) -> dict[str, A
 
 
 def bilm_tf_rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
-    """The datasets of bilm-tf; those of an LSTM under the names that are `present`, or else those of the releases."""
+    """The datasets of bilm-tf. An LSTM's datasets have the names that are `present`, or else the released models'."""
     filters, dim, cells = config.num_filters, config.projection_dim, config.lstm_dim
     if config.lookup is not None:
         yield Row(WORDS, (config.lookup.num_words, dim), ("char_encoder.words.weight",), *_PADDED)
@@ -141,7 +141,7 @@ def module_rows(config: BiLMConfig, names: Names) -> Iterator[Row]:
 
     if config.lookup is not None and config.lookup.num_words:
         yield row(names.words, "char_encoder.words.weight", way=_PADDED)
-    if config.reads_characters:  # in dictionaries, the padding symbol is a row of its own, and not of zeros
+    if config.reads_characters:  # in dictionaries, the padding symbol has a row, and it is not zeros
         yield row(names.embedding, f"{encoder}.embedding.weight", way=_SAME if config.lookup is None else _PADDED)
     for part in ("weight", "bias"):
         for index in range(len(config.filters)):
@@ -199,8 +199,8 @@ _GATE_BIAS: Way = lambda bias: (_gate_bias(bias, -FORGET_BIAS),), lambda bias: _
 def write_bilm_tf(folder: Path, weights: Weights) -> list[str]:
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
-    Returns notes for the user: what was left out. Raises FormatError for a model that reads words of a dictionary, or
-    could not be read back.
+    Returns notes for the user about the parts that were left out. Raises FormatError for a model that reads words of a
+    dictionary, or could not be read back.
     """
     config = weights.config
     if config.lookup is not None:

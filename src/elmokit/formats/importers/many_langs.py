@@ -169,7 +169,7 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
 
 
 def _read_architecture(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
-    """The settings of the file, and the sizes, which must be those of the tensors."""
+    """The settings of the file, and the sizes that the tensors must have."""
     read = as_type(known_fields(read_json(path), _Architecture, []), _Architecture, where=path)
     encoder, tokens = read.encoder, read.token_embedder
     if encoder.name != "elmo":

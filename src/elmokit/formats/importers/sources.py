@@ -55,7 +55,7 @@ class Sources:
 
     @property
     def folder(self) -> Path:
-        """The folder, or that of the file; of two files, that of the options, which may be the second."""
+        """The given folder, or the folder of the given file. With two files, the folder of the options."""
         if self.is_folder:
             return self.path
         return next((path for path, kind in self.given.items() if kind is not FileKind.HDF5), self.path).parent
@@ -74,7 +74,7 @@ class Sources:
 
     @property
     def nearby(self) -> dict[Path, FileKind]:
-        """Kinds of the given files and of all in the folder, one of which may be the vocabulary."""
+        """Kinds of the given files and of all files in the folder. The vocabulary may be one of them."""
         return self.in_folder | self.given
 
     def torch_files(self, *, must_be_readable: bool, in_folder: bool = False) -> list[TorchFile]:
@@ -94,13 +94,13 @@ class Sources:
         return files
 
     def not_a_model(self) -> FormatError:
-        """The refusal that says what was found instead of a model, and what to do with it."""
+        """The error that says what the files are instead of a model, and what to do with them."""
         if FileKind.TASK_CONFIG in self.given.values():
             reason = "is a run of `elmokit train`: the model of a task, not a biLM; open it with load_task"
             return FormatError(self.folder, reason)
         for path, kind in self.given.items():
             if kind is FileKind.BROKEN_JSON:
-                read_json(path)  # this error says what is wrong
+                read_json(path)  # raises the error to report
             if kind in PICKLES and looks_like_torch_file(path):
                 self.torch_file(path)  # if it is damaged, this error says how
         if not self.given:

@@ -1,7 +1,7 @@
 """bilm-tf's training checkpoints, of TensorFlow 1: options.json, model.ckpt-N.index and its data, with the softmax.
 
-The vocabulary is a file of its own, under any name. Slots of the optimiser, the step and the training perplexity are
-left out.
+The vocabulary is a separate file with any name. The import leaves out the optimiser's slots, the step and the training
+perplexity.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def check_shapes(path: Path, found: Shapes, config: BiLMConfig, names: Names) ->
 
 
 def numbered(present: Container[str], start: str, end: str) -> Iterator[str]:
-    """The names `start`0`end`, `start`1`end` and so on, as far as they go."""
+    """The names `start`0`end`, `start`1`end` and so on, up to the first that is missing."""
     for number in count():
         if (name := f"{start}{number}{end}") not in present:
             return
