@@ -1,8 +1,9 @@
 """AllenNLP's ELMo classes on elmokit's biLM: old training scripts change their import, and nothing else.
 
-Arguments, results, names of parameters and numbers are those of AllenNLP 0.9 to 2.10 (`allennlp/modules/elmo.py`,
-`scalar_mix.py`, `token_embedders/elmo_token_embedder.py`, `commands/elmo.py`). The difference: no LSTM state is carried
-from batch to batch unless `stateful=True`, so a sentence has the same vectors in every call.
+Arguments, results, names of parameters and numbers are the same as in AllenNLP 0.9 to 2.10
+(`allennlp/modules/elmo.py`, `scalar_mix.py`, `token_embedders/elmo_token_embedder.py`, `commands/elmo.py`). One thing
+differs: unless `stateful=True`, no LSTM state is carried from batch to batch, so a sentence has the same vectors in
+every call.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ class Elmo(nn.Module):
     module: a `BiLM` in place of the two files.
     stateful: whether the LSTM state is carried from batch to batch, row by row, as AllenNLP always does.
 
-    Raises ValueError for weights whose number is not that of the layers, for a module that is not a `BiLM`, and the
-    errors of `Elmo.from_pretrained`.
+    Raises ValueError if there are more or fewer weights than layers or if the module is not a `BiLM`, and the errors of
+    `Elmo.from_pretrained`.
     """
 
     def __init__(
@@ -143,8 +144,8 @@ class Elmo(nn.Module):
 class ElmoTokenEmbedder(nn.Module):
     """Character ids (B,T,C) -> one mix of the biLM's layers (B,T,2D), or (B,T,P) if it is projected.
 
-    projection_dim: width P of a learned projection of the mix; the other arguments are those of `Elmo`. Without files,
-        the model is `original`.
+    projection_dim: width P of a learned projection of the mix. The other arguments are the same as for `Elmo`. Without
+        files, the model is `original`.
     """
 
     def __init__(
@@ -186,7 +187,7 @@ class ElmoTokenEmbedder(nn.Module):
         self._elmo.reset_states()
 
     def forward(self, elmo_tokens: Tensor | None, word_inputs: Tensor | None = None) -> Tensor:
-        """Vectors of the tokens; the arguments are those of `Elmo`. At padding, a projection gives its bias."""
+        """Vectors of the tokens; takes the same arguments as `Elmo`. At padding, a projection gives its bias."""
         (vectors,) = self._elmo(elmo_tokens, word_inputs)["elmo_representations"]
         return vectors if self._projection is None else self._projection(vectors)
 

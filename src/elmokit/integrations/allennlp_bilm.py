@@ -39,7 +39,7 @@ class AllenNLPBiLM(nn.Module):
     bilm: a biLM that reads bytes; whether it is trained is up to its parameters.
     vocab_to_cache: words whose token representations are computed once; `word_ids` are their indices in this list.
         The first is padding and represented by zeros, as in AllenNLP's vocabularies.
-    stateful: whether each row of a batch starts with the state in which this row ended in the batch before.
+    stateful: whether each row of a batch starts with the final state of the same row in the previous batch.
     """
 
     boundaries: Int[Tensor, "2 C"]

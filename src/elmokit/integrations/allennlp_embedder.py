@@ -39,8 +39,8 @@ class ElmoEmbedder:
 
     options_file, weight_file: as in `elmokit.integrations.allennlp.Elmo`; without both, the model is `original`.
     cuda_device: number of the GPU; -1 for the CPU.
-    stateful: whether the LSTM state is carried from batch to batch, row by row, as AllenNLP always does: the vectors
-        then depend on what was embedded before, and it is slower.
+    stateful: whether the LSTM state is carried from batch to batch, row by row, as AllenNLP always does. The vectors
+        then depend on the sentences embedded before, and it is slower.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class ElmoEmbedder:
 
 
 def checked_options(options_file: str | Path | None, weight_file: str | Path | None) -> str | Path:
-    """The options. Raises ValueError for no files, and for addresses that are not those of a published model."""
+    """The options. Raises ValueError without files, and for addresses that do not belong to a published model."""
     if options_file is None:
         raise ValueError(
             "no options_file was given; pass the name of a model, such as 'original', which is downloaded at its first "

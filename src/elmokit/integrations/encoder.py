@@ -1,4 +1,4 @@
-"""A system that stands next to ELMo: how its model is opened, and the layers that it gives for sentences."""
+"""A system to compare with ELMo: how to open its model, and the layers that it gives for sentences."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ class Comparator:
     opens: str
     """What MODEL is, in words."""
     open: Callable[..., VectorSource]
-    """Opens MODEL. Raises OSError or ValueError for what is not a model."""
+    """Opens MODEL. Raises OSError or ValueError if it is not a model."""
     takes_device: bool = False
     """Whether `open` has a keyword argument `device`."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float32
 
 MAX_NGRAM = 100
-"""Characters; nobody has used more than some ten."""
+"""Characters. In practice, models use up to about ten."""
 _MAGIC = 793_712_314
 _VERSIONS = (11, 12)
 _START = struct.Struct("<2i12id")
@@ -38,7 +38,7 @@ _COUNTS = struct.Struct("<3i2q")
 _AFTER_WORD = struct.Struct("<qb")
 _MATRIX = struct.Struct("<?2q")
 _WORD_TYPE = 0  # 1 is a label of a classifier
-_CLASSIFIER = 3  # its model in the settings; those of version 11 have no n-grams, whatever their settings
+_CLASSIFIER = 3  # its model in the settings; a classifier of version 11 has no n-grams, whatever its settings
 _SENTENCE_END = "</s>"  # fastText gives it no n-grams
 
 

@@ -28,12 +28,12 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     layers: as in `Elmo.encode`, by default "top"; "all" are the layers one after the other, the default of flair's own
         class.
     embedding_mode: the name of `layers` in flair's own class: "all", "top" or "average".
-    name: the name under which a token keeps its vector; by default that of the model (of a path, its last part and a
-        hash of the model), its layers and, if it is not float32, its precision.
+    name: a token keeps its vector under this name. By default it is the model's name (for a path, its last part and a
+        hash of the model), the layers and, if it is not float32, the precision.
 
-    The vectors are those of `Elmo.encode`, and are computed once: they are not trained. A tagger that is saved contains
-    the model, and `elmokit.integrations.flair` has to be imported before it is loaded. Raises ValueError for a layer
-    that the model does not have, and the errors of `Elmo.from_pretrained`.
+    The vectors come from `Elmo.encode` and are computed once: they are not trained. A saved tagger contains the model;
+    import `elmokit.integrations.flair` before you load it. Raises ValueError for a layer that the model does not have,
+    and the errors of `Elmo.from_pretrained`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A model as the bytes of its files in the native format, for programs that keep it inside a file of their own."""
+"""A model as the bytes of its files in the native format, for programs that store it inside another file."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class ExportableBiLM(nn.Module):
         return torch.where(mask[:, :, None], joined, 0.0), mask
 
     def _encode_tokens(self, character_ids: Int[Tensor, "B T C"]) -> Float[Tensor, "B T D"]:
-        """`CharEncoder.forward`, but visiting all windows, even those that contain only padding characters."""
+        """`CharEncoder.forward`, but visiting all windows, even windows of padding characters only."""
         encoder = self.bilm.char_encoder
         assert isinstance(encoder, CharEncoder)
         characters = encoder.embedding(character_ids.flatten(0, 1)).transpose(1, 2)

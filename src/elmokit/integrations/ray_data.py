@@ -1,8 +1,8 @@
 """Parquet files embedded on all cores or GPUs of one machine or of a cluster, with Ray Data.
 
-Each row group of the input is a block of the pipeline, which an actor with a model of its own embeds and writes as a
-file (`vectors/embed_pieces.py`). Ray starts an actor again that has died, and gives its block to one that lives;
-files that are complete are passed over, so the same call continues what was stopped.
+Each row group of the input is a block of the pipeline. Each actor opens its own copy of the model, embeds blocks, and
+writes one file per block (`vectors/embed_pieces.py`). If an actor dies, Ray restarts it and gives its block to another.
+The same call skips complete files, so it continues a run that was stopped.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def embed_parquet(
         without rows gives no files.
     column: of texts, or of lists of tokens; None takes `tokens`, or else `text`.
     raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
-    workers: number of actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs.
+    workers: number of actors, each with one core or GPU and one copy of the model; None takes all cores, or all GPUs.
 
     The pipeline runs in the Ray that is running, or that RAY_ADDRESS names, or in a local one that ends with it. The
-    vectors are those of `embed_file` on the same kind of processor; it warns, of the first file, as `embed_file` does.
-    Raises ValueError, naming file, row group and row, for what is not a sentence: in the first rows at once, otherwise
-    after all other blocks. Raises OSError for files that cannot be read or written, and ValueError for less than one
-    worker and if Ray is not installed.
+    vectors equal those of `embed_file` on the same kind of processor. It warns about the first file as `embed_file`
+    does. Raises ValueError, naming file, row group and row, for a row that is not a sentence: in the first rows at
+    once, otherwise after all other blocks. Raises OSError for files that cannot be read or written, and ValueError for
+    less than one worker and if Ray is not installed.
     """
     ray = require("ray", extra="ray", purpose="embedding with Ray")
     data = require("ray.data", extra="ray", purpose="embedding with Ray")

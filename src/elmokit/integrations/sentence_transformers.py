@@ -117,7 +117,7 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
     def load(cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any) -> Self:
         """Read what `save` wrote, from a folder or, as sentence-transformers does, from a repository of the Hub.
 
-        model_kwargs: its `dtype` (or `torch_dtype`) is that of the module; the rest is for transformers.
+        model_kwargs: its `dtype` (or `torch_dtype`) becomes the module's; the rest is for transformers.
         Raises FileNotFoundError if a file is missing, and FormatError if one is damaged.
         """
         places = {

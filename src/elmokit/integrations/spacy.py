@@ -47,7 +47,7 @@ def make_elmo(
     device: str | None,
     batch_size: int,
 ) -> ElmoPipe:
-    """The factory that spaCy calls; the settings are those of `ElmoPipe`."""
+    """The factory that spaCy calls, with the settings of `ElmoPipe`."""
     return ElmoPipe(
         model, layers=layers, tokens=tokens, precision=precision, device=device, batch_size=batch_size, name=name
     )
@@ -58,8 +58,8 @@ class ElmoPipe:
 
     model: what `Elmo.from_pretrained` takes; it is read when the first document comes, or from the pipeline's folder.
     layers: as in `Elmo.encode`; "all" are the layers one after the other.
-    tokens: "spacy" reads the tokens of the document; "elmokit" reads those of `elmokit.tokenize`, and a token of the
-        document gets the mean of the vectors of those that it overlaps.
+    tokens: "spacy" reads the tokens of the document. "elmokit" splits the text with `elmokit.tokenize`; a token of the
+        document then gets the mean of the vectors of all tokens that it overlaps.
     precision, device: as in `Elmo.from_pretrained`.
     batch_size: number of sentences that are encoded at once.
 
@@ -150,7 +150,7 @@ class ElmoPipe:
         return tokenize(span.text) if self.tokens == "elmokit" else [token.text for token in span if not token.is_space]
 
     def _rows(self, span: Any, vectors: Float32[np.ndarray, "*L N E"]) -> Array:
-        """A row for each token of the sentence, out of the vectors of what was read."""
+        """A row for each token of the sentence, made from the vectors of the tokens that were read."""
         flat = np.concatenate(list(vectors), axis=-1) if self.layers == "all" else vectors
         rows = np.zeros((len(span), self.width), np.float32)
         if self.tokens == "spacy":

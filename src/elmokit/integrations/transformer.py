@@ -46,7 +46,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class TransformerEncoder:
-    """A model with its tokenizer: sentences of words -> layers, of which layer 0 is the embedding of the pieces."""
+    """A model with its tokenizer: sentences of words -> layers. Layer 0 is the embedding of the pieces."""
 
     model: Any
     tokenizer: Any
@@ -146,11 +146,11 @@ class TransformerEncoder:
 def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device | None = None) -> SystemLayers:
     """All layers of a folder of `save_pretrained`, or of a model of the Hub, by its name, that was downloaded before.
 
-    pieces: whether a word's vector is that of its first piece or the mean of those of its pieces.
+    pieces: whether a word's vector is its first piece's vector or the mean over its pieces.
     device: by default the GPU if there is one.
 
     Raises ValueError without transformers, for a device that is not there and for a tokenizer that does not know words,
-    OSError for what is not a model.
+    OSError for a name or folder that is not a model.
     """
     on_device = find_device(device)
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
