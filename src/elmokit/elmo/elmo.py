@@ -187,8 +187,8 @@ class Elmo:
         address: "hf://user/model", or "hf://user/model@branch" for a branch that exists. A new repository is made,
             `private` or not, with a card (README.md) to be completed; a card that is there already is kept.
         dtype: "float32", or "float16", which takes half the space.
-        Needs the extra `hub`, and a login (`hf auth login` or HF_TOKEN). Raises ValueError for what is not an address,
-        and OSError if the Hub refuses or cannot be reached.
+        Needs the extra `hub`, and a login (`hf auth login` or HF_TOKEN). Raises ValueError if `address` is not an
+        address, and OSError if the Hub refuses or cannot be reached.
         """
         repository, _ = hub.parts_of(address)
         with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
@@ -249,8 +249,8 @@ class Elmo:
         """Whether the vectors of a sentence are the same, bit for bit, whatever else is encoded with it or before it.
 
         This is True for float32 and int8 on processors that oneDNN and FBGEMM support, if all widths of the model are
-        multiples of 32: those of the bundled and the released models are, but not the 100 of ELMoForManyLangs' words.
-        Otherwise vectors are the same up to rounding.
+        multiples of 32. All widths of the bundled and the released models are; the width 100 of ELMoForManyLangs' words
+        is not. Otherwise vectors are the same up to rounding.
         """
         return self._packed_bilm().rows_are_independent
 
@@ -404,9 +404,9 @@ class Elmo:
     def encode_sentences(
         self, sentences: Iterable[Sentence], **options: Unpack[EncodeOptions]
     ) -> list[EncodedSentence]:
-        """Each sentence with its tokens, their offsets in its text, and their vectors; `options` are those of `encode`.
+        """Each sentence with its tokens, their offsets in its text, and their vectors.
 
-        Raises ValueError as `encode` does.
+        Takes the same `options` as `encode`, and raises ValueError as `encode` does.
         """
         given = [sentences] if isinstance(sentences, str) else list(sentences)
         tokens = tokens_of_each(given)
@@ -418,9 +418,9 @@ class Elmo:
 
     @staticmethod
     def similarity(one: Float[np.ndarray, "*N E"], other: Float[np.ndarray, "*M E"]) -> Float[np.ndarray, "..."]:
-        """Cosines (N,M) of N vectors with M vectors; those of a zero vector are 0. A single vector has no axis.
+        """Cosines (N,M) of N vectors with M vectors; a zero vector has cosine 0. A single vector has no axis.
 
-        Raises ValueError for vectors of two widths, and for those of several layers or sentences.
+        Raises ValueError for vectors of two widths, and for vectors of several layers or sentences.
         """
         try:
             first, second = np.shape(one), np.shape(other)
@@ -442,7 +442,7 @@ class Elmo:
     ) -> list[NearOccurrence]:
         """The occurrences in a corpus nearest to a word of a sentence; each has `tokens`, `index` and `similarity`.
 
-        word: a token of the sentence, of which the first is meant, or its index.
+        word: a token of the sentence, or its index. A token that occurs several times means its first occurrence.
         corpus: sentences as `encode` takes them, read once; the same sentence in it is left out, and of one that
             is repeated the first counts.
         number: how many there are at most; at least 1.
@@ -537,7 +537,7 @@ class Elmo:
                 f"the model has no {missing}; surprisal and perplexity need the one that it was trained with"
             )
         model = SurprisalModel(self._packed_bilm(), self._softmax, self.vocabulary, self._warnings)
-        if self._folder is not None:  # nobody else has the softmax, so it is moved only once
+        if self._folder is not None:  # no other object holds the softmax, so it is moved only once
             self._softmax = model.softmax
         return model
 

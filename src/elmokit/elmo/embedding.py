@@ -70,8 +70,8 @@ class ElmoEmbedding(nn.Module):
     requires_grad: whether to train the biLM. If not, it has no gradients and stays in eval mode, also where another
         module has it too. To train it later, set `trains_bilm = True` and call `bilm.requires_grad_(True)`.
 
-    Raises ValueError for what is not a biLM, for a layer that the biLM does not have, and for `requires_grad` with
-    frozen layers.
+    Raises ValueError if `bilm` is not a biLM, for a layer that it does not have, and for `requires_grad` with frozen
+    layers.
     """
 
     output_dim: int

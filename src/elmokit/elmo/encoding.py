@@ -27,7 +27,7 @@ Pooling = Literal["mean", "max"]
 
 DEFAULT_LAYERS: Literal["top"] = "top"
 """Ours: the nearest mean finds 66.9 % of word senses in the top layer of `small-en`, and 64.3 % in the average of all
-layers, in which the token layer is the longest (docs/vectors.md)."""
+layers, where the token layer's vectors are the longest (docs/vectors.md)."""
 
 TOKENS_AT_ONCE = 65_536
 """Tokens with which a block of sentences ends: 67 MB of hidden states for the released `original` model."""
@@ -44,8 +44,8 @@ _NOT_LISTS: tuple[type, ...] = (Set, Mapping, str, bytes, bytearray, memoryview)
 def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
     """Tokens of each sentence: strings are tokenised, lists of tokens are used unchanged.
 
-    Raises ValueError, with the index and the type, for what is neither, such as a missing value (None, NaN), and for
-    what has no order or whose items are not sentences: a set, a dict, bytes, a table.
+    Raises ValueError, with the index and the type, for an item that is neither, such as a missing value (None, NaN).
+    Also raises it for a collection without an order, or with items other than sentences: a set, a dict, bytes, a table.
     """
     return list(tokens_in_turn(sentences))
 
@@ -105,7 +105,7 @@ def as_layers(layers: Layers, *, top: int) -> Layers:
 
 
 def as_int(value: object) -> int | None:
-    """A value as an int; None for what is not a whole number, as True is not; those of NumPy are."""
+    """A whole number, also one of NumPy's, as an int; None for anything else, also for True and False."""
     try:
         return None if isinstance(value, bool | np.bool_) else operator.index(cast("SupportsIndex", value))
     except TypeError:

@@ -56,7 +56,7 @@ def nearest_occurrences(
 ) -> list[NearOccurrence]:
     """The nearest occurrences, nearest first; the same sentence in the corpus is left out, as are repetitions.
 
-    encode: gives one array (T,E) for each list of tokens. The other arguments are those of `Elmo.nearest`.
+    encode: gives one array (T,E) for each list of tokens. The other arguments are the same as for `Elmo.nearest`.
     Tokens are compared in NFC.
     Raises ValueError for a word that the sentence does not have, another `among`, and a number below 1.
     """

@@ -148,7 +148,7 @@ class Predictions:
     targets: Int[Tensor, " N"]
     """Ids of the targets."""
     contexts: Int[np.ndarray, " N"]
-    """Index of the context of each target among the distinct ones, of which `found` has entropies and likeliest."""
+    """For each target, the index of its context in `found`, which has each distinct context once."""
     found: SoftmaxPredictions
 
 
@@ -360,7 +360,7 @@ _Contexts = tuple["Float[Tensor, 'U D']", "list[Int[np.ndarray, ' P']]"]
 
 
 def _distinct_contexts(sentences: list[Sequence[str]], *, backward: bool) -> tuple[int, list[Int[np.ndarray, " P"]]]:
-    """Number of distinct contexts, and for each sentence those of its targets, in the order of the text.
+    """The number of distinct contexts, and for each sentence the contexts of its targets, in the order of the text.
 
     A context is what has been read of a sentence so far; number 0 has read its boundary only.
     """

@@ -77,7 +77,7 @@ def _cut(model: TextWarnings, tokens: list[str]) -> str | None:
 
 
 def _script(model: TextWarnings, tokens: list[str]) -> str | None:
-    """The script of most letters at the start of a text, of which the vocabulary has hardly any."""
+    """Most letters at the start of a text are in a script that the vocabulary hardly has."""
     counts = script_counts(tokens[:NUM_TOKENS_LOOKED_AT])
     script = next(iter(counts), "")
     if 2 * counts[script] <= counts.total() or model.letters[script] >= MIN_SHARE * model.letters.total():
@@ -107,7 +107,7 @@ def _unknown(model: TextWarnings, tokens: list[str]) -> str | None:
 
 
 def _decomposed(model: TextWarnings, tokens: list[str]) -> str | None:
-    """`tokenize` gives NFC; macOS and some corpora have NFD, whose bytes are those of other words."""
+    """`tokenize` gives NFC. macOS and some corpora use NFD, so the same word has other bytes."""
     number = _num_decomposed(tokens)
     if not number or _num_decomposed(model.frequent):
         return None

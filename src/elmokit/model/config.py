@@ -17,7 +17,7 @@ _MOST: dict[str, float] = {
     **dict.fromkeys(("num_words", "num_symbols"), 1 << 26),
     "max_characters_per_token": MAX_CHARACTERS,
 }
-"""Far above any biLM (the released ones have 7 groups of filters, 2 layers, width 4096), far below what is slow."""
+"""Far above any biLM (the released ones have 7 groups of filters, 2 layers, width 4096), and too small to be slow."""
 _FIELDS_IN_FINGERPRINTS = (
     *("filters", "character_dim", "num_characters", "max_characters_per_token", "activation", "num_highway_layers"),
     *("projection_dim", "lstm_dim", "num_layers", "cell_clip", "projection_clip", "use_skip_connections"),

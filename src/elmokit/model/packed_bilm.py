@@ -63,7 +63,7 @@ class PackedBiLM:
         """weights: tensors or arrays by name, as in `BiLM.state_dict()`.
 
         spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes.
-        device: by default that of the weights.
+        device: by default the weights' device.
         """
 
         def take(name: str) -> Tensor:
@@ -78,7 +78,7 @@ class PackedBiLM:
         self.rows_are_independent: bool = rows_are_independent(make_kernel) and _fill_vectors(config)
         """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
-        # the largest matrices first, while little is packed: the most in memory is what is packed and one matrix
+        # the largest matrices first, while little is packed: memory peaks at the packed ones plus one matrix
         self.lstms: list[PackedLSTM] = [_lstm(config, take, name, make_kernel) for name in directions]
         self.char_encoder: PackedCharEncoder | LookupEncoder = _token_encoder(config, take, make_kernel)
         _give_back_freed_memory()
@@ -86,7 +86,7 @@ class PackedBiLM:
         self.token_cache: TokenCache = TokenCache(self.char_encoder, spelling=spelling)
         self._after_boundary, outputs = self._read_boundaries()
         self.boundary_outputs = outputs
-        """Top-layer outputs (W,D), one per direction, after the boundary at which it starts a sentence."""
+        """Top-layer outputs (W,D), one per direction, after the boundary where the direction starts a sentence."""
 
     def read(
         self, sentences: Sequence[Sequence[str]], state: State | None = None, *, depth: int | None = None
@@ -228,7 +228,7 @@ class TokenCache:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The order in which tokens of parallel sentences are read: step by step, and within a step row by row."""
+    """The reading order of the tokens of parallel sentences: step by step, and within a step row by row."""
 
     order: Int[Tensor, " B"]
     """Index of the sentence in each row, the longest sentence first."""

@@ -124,7 +124,7 @@ def below_padding(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_shapes(path: Path, config: BiLMConfig, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise FormatError for names and shapes other than those that the config says; the softmax may be absent."""
+    """Raise FormatError for names and shapes that differ from the config's. The softmax may be absent."""
     expected = config.tensor_shapes()
     if any(name in shapes for name in SOFTMAX_NAMES):
         rows = next(iter(shapes.get(SOFTMAX_BIAS) or shapes.get(SOFTMAX_WEIGHT) or (0,)))
