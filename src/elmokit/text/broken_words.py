@@ -22,7 +22,7 @@ Halves = tuple[str, str]
 
 @dataclass(frozen=True)
 class BrokenWords:
-    """The broken words of a text, and how those that also occur in one piece are spelt there."""
+    """The broken words of a text. If a word also occurs in one piece, it is joined as it is spelt there."""
 
     joints: Mapping[Halves, str]
     """Both halves, regardless of case, and what joins them: nothing, or a hyphen (`well-known`)."""

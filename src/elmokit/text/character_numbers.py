@@ -13,4 +13,4 @@ SHIFT = 1
 PADDING_ID = PADDING_CHARACTER + SHIFT
 """The padding character as the arrays have it: it fills a token's row after the end of the word."""
 NUM_CHARACTERS = 262
-"""Number of ids in the arrays: 0 for the padding token, then those of the 261 numbers above."""
+"""Number of ids in the arrays: 0 for the padding token, then one for each of the 261 numbers above."""

@@ -34,7 +34,7 @@ _SENTENCE_BOUNDARIES = {BEGIN_SENTENCE: BEGIN_SENTENCE_CHARACTER, END_SENTENCE: 
 def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> NDArray[np.int32]:
     """Shifted ids (N, C) of N tokens, with values 1..261; C is `max_characters_per_token`.
 
-    Before the shift by one they are those of bilm-tf: 258, 235, 176, 165, 259, 260, 260, ... for the token 밥.
+    Before the shift by one they are bilm-tf's ids: 258, 235, 176, 165, 259, 260, 260, ... for the token 밥.
     """
     spellings = _spellings(tokens)
     room = _bytes_per_token(max_characters_per_token)

@@ -39,7 +39,7 @@ def other_than_text(head: Sequence[str], *, has_columns: bool = False) -> str | 
     """What a file looks like if it is not plain text, and what reads it, as a part of an error; None for text.
 
     head: the first lines that are not blank. Most of them decide. Lines that begin with `#` are left out, as comments,
-        unless there are no others.
+        unless all lines do.
     has_columns: whether tabs may separate columns.
     """
     lines = [line for line in head if not line.startswith("#")][:HEAD_LINES] or list(head)
@@ -127,7 +127,7 @@ tokenised text, 5 % in petitions, and 42 % in NSMC's reviews."""
 WIDEST_PAGE = 120
 """Characters of a line in a book whose lines are broken at a width."""
 _FEWEST = 20
-"""Tokens or lines, of which a share says something."""
+"""Fewest tokens or lines that a share is taken of; with fewer it says nothing."""
 _FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
 """What a sentence ends with."""
 _MARKS = ".,;:!?"
@@ -229,7 +229,7 @@ def _are_words(lines: Sequence[str]) -> bool:
 
 
 def _are_numbered(lines: Sequence[str]) -> bool:
-    """Whether each line begins with the number after that of the line before."""
+    """Whether each line begins with a number, one more than in the previous line."""
     found = [re.match(r"\s*[(\[]?(\d{1,9})[.):\]]*\s+\S", line) for line in lines]
     numbers = [int(number[1]) for number in found if number]
     return len(lines) > 2 and len(numbers) == len(lines) and {b - a for a, b in pairwise(numbers)} == {1}
@@ -254,7 +254,7 @@ def _has_mark(token: str) -> bool:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Whether lines end where the next word has no room, mostly in mid-sentence, and the next begin in lower case."""
+    """Whether lines end where the next word does not fit, mostly in mid-sentence, and the next begin in lower case."""
     width = max(map(len, lines), default=0)
     pairs = [(line, after) for line, after in zip(lines, lines[1:], strict=False) if line.strip() and after.strip()]
     if not 40 <= width <= WIDEST_PAGE or len(pairs) < 8:

@@ -47,7 +47,7 @@ def sentence_lines(
     raw_text: whether the lines will be tokenised; otherwise raw text causes a warning.
     column: of JSON lines, a table or CoNLL-U (`column_texts`); its texts are the lines. None for text.
     is_shard: whether the text is read to train a model.
-    warn: is given the warning; None if no line is to be looked at.
+    warn: is called with the warning; None skips the check.
     """
     if column is None:
         lines = prose_lines(path, has_columns=has_columns, as_text=as_text)

@@ -1,7 +1,7 @@
 r"""Text -> sentences of tokens: like the Penn Treebank for English, eojeol for Korean, sensible for other languages.
 
-The conventions are those of the corpora that the bundled models were trained on. No visible character is dropped,
-added or changed, except by these normalisations:
+The bundled models were trained on corpora with the same conventions. No visible character is dropped, added or
+changed, except by these normalisations:
 
 * The text becomes NFC. White space and control characters separate tokens. Invisible characters (soft hyphens,
   zero-width spaces, direction marks, lone surrogates) are removed, except the joiners of Arabic, Indic scripts and
@@ -131,7 +131,7 @@ def combining_marks() -> str:
 def _letter() -> str:
     """Pattern of a letter or digit, or a mark on one; or of an underscore that is still inside a word.
 
-    Private-use characters are letters (of medieval Latin, or old Hangul), except those of symbol fonts (U+F0xx).
+    Private-use characters are letters (of medieval Latin, or old Hangul), except in symbol fonts (U+F0xx).
     """
     return rf"[\w\ue000-\uefff\uf100-\uf8ff{combining_marks()}]"
 
@@ -207,10 +207,10 @@ _MARKS = (
 Syriac, N'Ko, Tibetan, Burmese, Khmer, Mongolian, Ol Chiki, Hebrew, Meitei, Javanese, Balinese."""
 _ETHIOPIC_STOP = r"\u1361\u1361|(?<=[\u1200-\u135f])::"  # typed as two word separators, or two colons
 _GREEK_QUESTION_MARK = r"(?<=[\u0370-\u03ff\u1f00-\u1fff][\u0370-\u03ff\u1f00-\u1fff\u0301]);"
-"""Unicode has a character for it, which NFC replaces by a semicolon. A single letter may be that of a formula."""
+"""Unicode has a character for it, which NFC replaces by a semicolon. A single letter may be part of a formula."""
 _FOOTNOTE = r"\[[a-z\d]{1,3}\]|[¹²³⁰-⁹*†‡]"
 _CLOSING = rf"(?:[\"'”’“‘»«›‹)\]}}」』{_UNSEEN}]|[^\S\n][»›](?=\s|\Z)|{_FOOTNOTE})*+"
-"""What closes a sentence before a space: also marks that open quotes in English, and those of French with a space."""
+"""Marks that close a sentence before a space, also marks that open quotes in English, and French ones with a space."""
 _SENTENCE_END = re.compile(
     rf"(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_GREEK_QUESTION_MARK}|{_ETHIOPIC_STOP})++)"
     rf"[{_UNSEEN}]*+(?P<closing>{_CLOSING})(?=\s)"

@@ -65,7 +65,7 @@ class Vocabulary:
         """
         try:
             return cls(_at_once(path))
-        except (OSError, ValueError):  # what is wrong, or has to be unpacked, is found line by line
+        except (OSError, ValueError):  # reading line by line unpacks the file, and finds the error
             first: dict[str, int] = {}
         lines = read_lines(path, keep_marks=True)
         for number, line in enumerate(lines if most is None else up_to(most, lines, path), start=1):
@@ -88,7 +88,7 @@ class Vocabulary:
         return len(self.tokens)
 
     def __contains__(self, token: object) -> bool:
-        """Whether a token has an id of its own; `<UNK>` in a text is an unknown token."""
+        """Whether a token has its own id; `<UNK>` in a text is an unknown token."""
         return token in self._ids and token != UNKNOWN
 
     def __eq__(self, other: object) -> bool:
@@ -116,7 +116,7 @@ class Vocabulary:
 
 
 def _at_once(path: str | os.PathLike[str]) -> list[str]:
-    """The lines of a plain file in which all lines are tokens, in a tenth of the time; none of another."""
+    """The lines of a plain file if all of them are tokens, in a tenth of the time; otherwise none."""
     if is_read_once(path) or os.stat(path).st_size > MAX_WHOLE_BYTES:
         return []
     content = Path(path).read_bytes()

@@ -107,7 +107,7 @@ def with_words_first(sentences: Iterable[ColumnSentence]) -> Iterator[ColumnSent
 def without_documents(
     examples: Iterable[E], sentences: Callable[[E], Iterable[Sequence[str]]], *, name: str, expected: str
 ) -> Iterator[E]:
-    """The same examples of a file. Raises ValueError, with what is `expected`, if the file has no sentence.
+    """The same examples of a file. Raises ValueError, with the `expected` format, if the file has no sentence.
 
     Warns if a tenth of the sentences are very long: blank lines probably separate documents only.
     """
