@@ -166,7 +166,7 @@ def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
 class Groups:
     """The rows of a file, in groups: row groups of Parquet, or record batches of Arrow (IPC, also called Feather 2).
 
-    Schemas and arrays are those of pyarrow, which maps the file.
+    Schemas and arrays are pyarrow's. It maps the file.
     """
 
     def __init__(self, path: Path, *, is_arrow: bool) -> None:

@@ -53,9 +53,9 @@ class CachedActivations:
     """Sentences of tokens -> layer activations (L,B,T,2D) of a frozen biLM, rounded to float16.
 
     folder: the cache, for any number of models, data sets and processes; None uses a temporary one, with the same
-        results. The whole cache has at most `cache_limit()` bytes, or as many as what was added last.
+        results. The whole cache has at most `cache_limit()` bytes, or the size of the last addition if it is larger.
 
-    A sentence's activations are those of the batch in which it was first encoded. Another batch would change nothing if
+    The cache keeps a sentence's activations from the first batch that has it. Another batch would change nothing if
     `Elmo.same_in_any_batch`, and otherwise only the rounding.
     """
 
@@ -130,7 +130,7 @@ class CachedActivations:
     def _read(self, key: Key) -> Float16[np.ndarray, "L T E"]:
         path, number = self._kept[key]
         layers = self._pieces[path][number]
-        if not np.isfinite(layers).all():  # what was written is finite
+        if not np.isfinite(layers).all():  # only finite numbers were written
             raise ValueError(f"{path}: sentence {number}: holds numbers that are not finite; {_how_to_mend(path)}")
         return layers
 

@@ -1,8 +1,8 @@
-"""The folder of cached activations: what is in it, how large it may be, and clearing it.
+"""The folder of cached activations: its contents, its largest size, and clearing it.
 
-`activations-2/FINGERPRINT/` has the pieces of a model, three files each, `FINGERPRINT-int8/` those of the same model in
-int8. A piece may be removed at any time: a process that has it open keeps reading it, and one that finds it incomplete
-makes it again.
+`activations-2/FINGERPRINT/` has the pieces of a model, three files each; `FINGERPRINT-int8/` has the pieces of the same
+model in int8. A piece may be removed at any time: a process that has it open keeps reading it, and a process that finds
+it incomplete makes it again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 VERSION = "activations-2"
 KEYS_ENDING = ".keys.npy"
-_ENDINGS = (KEYS_ENDING, ".offsets.npy", ".npy")  # in the order in which they are removed: without keys, no piece
+_ENDINGS = (KEYS_ENDING, ".offsets.npy", ".npy")  # in the order of removal: without keys, a piece does not count
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CachedPiece:
     """Seconds since 1970."""
 
     def remove(self) -> int:
-        """Remove its files, except for those that may not be removed, and return the number of bytes freed."""
+        """Remove its files as far as permitted, and return the number of bytes freed."""
         stem = self.keys_path.name.removesuffix(KEYS_ENDING)
         freed = 0
         for ending in _ENDINGS:

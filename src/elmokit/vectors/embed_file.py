@@ -120,7 +120,7 @@ def embed_file(
 
 @dataclass(frozen=True)
 class Job:
-    """What is embedded, and what is kept of it."""
+    """The sentences to embed, and the layers and pooling to keep."""
 
     elmo: Elmo
     source: SentenceSource
@@ -135,7 +135,7 @@ class Job:
     raw_text: bool | None = None
     """Whether the sentences, for layouts that hold them, were tokenised; None leaves them out."""
     one_per_sentence: bool = False
-    """Whether T is 1 in what is kept."""
+    """Whether a sentence's stored array has T = 1."""
     unit: str = "lines"
 
 

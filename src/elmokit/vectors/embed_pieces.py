@@ -64,7 +64,7 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
     """
     files, unread = [input_path], ""
     if input_path.is_dir():
-        inside = sorted(input_path.glob("[!.]*"))  # `._a.parquet` of macOS is no table
+        inside = sorted(input_path.glob("[!.]*"))  # `._a.parquet` of macOS is not a table
         files = [path for path in inside if path.suffix.lower() == ".parquet" and path.is_file()]
         unread = join_names(path.name for path in inside if path.is_dir())
     if not files:
@@ -90,7 +90,7 @@ def embed_piece(
 ) -> EmbeddedPiece:
     """Embed a piece, unless its file is there. All columns of the input are kept next to tokens, offsets and vectors.
 
-    The arguments and the vectors are those of `embed_file`. Memory holds the input's row group and a block of vectors.
+    Arguments and vectors are the same as in `embed_file`. Memory holds the input's row group and a block of vectors.
     Raises ValueError, naming file, row group and row, for a value that is not a sentence, for columns of the input that
     would be replaced, and for a file that was made from something else.
     """

@@ -37,7 +37,7 @@ class EmbeddedTypes:
 
     num_types: int
     num_tokens: int
-    """Tokens of the text, with those of words that are left out."""
+    """Tokens of the text, including occurrences of words that are left out."""
 
 
 def embed_types(
@@ -60,8 +60,8 @@ def embed_types(
         read, or .tsv for a table with the columns `word`, `count`, `v1`, `v2`, ...
     layers: as in `Elmo.encode`, but not "all".
     min_count: occurrences that a word needs.
-    The other arguments are those of `embed_file`. The sums of the words that are written are in memory, the text is
-    not. Raises ValueError for a text without such words, and as `embed_file` does; then no output is left.
+    The other arguments are the same as for `embed_file`. Memory holds the sums of the words that are written, but not
+    the text. Raises ValueError for a text without such words, and as `embed_file` does; then no output is left.
     """
     output = expanded(output_path)
     if output.suffix not in _WRITERS:

@@ -1,4 +1,4 @@
-"""Vectors from a file instead of ELMo's: CoVe's, a transformer's, those that a biLM gave earlier, or GloVe's."""
+"""Vectors from a file in ELMo's place: CoVe's, a transformer's, GloVe's, or a biLM's from an earlier run."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ def recognise_hdf5(path: Path, start: bytes) -> bool:
     """Whether an HDF5 file has a dataset `0`, or is damaged."""
     try:
         with refusing_damage(path, "is damaged"):
-            file = HDF5File(path)  # open as long as it has a name
+            file = HDF5File(path)  # the variable keeps it open
             return bool(file.root.links.exists(b"0"))
     except FormatError:
-        return True  # so that the reader reports what is wrong with it
+        return True  # so that the reader reports the damage
 
 
 def write_hdf5(path: Path, stored: FlatVectors) -> None:

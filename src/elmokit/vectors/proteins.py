@@ -42,14 +42,14 @@ def embed_fasta(
 ) -> EmbeddedFile:
     """Embed every sequence of a FASTA file (plain, gzip or xz; `-` is stdin); `load_vectors` reads the output.
 
-    The ending of the output's name decides its layout, as for `embed_file`. Vectors i are those of the i-th protein,
-    (residues, width), or (1, width) of the protein as a whole; line i of `OUTPUT.names.txt` is its name.
+    The ending of the output's name decides its layout, as for `embed_file`. Array i belongs to the i-th protein. Its
+    shape is (residues, width), or (1, width) for the protein as a whole. Line i of `OUTPUT.names.txt` is its name.
 
     layers: as in `Elmo.encode`; None is the sum of all layers, which is SeqVec's default.
     per_protein: whether to write the mean over the residues of each protein in place of a vector for each residue.
     resume, overwrite: whether to continue a job that was killed, or replace an output, as in `embed_file`.
-    Warns if proteins have the same name. Raises ValueError, naming file and line, for what is not FASTA, and the errors
-    of `embed_file`; then no output is left.
+    Warns if proteins have the same name. Raises ValueError, naming file and line, if the input is not FASTA, and the
+    errors of `embed_file`; then no output is left.
     """
     _warn_of_words(elmo)
     path, output = expanded(input_path), expanded(output_path)

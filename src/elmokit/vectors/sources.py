@@ -34,7 +34,7 @@ class SentenceSource:
     path: Path
     read: Reader
     """Reads the sentences, with warnings about the text if the argument is true. Raises ValueError, with the place, for
-    what is not a sentence."""
+    anything that is not a sentence."""
     column: str | None = None
     is_text: bool = False
     """Whether the sentences are the lines of the file."""
