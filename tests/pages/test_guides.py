@@ -34,7 +34,7 @@ def test_every_command_of_ours_is_one_that_there_is(name: str):
             assert parse([word for word in given if word != "&"]).function
 
 
-@pytest.mark.parametrize("name", ["docs/questions.md", "docs/coming-from.md", "docs/korean.md"])
+@pytest.mark.parametrize("name", ["docs/questions.md", "docs/coming-from.md", "docs/korean.md", "docs/model.md"])
 def test_pages_print_what_they_say(name: str, capsys: pytest.CaptureFixture[str]):
     run_page(name)
     said = [comment.partition(":")[0] for comment in promised(read_page(name))]
