@@ -39,7 +39,7 @@ def test_pages_print_what_they_say(name: str, capsys: pytest.CaptureFixture[str]
     run_page(name)
     said = [comment.partition(":")[0] for comment in promised(read_page(name))]
     if name == "docs/coming-from.md":  # in a loop
-        said[3:3] = ["I 0 1 (512,)", "love 2 6 (512,)", "Berlin 7 13 (512,)"]
+        said[4:4] = ["I 0 1 (512,)", "love 2 6 (512,)", "Berlin 7 13 (512,)"]
     assert said and capsys.readouterr().out.splitlines() == said
 
 
