@@ -34,7 +34,7 @@ def write_pages(results: Results, folder: Path) -> list[Path]:
     pages = {f"{FOLDER}/{name}.md": table_page(results, name) for name in VIEWS if results.select(name)}
     pages |= {f"{FOLDER}/claims.md": claims_page(found), "results.md": front_page(results, found)}
     for name, draw in FIGURES.items():
-        if results.select(name):
+        if _has_runs(results, name):
             picture = pictures(partial(draw, results), endings=("svg",))["svg"]
             pages[f"{FOLDER}/{name}.svg"] = picture.decode()
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def write_pages(results: Results, folder: Path) -> list[Path]:
 def table_page(results: Results, name: str) -> str:
     """The page of a table, with its figure if it has one, and with the commits and machines of its numbers."""
     text, rows = table_text(results, name), results.select(name)
-    if name in FIGURES:
+    if name in FIGURES and _has_runs(results, name):
         head, _, rest = text.partition("\n\n## ")
         text = f"{head}\n\n![{printed()[name]['title']}]({name}.svg)\n\n## {rest}"
     commits = sorted({row.commit or "not recorded" for row in rows})
@@ -291,6 +291,11 @@ FIGURES: Mapping[str, Callable[[Results], Any]] = {
     "figure2": weights_figure,
     "latin": latin_figure,
 }
+
+
+def _has_runs(results: Results, name: str) -> bool:
+    """Whether a table has runs of tasks, which all figures show."""
+    return any(row.run for row in results.select(name))
 
 
 def _panels(number: int) -> tuple[Any, list[Any]]:

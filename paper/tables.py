@@ -130,7 +130,7 @@ def grid(
     *,
     title: str,
     about: str = AS_NAMED,
-    value: Callable[[Sequence[Result]], float | str] | None = None,
+    value: Callable[[Sequence[Result]], str] | None = None,
 ) -> Table:
     """A row for each combination of the columns `names`, and a column for each value of `column`.
 
@@ -146,12 +146,14 @@ def grid(
         what = str(getattr(row, column)) or row.metric
         columns[what] = None
         cells.setdefault(key, {}).setdefault(what, []).append(row)
-    show = value or _mean
-    lines = [
-        [*key, *(str(show(own[what])) if what in own else "" for what in columns)] for key, own in sorted(cells.items())
-    ]
-    labels = ["corpus" if name == "corpus_size" else "examples" if name == "train_size" else name for name in names]
-    return Table(title, about, [*labels, *columns], lines, len(names))
+    show, sizes = value or _mean, {"corpus_size": "corpus", "train_size": "examples"}
+    lines: list[list[str]] = []
+    for key, own in sorted(
+        cells.items(), key=lambda item: [cell.zfill(12) if cell.isdigit() else cell for cell in item[0]]
+    ):
+        shown = [f"{int(cell):,}" if cell and name in sizes else cell for name, cell in zip(names, key, strict=True)]
+        lines.append([*shown, *(show(own[what]) if what in own else "" for what in columns)])
+    return Table(title, about, [*(sizes.get(name, name) for name in names), *columns], lines, len(names))
 
 
 def _mean(rows: Sequence[Result]) -> str:
