@@ -141,7 +141,7 @@ def chance(occurrences: Sequence[Occurrence], *, num_known: int | None = None) -
 
 
 def cosines(vectors: Floats) -> Floats:
-    """Cosines (N,N) of every vector with every other; those of a zero vector are 0."""
+    """Cosines (N,N) of every vector with every other; a zero vector has cosine 0."""
     units = unit_vectors(vectors)
     return units @ units.T
 

@@ -144,8 +144,8 @@ def semantic_change(
 
     first, second: a text file with one sentence per line (plain, gzip or xz), a folder of such files, or a folder that
         `elmokit prepare` wrote, whose training text is read.
-    words: each a word, or a word and its forms, separated by spaces, whose uses all count as those of the word: `walk
-        walks walked`; None takes the words that are most frequent in both corpora.
+    words: each a word, or a word and its forms, separated by spaces: `mouse mice`. The uses of all forms count as uses
+        of the word. None takes the words that are most frequent in both corpora.
 
     The memory does not grow with the corpora, except for the counts of all tokens when no words are given. The same
     corpora, words and settings give the same result; other words do not change the uses that are drawn.

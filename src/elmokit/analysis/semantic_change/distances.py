@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Averages = Float64[np.ndarray, "R E"]
 
 RESAMPLES_AT_ONCE = 1000
-"""Resamples of which the average vectors are in memory together."""
+"""Number of resamples whose average vectors are in memory together."""
 TIE = 1e-9
 """Distances of resamples that are smaller by no more than this count as equal: they differ by rounding."""
 
@@ -152,7 +152,7 @@ def _discrepancy(first: Averages, second: Averages) -> Float64[np.ndarray, " R"]
 
 
 def _interval(found: float, drawn: Float64[np.ndarray, " R"], *, least: float = -np.inf) -> tuple[float, float]:
-    """The basic bootstrap interval of what was found, from what was found in resamples; not below `least`."""
+    """The basic bootstrap interval of the value `found`, from the values of the resamples; not below `least`."""
     lower, upper = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
     return max(float(2 * found - upper), least), max(float(2 * found - lower), least)
 

@@ -121,7 +121,7 @@ def corpus_files(path: Path, column: str | None = None) -> tuple[Path, ...]:
         if not path.exists() and str(path) != STDIN:
             raise FileNotFoundError(f"{path}: there is no such file; expected a corpus, or a folder of text files")
         return (path,)
-    inside = (file for file in path.iterdir() if not file.name.startswith("."))  # `._a.txt` of macOS is no text
+    inside = (file for file in path.iterdir() if not file.name.startswith("."))  # `._a.txt` of macOS is not text
     endings = TEXT_ENDINGS if column is None else (*TEXT_ENDINGS, *COLUMN_ENDINGS)
     files = tuple(sorted(file for file in inside if file.suffix.lower() in endings and file.is_file()))
     if not files:

@@ -51,7 +51,7 @@ def spelling(token: str, *, ignore_case: bool) -> str:
 def parse_words(
     lines: Iterable[str], *, ignore_case: bool = False, raw_text: bool = False, patterns: bool = False
 ) -> Forms:
-    """Words, one per line: `walk`, or a word with all forms that count as its uses: `walk walks walked walking`.
+    """Words, one per line: `mouse`, or a word with all forms that count as its uses: `mouse mice`.
 
     raw_text: spell the forms as the tokenizer spells the tokens of raw text. Blank lines are skipped.
     patterns: the forms are regular expressions, such as `linhas?`, and stay as they are.
@@ -97,7 +97,7 @@ def _check_are_patterns(forms: list[str], number: int) -> None:
 
 
 def _check_are_forms(forms: list[str], number: int) -> None:
-    """What lists have next to their words would be counted as forms of the word."""
+    """Raise ValueError for a comment, a count or a line number, which would count as forms of the word."""
     if len(forms) < 2:
         return
     has_count = any(map(_NUMBER.fullmatch, forms)) and not _NUMBER.fullmatch(forms[0])
@@ -120,7 +120,7 @@ def frequent_words(
     """The words that are most frequent in the corpus where they are rarer, as given by their counts.
 
     A word has a letter in it.
-    stop_words: left out; in lower case, those of `stop_list`.
+    stop_words: words to leave out, such as `stop_list`, in lower case.
     Raises ValueError if no word occurs `min_count` times in both.
     """
     common = {
