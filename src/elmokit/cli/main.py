@@ -127,7 +127,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the error is about what was given, or about a device; any other RuntimeError is a mistake of ours."""
+    """Whether the error is about the input or about a device. Any other RuntimeError is a bug in elmokit."""
     if not isinstance(error, RuntimeError):
         return True
     from elmokit.layers.devices import is_about_devices
@@ -151,7 +151,7 @@ def _message(error: Exception) -> str:
 
 
 def _unwritten() -> str:
-    """`standard output` if what was printed cannot be written, as on a full disk; otherwise nothing."""
+    """`standard output` if the printed text cannot be written, for example on a full disk; otherwise nothing."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -161,7 +161,7 @@ def _unwritten() -> str:
 
 
 def _discard_output() -> None:
-    """Throw away what was printed, because Python would complain about it again when it ends."""
+    """Throw away the printed text, because Python would complain about it again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

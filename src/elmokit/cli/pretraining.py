@@ -89,10 +89,10 @@ def _check_texts(arguments: argparse.Namespace) -> None:
 
 
 def keep_freed_memory() -> None:
-    """Make glibc keep what is freed, so that memory of every step is not fetched, zeroed and given back each time.
+    """Make glibc keep freed memory, so that a step does not fetch, zero and give back its memory each time.
 
-    Nothing on other systems. It holds for the whole process and to its end, so the command line asks for it, not the
-    library.
+    On other systems this does nothing. It changes the whole process until its end, so only the command line calls it,
+    not the library.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if set_option is not None:
