@@ -44,7 +44,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class PackerState:
-    """Where a packer continues: the corpus position of the next sentence, and what is left of each row's sentence."""
+    """Where a packer continues: the corpus position of the next sentence, and the rest of each row's sentence."""
 
     position: CorpusPosition
     rows: tuple[list[str], ...]
@@ -66,7 +66,7 @@ class Packer:
         backward: bool,
         own: slice = slice(None),
     ) -> None:
-        """rows: what is left of each row's sentence, nothing at the start."""
+        """rows: the rest of each row's sentence, nothing at the start."""
         self.sentences = sentences
         self.vocabulary = vocabulary
         self.bptt_steps = bptt_steps

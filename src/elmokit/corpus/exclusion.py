@@ -94,7 +94,7 @@ def texts_of(path: Path, tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
 def _texts_of_block(block: Sequence[str], tokenizer: SentenceTokenizer) -> Iterator[list[str]]:
     yield _words(token for line in block for token in tokenizer(line))
     if any(map(_MARKUP.search, block)):
-        # nothing stands in the place of brackets around a word, and a space in that of other markup
+        # brackets around a word become nothing, other markup becomes a space
         plain = html.unescape(_MARKUP.sub(lambda found: "" if found[0] in "[]" else " ", "\n".join(block)))
         yield _words(token for line in plain.split("\n") for token in tokenizer(line))
     if 2 * sum(len(_TAGGED.findall(line)) for line in block) > sum(len(split_tokens(line)) for line in block):
@@ -150,9 +150,9 @@ def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:
 
 
 def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) -> Iterator[str]:
-    """All texts in JSON lines, or in a file that is one value over many lines, as that of SQuAD may be.
+    """All texts in JSON lines, or in a file that is one value over many lines, as SQuAD's may be.
 
-    `number` is that of the first line, for errors.
+    `number` is the first line's number, for errors.
     """
     first = first.lstrip(_SPACE)
     try:

@@ -1,4 +1,4 @@
-"""The folder that `prepare` writes: its files, and its manifest, which says what was read, dropped and written."""
+"""The folder that `prepare` writes: its files, and its manifest, a record of the text read, dropped and written."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Amount:
 class ExcludedText:
     """A file of evaluation data, and the sentences that were dropped because they share a passage with it.
 
-    A sentence that shares passages with several files counts for the first one in which one was found.
+    A sentence that shares passages with several files counts for the file of the first passage that was found.
     """
 
     path: str

@@ -54,7 +54,7 @@ _KEY = struct.Struct(">BQQ")  # _HELD_OUT or _TO_TRAIN, random number, position
 
 @dataclass(frozen=True)
 class Preparation:
-    """Settings of `prepare`. The default limits of sentence length are those of the bundled English model's corpus."""
+    """Settings of `prepare`. The bundled English model's corpus has the default limits of sentence length."""
 
     language: str = "other"
     """`en` drops sentences with less than 55 % ASCII letters, `ko` those with less than 60 % Hangul; `other` none."""
@@ -144,7 +144,7 @@ def prepare(
     check_names(*raw, *how.exclude)  # which the manifest lists
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
-    if len(raw) > 1:  # what is wrong with the last file is said before hours of work on the others
+    if len(raw) > 1:  # report errors in the last file before hours of work on the others
         check_texts(*raw)
     tokenizer = morphemes() if how.unit == "morphemes" else tokenize if how.nfc else keep_spelling
     broken = find_broken_words(raw, as_text=how.as_text) if how.join_hyphens else None
@@ -283,7 +283,7 @@ class _Sentences:
             yield " ".join(text), [unicodedata.normalize("NFC", token) if self._how.nfc else token for token in text]
 
     def without_duplicates(self) -> Iterator[bytes]:
-        """Records to shuffle, each a `_KEY` and a sentence: first those that are held out, in their order."""
+        """Records to shuffle, each a `_KEY` and a sentence: first the held-out ones, in their order."""
         first_to_train = self._first_to_train
         if self._how.held_out and self.num_documents and not self.num_held_out_documents:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
