@@ -79,7 +79,7 @@ class CharEncoder(nn.Module):
         )
 
     def encode_groups(self, groups: Sequence[Int[Tensor, "_ _"]]) -> Float[Tensor, "N D"]:
-        """Representations of the tokens of all groups (N,C), of which each may be cut as `pool_by_length` does."""
+        """Representations of the tokens of all groups (N,C). Each group may be cut as `pool_by_length` does."""
         return self._transform(torch.cat([self._convolve(group) for group in groups]))
 
     def _transform(self, pooled: Float[Tensor, "N K"]) -> Float[Tensor, "N D"]:
@@ -125,7 +125,7 @@ def pool_by_length(
     widest: int,
     padding_id: int,
 ) -> Float[Tensor, "N K"]:
-    """Maximum of every filter over all positions, including those of padding characters, visiting few of the latter.
+    """Maximum of every filter over all positions, but visiting few positions of padding characters.
 
     After the end of a token, all windows of one width contain only padding characters and are equal, so one of them is
     enough: a token of n characters needs n + `widest` positions, where `widest` is the width of the widest filter.

@@ -43,7 +43,7 @@ def find_device(given: str | torch.device | None) -> torch.device:
 
 
 def describe_machine(device: torch.device) -> str:
-    """The hardware of a device, threads of a CPU and version of torch, for a record of what was measured on it."""
+    """The hardware of a device, threads of a CPU and version of torch, for a record of measurements on it."""
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
     elif device.type == "mps":
@@ -59,7 +59,7 @@ def widest_float(device: torch.device) -> torch.dtype:
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Context in which a `torch.autocast` that the caller has enabled for the device changes no types."""
+    """Context that disables the caller's `torch.autocast` for the device, so that it changes no types."""
     if not torch.is_autocast_enabled(device.type):
         return nullcontext()
     return torch.autocast(device.type, enabled=False)
@@ -98,7 +98,7 @@ def is_about_devices(error: RuntimeError) -> bool:
 
 @contextmanager
 def seeded(seed: int) -> Generator[None]:
-    """Context in which new tensors are on the CPU and random numbers follow from the seed; then all is as before.
+    """Context that puts new tensors on the CPU and draws random numbers from the seed. Its end restores both.
 
     `torch.manual_seed` would set the generators of all GPUs as well, and leave them so.
     """
@@ -109,7 +109,7 @@ def seeded(seed: int) -> Generator[None]:
 
 @contextmanager
 def on_meta_device() -> Generator[None]:
-    """Context in which new modules have shapes but no memory; `load_state_dict(..., assign=True)` fills them later."""
+    """Context that gives new modules shapes but no memory; `load_state_dict(..., assign=True)` fills them later."""
     with torch.device("meta"), _NoRandomStart():
         yield
 

@@ -45,7 +45,7 @@ def cell_backward(
     *,
     clip: float,
 ) -> None:
-    """Fill `to_gates`, the gradient of the products. `to_cell`, of the cell, becomes that of the cell before."""
+    """Fill `to_gates`, the products' gradient. Turn `to_cell`, the cell's gradient, into the previous cell's."""
     if triton := _triton_kernels(gates):
         triton.cell_backward(to_hidden, gates, cell, before, carry, to_cell, to_gates, clip=clip)
         return

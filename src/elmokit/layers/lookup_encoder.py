@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LookupEncoder(nn.Module):
-    """Rows of ids (N,W) -> token representations (N,D): the word's id if there are words, then those of characters.
+    """Rows of ids (N,W) -> token representations (N,D). A row has a word id if there are words, then character ids.
 
     words: the table of words, with row 0 for the padding token; None without words.
     characters: the encoder of characters, without a projection; None without characters.

@@ -142,7 +142,7 @@ class _LossOverClasses(torch.autograd.Function):
 
 
 def _logits(weight: Float[Tensor, "S D"], hidden: Float[Tensor, "N D"], offsets: Float[Tensor, " S"]) -> Tensor:
-    """Logits (S,N) in the type of the offsets, whatever that of the product."""
+    """Logits (S,N) in the type of the offsets, whatever the type of the product."""
     if weight.dtype == offsets.dtype:
         return torch.addmm(offsets[:, None], weight, hidden.t())
     return (weight @ hidden.t()).to(offsets.dtype).add_(offsets[:, None])

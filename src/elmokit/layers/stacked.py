@@ -42,7 +42,7 @@ def stacked_lstm(
 ) -> tuple[Float[Tensor, "W T B D"], list[StackedState]]:
     """Top-layer outputs, and the last state of each layer.
 
-    No gradient reaches the states. The other arguments are those of `ProjectedLSTM.forward`.
+    No gradient reaches the states. The other arguments are the same as for `ProjectedLSTM.forward`.
     """
     last: list[StackedState] = []
     apply = cast("Callable[..., tuple[Tensor, Tensor, Tensor]]", _StackedRecurrence.apply)

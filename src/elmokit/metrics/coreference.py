@@ -109,7 +109,7 @@ def _without_repeats(clusters: Iterable[Iterable[M]], gold_mentions: Collection[
 
 
 def _muc(keys: list[list[M]], responses: list[list[M]], cluster_of: Mapping[M, int]) -> Score:
-    """Score of links: a cluster of n mentions has n - 1 links, and those that both sides share are correct."""
+    """Score of links: a cluster of n mentions has n - 1 links. A link that both sides have is correct."""
     correct = 0
     for cluster in responses:
         numbers = [cluster_of[mention] for mention in cluster if mention in cluster_of]

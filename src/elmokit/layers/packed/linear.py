@@ -98,7 +98,7 @@ def rows_are_independent(make_kernel: MakeKernel) -> bool:
 
 
 def weight_dtype(make_kernel: MakeKernel) -> torch.dtype:
-    """The type in which the kernel wants its weight: a weight that has it already is not copied."""
+    """The type that the kernel wants for its weight. A weight of this type is not copied."""
     return torch.bfloat16 if make_kernel in (BlockedBFloat16, PlainBFloat16) else torch.float32
 
 

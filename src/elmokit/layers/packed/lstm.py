@@ -118,9 +118,9 @@ class PackedLSTMLayer:
 
 
 class _Room:
-    """What the steps of a number of rows compute in: `cell` is that of the state, the rest is overwritten.
+    """Buffers for the steps of a number of rows. `cell` is the state's; the steps overwrite the others.
 
-    It is made once for a number of rows: views cost more than what few rows compute.
+    They are made once for each number of rows: making views costs more than the arithmetic of a few rows.
     """
 
     def __init__(self, cell: Float[Tensor, "B H"]) -> None:
@@ -174,8 +174,8 @@ def sigmoid(values: Float[Tensor, "N K"], *, out: Float[Tensor, "N K"]) -> Float
     """Write the sigmoid of contiguous values to `out`, which is contiguous and may be the same tensor.
 
     The result of a row depends only on that row, bit for bit, if K is a multiple of `LANES`. Torch cuts its input into
-    equal chunks, one per thread; what is left of a chunk after its last whole SIMD vector is computed by other code,
-    which rounds differently. So here the chunks end where vectors end.
+    equal chunks, one per thread. Other code, which rounds differently, computes the rest of a chunk after its last
+    whole SIMD vector. So here the chunks end where vectors end.
     """
     size = values.numel()
     if _sigmoid_for(values) is not sigmoid:

@@ -1,4 +1,4 @@
-"""Recurrent encoders of the task models: bidirectional LSTM and GRU, and those of He et al. and Lee et al. (2017).
+"""Recurrent encoders of the task models: bidirectional LSTM and GRU, and the LSTMs of He et al. and Lee et al. (2017).
 
 The batch is the first dimension. Outputs are zero after the end of a sentence, whatever the padding contains.
 """
