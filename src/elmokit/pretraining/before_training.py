@@ -218,7 +218,7 @@ def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_he
 
 
 def changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
-    """The config of a resumed run with other settings. Raises ValueError for those that such a run keeps."""
+    """The config of a resumed run with other settings. Raises ValueError for settings that such a run keeps."""
     config = with_settings(before, settings)
     if any(getattr(config, name) != getattr(before, name) for name in ("bilm", *KEPT)):
         raise ValueError(f"a resumed run keeps its model, {', '.join(KEPT)}; start a new run to change them")

@@ -54,8 +54,8 @@ class PretrainingConfig:
     """adagrad (accumulator from 1, no epsilon), adam, adamw, or muon (for the matrices of `muon_for`; adamw for the
     rest)."""
     muon_for: str = "lstm"
-    """lstm (the LSTMs' matrices) or all (those of convolutions, highway layers and projection too). The rows of the
-    embedding and of the softmax, which are characters and words, stay with adamw."""
+    """lstm (the LSTMs' matrices) or all (also the matrices of convolutions, highway layers and projection). The rows of
+    the embedding and of the softmax, which are characters and words, stay with adamw."""
     learning_rate: float = 0.2
     """Highest learning rate of the schedule."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
@@ -155,7 +155,7 @@ class PretrainingConfig:
         return self.learning_rate * 0.5 * (1 - math.cos(math.pi * left))
 
     def to_json(self) -> dict[str, object]:
-        """Fields by name, with the biLM's in a dictionary of their own."""
+        """Fields by name, with the biLM's fields in a nested dictionary."""
         values: dict[str, Any] = dataclasses.asdict(self)
         del values["bilm"]["lookup"]
         return values

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class DrawnBatch:
-    """A batch and what is drawn for it, which follows from the config's seed and its number."""
+    """A batch with its random draws. The config's seed and the batch's number determine them."""
 
     batch: Batch
     negatives: tuple[Negatives, ...]
@@ -186,9 +186,9 @@ class LossAndGradients:
     def _inputs(
         self, tokens: Float[Tensor, "N D"], positions: Int[np.ndarray, "T B"]
     ) -> tuple[Float[Tensor, "T B D"] | Float[Tensor, "M D"], Int[Tensor, "T B"] | None]:
-        """What the LSTM reads: if dropout leaves equal words equal, each of them once, with an index of the positions.
+        """The LSTM's input: if dropout leaves equal words equal, each of them once, with an index of the positions.
 
-        Not in bfloat16, in which the gradient of a frequent word would be a sum of many small numbers.
+        Not in bfloat16: the gradient of a frequent word would be a sum of many small numbers.
         """
         if self.config.dropout_rate or self.dtype != tokens.dtype:
             return functional.embedding(torch.from_numpy(positions).to(self.device), tokens), None
@@ -232,7 +232,7 @@ class LossAndGradients:
             parameter.grad = _sum(shares)
 
     def _in_parallel(self, function: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
-        """Results in the order of the parts, each on a thread of its own if there are threads."""
+        """Results in the order of the parts, each on a separate thread if there are threads."""
         return list(map(function, parts) if self.threads is None else self.threads.map(function, parts))
 
     def _fill_softmax(self, results: list[_DirectionResult]) -> None:

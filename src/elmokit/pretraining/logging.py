@@ -28,8 +28,8 @@ TENSORBOARD_DIR = "tensorboard"
 class RunLog:
     """A context manager that closes the bar and TensorBoard's file even if the run ends with an exception.
 
-    start: where the run starts or continues. What was logged about later steps is removed, and hidden by TensorBoard;
-        what was logged before the first step (of a fine-tuned run) will be logged again.
+    start: where the run starts or continues. Entries about later steps are removed, and TensorBoard hides them. Entries
+        before the first step (of a fine-tuned run) will be logged again.
     silent: True in all processes except the first, because their logs would say the same.
     """
 

@@ -41,7 +41,7 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
 
 
 class CombinedOptimizer:
-    """Two optimisers that act as one; the parameters of the second are numbered after those of the first."""
+    """Two optimisers that act as one. The numbers of the second one's parameters follow on from the first's."""
 
     def __init__(self, first: Optimizer, second: Optimizer) -> None:
         self.parts = (first, second)
@@ -80,7 +80,7 @@ def _has_fused_adagrad(device: torch.device) -> bool:
 
 
 def _matrices(bilm: BiLM, *, everywhere: bool) -> list[torch.nn.Parameter]:
-    """The LSTMs' matrices; everywhere, those of the encoder too, except the embedding, whose rows are characters."""
+    """The LSTMs' matrices. `everywhere` adds the encoder's, except the embedding, whose rows are characters."""
     lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
     found = [parameter for lstm in lstms for parameter in lstm.parameters() if parameter.ndim == 2]
     if everywhere:
@@ -107,7 +107,7 @@ class Muon(Optimizer):
 
     `torch.optim.Muon` iterates on the whole matrix, in bfloat16. LSTM weights are long and thin (4096 x 128), so here
     the polynomial is iterated on the small Gram matrix and applied once: the same step for a twentieth of the
-    arithmetic. On a CPU the iterations are those of its eigenvalues.
+    arithmetic. On a CPU its eigenvalues are iterated instead.
 
     Steps that have the same size in every direction let the weights grow for as long as the rate stays up, until
     gates saturate and a run diverges: `weight_decay`, per step and learning rate, bounds them (Liu et al., 2025).
@@ -141,10 +141,10 @@ class Muon(Optimizer):
 
 
 def polar_factors(matrices: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
-    """For each matrix `U S V^T`, the square matrix that makes it nearly `U V^T`, and whether it stands on the left.
+    """For each matrix `U S V^T`, the square matrix that makes it nearly `U V^T`, and whether to multiply on the left.
 
-    The singular values of the product are between 0.7 and 1.2; those that are zero stay zero. Square matrices of one
-    size go through the iterations together, since each by itself is too small to keep two cores busy.
+    The singular values of the product are between 0.7 and 1.2, but zeros stay zero. Square matrices of one size go
+    through the iterations together, since each by itself is too small to keep two cores busy.
     """
     is_left = [matrix.shape[0] <= matrix.shape[1] for matrix in matrices]
     grams = [

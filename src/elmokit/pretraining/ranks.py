@@ -119,7 +119,7 @@ def join_ranks(device: torch.device) -> Generator[Ranks]:
         return
     if device.type == "mps":
         raise ValueError(f"{world_size} processes cannot share Apple's GPU; give device='cpu' (--device cpu)")
-    if device.type == "cuda":  # each process of a machine has a GPU of its own
+    if device.type == "cuda":  # each process of a machine has its own GPU
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=LONGEST_WAIT)

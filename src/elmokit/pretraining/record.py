@@ -42,7 +42,7 @@ class TextSize:
     num_tokens: int
 
     def steps_per_pass(self, config: PretrainingConfig) -> float:
-        """Steps in which a run reads the text once; a sentence of n tokens has n + 1 predictions."""
+        """Number of steps to read the text once; a sentence of n tokens has n + 1 predictions."""
         return (self.num_tokens + self.num_sentences) / config.tokens_per_step
 
     def times(self, config: PretrainingConfig) -> str:

@@ -187,7 +187,7 @@ def settle(newest: Path, config: PretrainingConfig) -> None:
 def newest_checkpoint(run_dir: Path, record: RunRecord) -> Path | None:
     """The checkpoint that a run continues from; None for a run that was stopped before its first one.
 
-    Raises ValueError if the checkpoints are lost, so that the run does not start again over what is left.
+    Raises ValueError if the checkpoints are lost, so that a new start does not overwrite the rest of the run.
     """
     if found := checkpoints(run_dir):
         return found[0]

@@ -1,7 +1,7 @@
 """Loss and gradients of a batch for a GPU: both directions in each product, and all of it one CUDA graph.
 
-Losses, gradients and states are those of `gradients.py` up to rounding. On a CPU the same runs without a graph, so that
-tests can compare the two.
+Losses, gradients and states equal those of `gradients.py` up to rounding. On a CPU the same code runs without a graph,
+so that tests can compare the two.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LENGTHS = (12, 16, 24)
 """Numbers of characters that groups of tokens are cut to; the last group has all. Source: the experiment that trained
 `small-en` (experiments/LOG.md, 2026-11-26)."""
 SPARE = 1.25
-"""Rows of a group over those of the batch that was too large for it. More rows take a new graph, and so seconds."""
+"""A group gets this many times the rows of the batch that outgrew it. More rows take a new graph, and so seconds."""
 MULTIPLE = 64  # of the rows of a group
 
 
@@ -119,7 +119,7 @@ class StackedGradients:
         )
 
     def _grouped(self, character_ids: NDArray[np.int32]) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
-        """Character ids in groups by length, and the row of each token among those of all groups."""
+        """Character ids in groups by length, and each token's row in the concatenation of all groups."""
         size, widest, padding_id = character_ids.shape[1], self.encoder.widest, self.encoder.padding_id
         limits = [*(length for length in LENGTHS if widest <= length < size), size]
         needed: NDArray[np.int64] = (character_ids != padding_id).sum(
