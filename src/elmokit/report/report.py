@@ -30,8 +30,8 @@ def write_report(paths: Sequence[Path], folder: Path) -> tuple[list[Path], int]:
     Pretraining gives `training.md` and `training-curve.svg`; tasks give `tasks.md`, `results.tsv` and, if ELMo's layers
     were mixed, `layer-shares.svg`. Without matplotlib, pictures are left out with a warning that says how to get them.
 
-    paths: runs, as in `read_runs`. Runs that cannot be read or shown are left out, with a warning for each. If there
-    are no others, the first problem is raised (FileNotFoundError or ValueError) and nothing is written. Raises the
+    paths: runs, as in `read_runs`. Runs that cannot be read or shown are left out, with a warning for each. If
+    none is left, the first problem is raised (FileNotFoundError or ValueError) and nothing is written. Raises the
     errors of `check_folder`.
     """
     check_folder(folder)

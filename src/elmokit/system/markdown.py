@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from elmokit.system.messages import printable
 
 ABSENT = "–"
-"""What a cell shows where there is no value."""
+"""Shown in a cell without a value."""
 
 _SPECIAL = frozenset("\\|[]<>*_`")
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
-"""The environment variable with the largest size of a cache, in GB; 0 keeps what was added last."""
+"""The environment variable with the largest size of a cache, in GB; 0 keeps only the last addition."""
 DEFAULT_LIMIT_GB = 20.0
 
 

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 T = TypeVar("T")
 
-DELAY = 2  # seconds; what is done sooner shows no bar
+DELAY = 2  # seconds; shorter work shows no bar
 LINE_EVERY = 60  # seconds
 
 

@@ -33,7 +33,7 @@ SENTENCES: dict[Language, str] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """The occurrences of a word in the plane in which their vectors differ most."""
+    """The occurrences of a word in the plane where their vectors differ most."""
 
     word: str
     senses: list[str]

@@ -44,8 +44,8 @@ _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
 def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
     """Read a file, or some of its articles: `FILE#FIRST:END`, counted from 0, END exclusive, both optional.
 
-    For training, passages are cut to the config's `max_train_tokens`, and questions without an answer in what is left,
-    whose answer no token covers, or whose answer is not at its offset, are skipped.
+    For training, passages are cut to the config's `max_train_tokens`. A question is skipped if the rest has no answer,
+    if no token covers its answer, or if its answer is not at its offset.
     """
     reading = Reading[Question]([])
     for question in _questions(path):

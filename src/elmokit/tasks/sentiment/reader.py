@@ -45,8 +45,8 @@ def read_texts(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
     In a table or JSON, the text is in the column text, document, sentence or review, the label in the column label or
     sentiment. `tokenize` makes the tokens; a text may have none, as some of NSMC.
 
-    Raises ValueError, with the file and the line, for what is not one tree, rows that are shorter or longer than the
-    header, an empty label, and a file without texts.
+    Raises ValueError, with the file and the line, for a line that is not one tree, rows that are shorter or longer than
+    the header, an empty label, and a file without texts.
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)

@@ -128,8 +128,8 @@ def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool
 def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False) -> None:
     """Write `corpus.json` and `corpus.bin`: scales (L,N) in float32, and then int8 (L,N,2D), of the N tokens.
 
-    `rates.bin` has the inner products in float32 (P,M,M) of the occurrences of each rated word, one after the other: of
-    words that are labelled in files, if there are any, and otherwise of those of the list.
+    `rates.bin` has the inner products in float32 (P,M,M) of the occurrences of each rated word, one after the other.
+    The rated words are labelled in files if there are any; otherwise they come from the list.
 
     umap: whether to compute the planes of the words' occurrences by UMAP, too.
     Raises ValueError, naming the extra, if that needs a package that is missing.
@@ -183,7 +183,7 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
 def _write_quantised(
     file: BinaryIO, vectors: Float32[np.ndarray, "L T E"], shape: tuple[int, int, int], *, start: int
 ) -> None:
-    """Write the vectors of tokens from number `start` on into their places among those of all tokens (L,N,E)."""
+    """Write the vectors of tokens from number `start` on into their places in the array of all tokens (L,N,E)."""
     numbers, scales = quantised(vectors)
     num_layers, num_tokens, dim = shape
     after_scales = num_layers * num_tokens * scales.itemsize

@@ -52,7 +52,7 @@ def umap_planes(
 
 
 def _spread(groups: Sequence[NDArray[np.int64]], room: int) -> list[int]:
-    """`room` entries of groups at most: as many of each as there can be, evenly spread over it; as `corpus.js` does."""
+    """At most `room` entries in total, shared fairly among groups and spread evenly over each, as in `corpus.js`."""
     shares = [0] * len(groups)
     for rank, at in enumerate(sorted(range(len(groups)), key=lambda at: len(groups[at]))):
         shares[at] = min(len(groups[at]), (room - sum(shares)) // (len(groups) - rank))
@@ -71,6 +71,6 @@ def require_umap() -> Any:
 def _plane(umap: Any, vectors: Float32[np.ndarray, "N E"]) -> list[list[float]]:
     reduction = umap.UMAP(n_neighbors=NUM_NEIGHBOURS, metric="cosine", random_state=0, n_jobs=1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of few points, which it lays out by another method
+        warnings.simplefilter("ignore")  # UMAP warns that it lays out few points by another method
         points: Float32[np.ndarray, "N 2"] = reduction.fit_transform(vectors)
     return points.round(3).tolist()

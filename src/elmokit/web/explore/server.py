@@ -45,7 +45,7 @@ class _Handler(SimpleHTTPRequestHandler):
         return False
 
     def send_head(self) -> BytesIO | BinaryIO | None:
-        """Refuse names that no file can have, such as those with a NUL in them, as those of files that are missing."""
+        """Treat a name that no file can have, such as one with a NUL in it, as the name of a missing file."""
         try:
             return super().send_head()
         except ValueError:

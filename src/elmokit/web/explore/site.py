@@ -148,7 +148,7 @@ def presets(elmo: Elmo) -> list[dict[str, object]]:
 
 
 def _scripts(elmo: Elmo) -> list[str]:
-    """Scripts that the model has read, by the names that most have in JavaScript, too: those of its frequent tokens."""
+    """Scripts that the model has read, from its frequent tokens. Most have the same names in JavaScript."""
     counts = script_counts(() if elmo.vocabulary is None else elmo.vocabulary.tokens[:NUM_FREQUENT_TOKENS])
     read = (name for name, count in counts.items() if count >= MIN_SHARE * counts.total())
     return ["Han" if name == "CJK" else name.capitalize() for name in read]
