@@ -48,7 +48,7 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
 
 @contextmanager
 def locked(target: str | os.PathLike[str]) -> Generator[None]:
-    """The same, but raises NoLocksError where there are no locks."""
+    """The same, but raises NoLocksError if the file system lacks locks."""
     name, real = os.fspath(target), Path(os.path.realpath(target))
     path = real.with_name(f".{real.name}.lock")
     if not path.parent.is_dir():  # filelock would make it
