@@ -56,7 +56,7 @@ def test_a_table_of_words_has_their_counts_and_one_without_texts_no_tokens(tmp_p
     path = tmp_path / "v.tsv"
     write_vectors(path, FlatVectors(any_floats(5, 1), OFFSETS))
     assert rows_of(path)[0] == ["sentence_id", "token_id", "v1"]
-    with pytest.raises(ValueError, match=r"one vector for each word; add --types"):
+    with pytest.raises(ValueError, match=r"\.vec has one vector for each word: add --types"):
         format_to_write(tmp_path / "v.vec")
 
 
