@@ -80,7 +80,7 @@ def _add(arguments: argparse.Namespace) -> None:
 
 
 def _measure(arguments: argparse.Namespace) -> None:
-    """Measure tables without training a task, and add them to the results; missing data are named at the end."""
+    """Measure tables without training a task, and add them to the results; list missing data at the end."""
     from paper.probes import Request, measure
 
     names = MEASURABLE if "all" in arguments.names else arguments.names
@@ -156,10 +156,10 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], *tuple[Argument,
     "train": (
         _train,
         _names(tuple(EXPERIMENTS)),
-        _argument("--model", metavar="M", help="the biLM (default: those of each table)"),
+        _argument("--model", metavar="M", help="the biLM (default: every biLM of each table)"),
         _argument("--task", action="append", default=[], help="train for this data set only; can be repeated"),
         _argument("--scale", default="cpu", choices=SCALES, help="size of the runs (default: cpu)"),
-        _argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)"),
+        _argument("--seeds", type=int, metavar="N", help="number of seeds (default: set by the scale)"),
         _argument("--again", action="store_true", help="train runs that paper/results.tsv already has, too"),
         _argument("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)"),
         _argument("--dry-run", action="store_true", help="list the training runs that are missing, and stop"),

@@ -101,7 +101,7 @@ class Comparison:
 
 
 Found = tuple[list[Comparison], list[str]]
-"""What a claim is judged by, and what is shown next to it."""
+"""The comparisons that decide a claim, and notes to show next to it."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """The finding that decides, or what is missing."""
+        """The finding that decides; without measurements, the next thing to do."""
         return self.claim.next if self.outcome == "not measured" else str(self.deciding)
 
     @property
@@ -186,7 +186,7 @@ def helps_all_tasks(results: Results) -> Found:
 
 
 Contrast = Mapping[str, tuple[str, str]]
-"""By data set, two arms, of which the first should be better."""
+"""By data set, two arms. The first should be better."""
 
 
 def about_arms(
@@ -230,9 +230,9 @@ def about_layers(results: Results, *, table: str, better: str, worse: str, shown
 
 
 def better_than_cove(results: Results) -> Found:
-    """Tables 5 and 6: the biLM's best layer above that of the published CoVe; ours has read too little to count.
+    """Tables 5 and 6: the biLM's best layer above the published CoVe's. Our CoVe has read too little to count.
 
-    The best layer is that of the development data, of senses SemEval-2007.
+    The development data choose the best layer; for senses they are SemEval-2007.
     """
     counted: list[Finding] = []
     uncounted: list[str] = []

@@ -27,7 +27,7 @@ def start_of(model: str) -> str:
 
 
 def unpacked(folder: Path) -> Path:
-    """The folder of a data set; an archive that was unpacked into a folder of its own name has a second one in it."""
+    """The folder of a data set, or the folder of the same name in it, which unpacking an archive may have made."""
     inner = folder / folder.name
     return inner if inner.is_dir() else folder
 
@@ -129,7 +129,7 @@ class Training:
 
     @property
     def name(self) -> str:
-        """Its name in the column `recipe` of results; the number of training examples has a column of its own."""
+        """Its name in the column `recipe` of results; the number of training examples has a separate column."""
         return ", ".join([self.recipe or "cpu", *(one for one in self.settings if not one.startswith("train_share"))])
 
 
@@ -142,7 +142,7 @@ class Arm:
     """Changes to the recipe, as `elmokit train --set` takes them."""
     vectors: str = ""
     """What takes the model's place: RANDOM (new weights of the same sizes), FINETUNED (one epoch on the text of the
-    task), or what is not made here: one of EARLIER, or a file with another system's vectors."""
+    task), or something made elsewhere: one of EARLIER, or a file with another system's vectors."""
     recipe: str = ""
     """A recipe that differs from the training's in ELMo's settings alone."""
 
@@ -214,7 +214,7 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             ("semantic-roles", "entailment", "question-answering"), (*_LAYERS[:3], _LAYERS[4]), CONVERGED, (SHIPPED,)
         ),
     ),
-    # the paper's three; coreference, for which it says that the input alone is best; and sentiment, with ELMo at both
+    # the paper's three; coreference, where it found the input alone best; and sentiment, with ELMo at both
     "table3": (
         Experiment(("semantic-roles", "coreference", "entailment", "question-answering", "sentiment"), _PLACES),
         Experiment(("semantic-roles", "entailment", "question-answering"), _PLACES, CONVERGED, (SHIPPED,)),

@@ -349,7 +349,7 @@ def _origin() -> dict[str, Any]:
 
 
 def _clusters(names: Iterable[int]) -> np.ndarray:
-    """What `Results` keeps of the clusters of items: numbers from 0, in the order in which they come."""
+    """The clusters of items, as `Results` stores them: numbers from 0, in the order of their first items."""
     ordered = list(names)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(ordered))}
     return cluster_steps([numbers[name] for name in ordered])
@@ -442,7 +442,7 @@ def disambiguate(
 def nearest_sense(
     vector: Float32[np.ndarray, " E"], senses: Sequence[str], means: Mapping[str, Float32[np.ndarray, " E"]]
 ) -> str | None:
-    """The sense with the nearest mean; the first sense if none has one. Of equally near senses, the first one."""
+    """The sense with the nearest mean, or the first of several equally near ones; without means, the first sense."""
     known = [key for key in senses if key in means]
     if not known:
         return senses[0] if senses else None
@@ -475,9 +475,10 @@ def _sense_means(layers: VectorSource, corpus: SenseCorpus) -> dict[str, dict[st
 def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, tuple[Shares, Shares]]:
     """How often the nearest other occurrence of a word by cosine has the same part of speech and sense (section 5.3).
 
-    For each layer and mix: each occurrence that is judged has 1 if its nearest neighbour is alike, else 0; the share of
-    them for ties. Parts of speech are compared among all occurrences of a lemma, senses among those of one part of
-    speech. `chance` is a random other occurrence. Of several senses, an occurrence has the first that is given.
+    For each layer and mix: each occurrence that is judged has 1 if its nearest neighbour is alike, else 0. With ties,
+    it has the share of nearest neighbours that are alike. Parts of speech are compared among all occurrences of a
+    lemma, senses among its occurrences with the same part of speech. `chance` is a random other occurrence. An
+    occurrence with several senses counts with the first.
 
     Occurrences of one sentence are not compared with each other. An occurrence is judged if another one, in another
     sentence, is like it, and one is not.
@@ -503,7 +504,7 @@ def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, tup
 def _shares_in_blocks(
     instances: Sequence[Instance], unit: Float32[np.ndarray, "N E"] | None
 ) -> Iterator[tuple[Shares, Shares]]:
-    """The shares of the occurrences of one lemma, block by block; without vectors, those of a random other one."""
+    """The shares of the occurrences of one lemma, block by block. Without vectors, the neighbour is a random one."""
     sentences = np.array([each.target.sentence for each in instances])
     pos = np.array([each.pos for each in instances])
     senses = np.array([f"{each.pos} {each.senses[0]}" for each in instances])
@@ -546,7 +547,7 @@ class ProbeScore:
 def probe_tags(layers: VectorSource, parts: Sequence[Sequence[TaggedWords]]) -> dict[str, ProbeScore]:
     """How much each layer and mix knows of parts of speech: softmax regression on frozen vectors (Table 6).
 
-    parts: training, development and test data. The weights are those of the epoch with the best development accuracy.
+    parts: training, development and test data. Keeps the weights of the epoch with the best development accuracy.
     A tag that is not in the training data is an error.
     """
     tags = {tag: number for number, tag in enumerate(sorted({tag for each in parts[0] for tag in each.tags}))}

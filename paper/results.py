@@ -76,7 +76,7 @@ class Results:
         return [] if found is None else [(float(step), float(score)) for step, score in found]
 
     def add(self, rows: Iterable[Result], arrays: dict[str, np.ndarray] | None = None) -> None:
-        """Add rows, in place of those of the same runs, or of the same probe of the same vectors, and arrays."""
+        """Add rows and arrays. Rows replace earlier rows of the same run, or of the same probe of the same vectors."""
         new = list(rows)
         replaced = {_source(row) for row in new}
         self.rows, self._tables = [row for row in self.rows if _source(row) not in replaced] + new, {}

@@ -62,7 +62,7 @@ class SenseSentence:
 
     tokens: list[str]
     tags: list[str]
-    """The parts of speech of the tokens, as the file names them; those of an instance are among `POS`."""
+    """The parts of speech of the tokens, as the file names them. An instance has one of `POS`."""
     words: list[Instance]
 
 
@@ -98,7 +98,7 @@ def read_senses(folder: Path) -> SenseCorpus:
 def read_sense_corpus(data: Path, keys: Path) -> SenseCorpus:
     """Read `NAME.data.xml` and `NAME.gold.key.txt`. Tokens get plain brackets and quotes; multiwords become tokens.
 
-    Raises FileNotFoundError, FormatError for what is not XML, and KeyError for an instance without a key.
+    Raises FileNotFoundError, FormatError if `data` is not XML, and KeyError for an instance without a key.
     """
     answers = {name: tuple(senses) for name, *senses in map(split_tokens, read_lines(keys))}
     corpus = SenseCorpus([], [], [])
@@ -133,7 +133,7 @@ def _sentences(path: Path) -> Iterator[ElementTree.Element]:
 
 
 def read_inventory(path: Path) -> Senses:
-    """Read `index.sense`, lines of a sense key, an offset, the number of the sense among those of its word, a count."""
+    """Read `index.sense`: each line has a sense key, an offset, the sense's number among its word's, and a count."""
     numbered: dict[Word, dict[str, int]] = {}
     for line in read_lines(path):
         key, _, number, _ = line.split(" ")

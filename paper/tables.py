@@ -92,7 +92,7 @@ def comparisons(
 ) -> list[Table]:
     """A row for each pair of arms, by task, model, recipe and number of examples.
 
-    arms: what is compared with the baseline; None for all arms of the experiments of the table.
+    arms: the arms to compare with the baseline; None for all arms of the table's experiments.
     compared: further pairs of arms.
     tests: shows test sets instead of development sets.
     all_batches: shows runs that were trained again, too, instead of the best pair alone.

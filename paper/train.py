@@ -117,7 +117,7 @@ class MadeModel:
         return found
 
     def sentences(self, split: str, chosen: slice = slice(None)) -> list[tuple[str, ...]]:
-        """The distinct sentences of a split of the data set; `chosen` are those of each example."""
+        """The distinct sentences of a split of the data set; `chosen` selects sentences of each example."""
         task = find_task(self.task)
         files, config = getattr(task.find(self.data), split), task_recipe(self.task).model
         examples = read_files(task, files, config, name=split, training=split == "train").examples
@@ -177,9 +177,9 @@ class Setup:
     """Folder of all data."""
     scale: Scale = SCALES["cpu"]
     seeds: int | None = None
-    """Number of seeds, from 0; None for that of the scale."""
+    """Number of seeds, from 0; None for the scale's number."""
     model: str | None = None
-    """The biLM of all runs; None for those of the experiments."""
+    """The biLM of all runs; None for the biLMs that each experiment names."""
 
     def runs(self, tables: Iterable[str], tasks: Collection[str] = ()) -> list[PlannedRun]:
         """The runs of tables, each once, the first seeds of all before the second. tasks: their data sets, or all."""
@@ -271,7 +271,7 @@ def check_data(runs: Sequence[PlannedRun]) -> None:
 
 
 def train_runs(runs: Sequence[PlannedRun], folder: Path, *, jobs: int = 1, cache: Path | None = None) -> None:
-    """Train runs in their order, or continue those that were interrupted; with several jobs, their ends vary.
+    """Train runs in their order, and continue interrupted runs. With several jobs, they may end in another order.
 
     A run that diverges is reported on stderr and left out, now and later: its log says so. Runs with the vectors of
     another system are not trained here. Raises what `check_data`, making a model and training raise.

@@ -1,4 +1,4 @@
-"""The systems whose vectors stand next to ELMo's, and the trainings of those that are trained here."""
+"""The systems whose vectors are compared with ELMo's, and how some of them are trained here."""
 
 from __future__ import annotations
 

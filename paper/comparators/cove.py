@@ -171,7 +171,7 @@ class Translator(nn.Module):
         memory, of_encoder = self.encoder(self.dropout(source))
         # each layer of the decoder starts from the last states of both directions of the encoder's layer
         hidden, cell = (torch.cat([states[0::2], states[1::2]], dim=2) for states in of_encoder)
-        state = torch.zeros_like(hidden[0])  # attentional: what was read at the step before
+        state = torch.zeros_like(hidden[0])  # attentional: the result of the previous step
         steps: list[Tensor] = []
         for token in self.dropout(self.embedding(target)).unbind(1):
             output, (hidden, cell) = self.decoder(torch.cat([token, state], dim=1)[:, None], (hidden, cell))

@@ -1,9 +1,8 @@
 """IMS with word embeddings: a linear support vector machine for each word (extra `comparators`).
 
 Features: parts of speech around the word, surrounding words and local collocations (Zhong and Ng, 2010); and, with word
-vectors, their sum over the context, which decays with the distance (Iacobacci et al., 2016). Surrounding words are
-those of the word's own sentence, as they are spelled; the original program takes lemmas of the whole text without stop
-words.
+vectors, their sum over the context, which decays with the distance (Iacobacci et al., 2016). Surrounding words come
+from the word's sentence, as they are spelled; the original program takes lemmas of the whole text without stop words.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def _with_narrow_indices(rows: Any) -> Any:
 def _examples(
     sentences: Sequence[SenseSentence], vectors: VectorSource | None, surrounding_words: bool
 ) -> Iterator[tuple[Instance, _Features]]:
-    """The words of the sentences with their features: discrete ones, each of which is 1, and the sum of vectors."""
+    """The words of the sentences with their features: discrete ones with the value 1, and the sum of vectors."""
     if vectors is not None:
         vectors.add(sentence.tokens for sentence in sentences)
     for sentence in sentences:

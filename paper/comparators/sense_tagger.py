@@ -42,7 +42,7 @@ class SenseTaggerConfig:
     hidden_dim: int = 1024
     """Width of each direction of both layers."""
     min_count: int = 2
-    """Occurrences that a word needs to have an embedding and an output of its own."""
+    """A word needs this many occurrences to have its own embedding and output."""
     dropout_rate: float = 0.5
     """Rate of the dropout after the embeddings and the layers."""
     learning_rate: float = 0.001

@@ -51,7 +51,7 @@ def train_epochs(
 ) -> list[float]:
     """Train a module with Adam, in epochs whose draws depend on no other one; returns the mean loss of each.
 
-    batches: those of an epoch, in an order that is drawn.
+    batches: draws the order of an epoch and gives its batches.
     loss_of: the mean loss of a batch, and of how many tokens it is the mean.
     Raises DivergenceError if a loss is not finite.
     """
