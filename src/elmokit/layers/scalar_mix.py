@@ -47,7 +47,7 @@ class SingleLayer(nn.Module):
         return self.gamma * layers[-1]
 
     def penalty(self) -> Float[Tensor, ""]:
-        """Zero: there are no mix weights."""
+        """Zero: this mix has no weights to penalise."""
         return torch.zeros_like(self.gamma)
 
 
