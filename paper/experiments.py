@@ -27,7 +27,7 @@ def start_of(model: str) -> str:
 
 
 def unpacked(folder: Path) -> Path:
-    """The folder of a data set, or the folder of the same name in it, which unpacking an archive may have made."""
+    """The folder of a data set, or the folder of the same name in it, as some archives unpack."""
     inner = folder / folder.name
     return inner if inner.is_dir() else folder
 

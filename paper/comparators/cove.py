@@ -88,7 +88,7 @@ def open_cove(model: str, word_vectors: Path | None = None) -> SystemLayers:
     encoder, words = read_encoder(path), WordVectorSource(word_vectors)
     if encoder.input_size != words.dim:
         raise ValueError(
-            f"{model} reads vectors of {encoder.input_size} numbers, but those of {word_vectors} have {words.dim}; "
+            f"{model} reads vectors of {encoder.input_size} numbers, but {word_vectors} has vectors of {words.dim}; "
             "give the word vectors that it was trained with"
         )
     first = nn.LSTM(encoder.input_size, encoder.hidden_size, batch_first=True, bidirectional=True)

@@ -45,7 +45,7 @@ def test_the_layers_are_those_of_a_plain_lstm_over_each_sentence_alone(lstm: nn.
 
 def test_what_is_not_an_encoder_or_does_not_fit_it_is_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):
     words.write_text("the 1 2\n")
-    with pytest.raises(ValueError, match="reads vectors of 3 numbers, but those of .*glove.txt have 2"):
+    with pytest.raises(ValueError, match="reads vectors of 3 numbers, but .*glove.txt has vectors of 2"):
         open_cove(str(tmp_path / "mt.pth"), words)
     with pytest.raises(FileNotFoundError, match="none.pth: there is no such file; expected CoVe's encoder"):
         read_encoder(tmp_path / "none.pth")
