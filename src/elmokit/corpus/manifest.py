@@ -153,6 +153,6 @@ class CorpusManifest:
         if not self.options.get("nfc", True):
             warnings.append(
                 "the corpus keeps decomposed characters (--no-nfc, or nfc=False), but --tokenize and Elmo.encode "
-                "compose those of raw text: give its models tokens that are spelt as in the corpus"
+                "compose the characters of raw text: give its models tokens that are spelt as in the corpus"
             )
         return warnings

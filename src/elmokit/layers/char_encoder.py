@@ -125,7 +125,7 @@ def pool_by_length(
     widest: int,
     padding_id: int,
 ) -> Float[Tensor, "N K"]:
-    """Maximum of every filter over all positions, but visiting few positions of padding characters.
+    """Maximum of every filter over all positions. Padding characters count, but few of their positions are computed.
 
     After the end of a token, all windows of one width contain only padding characters and are equal, so one of them is
     enough: a token of n characters needs n + `widest` positions, where `widest` is the width of the widest filter.

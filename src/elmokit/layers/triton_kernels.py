@@ -1,8 +1,8 @@
 """The functions of `kernels.py` as Triton kernels: each reads its inputs once, where torch writes every step between.
 
 They compute in the type of the gates, or of the true logits, whatever the type of the products. A program has one row
-of one direction. The strides lead from one direction to the next, whose rows are contiguous. `pytest -m cuda` compares
-them with torch.
+of one direction. A stride is a tensor's step from one direction to the next; rows are contiguous. `pytest -m cuda`
+compares the kernels with torch.
 """
 # pyright: basic, reportMissingImports=false, reportOptionalMemberAccess=false, reportIndexIssue=false
 

@@ -99,7 +99,7 @@ def tags_from_spans(spans: Iterable[Span], *, num_tokens: int, scheme: str) -> l
 
 
 def tagging_scheme(sentences: Iterable[Sequence[str]]) -> str:
-    """The scheme that makes most of the sentences' tags legal; the earlier of `BIO`, `IOB1`, `BIOUL`, `IOBES` if
+    """The scheme that makes the tags of most sentences legal; the earlier of `BIO`, `IOB1`, `BIOUL`, `IOBES` if
     several are equal. Raises ValueError for a tag without a known prefix.
     """
     legal = dict.fromkeys(_PREFIXES, 0)

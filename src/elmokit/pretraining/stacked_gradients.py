@@ -1,6 +1,6 @@
 """Loss and gradients of a batch for a GPU: both directions in each product, and all of it one CUDA graph.
 
-Losses, gradients and states equal those of `gradients.py` up to rounding. On a CPU the same code runs without a graph,
+`gradients.py` has the same losses, gradients and states up to rounding. On a CPU the same code runs without a graph,
 so that tests can compare the two.
 """
 

@@ -17,7 +17,7 @@ _SPECIAL = frozenset("\\|[]<>*_`")
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, num_names: int = 1) -> str:
     """A Markdown table whose first `num_names` columns (names) are left-aligned and the others right-aligned.
 
-    The header is Markdown; the cells are plain text and get escaped. There is no line end after the last row.
+    The header is Markdown; the cells are plain text and get escaped. The last row has no line end.
     Raises ValueError for a row with a different number of cells than the header.
     """
     rule = ["---"] * num_names + ["---:"] * (len(header) - num_names)
