@@ -37,8 +37,8 @@ def check(sentences: Sequence[str | list[str]], model: str = "small-en", vocabul
 @pytest.mark.parametrize(
     ("model", "sentences", "message"),
     [
-        ("small-en", KOREAN, "written in Hangul, of which small-en has read almost nothing; use mini-ko, which"),
-        ("mini-ko", ["I sat on a bank."], "written in Latin, of which mini-ko has read almost nothing; use small-en,"),
+        ("small-en", KOREAN, "written in Hangul, but small-en has read almost no Hangul; use mini-ko, which"),
+        ("mini-ko", ["I sat on a bank."], "written in Latin, but mini-ko has read almost no Latin; use small-en,"),
         ("small-en", [["Привет", ",", "мир"]], "written in Cyrillic, .* train a model on such text"),
         ("small-en", [["我", "在", "河岸"]], "written in Chinese characters, .* train a model on such text"),
         (
@@ -87,7 +87,7 @@ def test_what_a_model_has_read_is_not_warned_of() -> None:
 
 
 def test_whatever_reads_text_looks_at_it_and_the_warning_points_at_the_caller() -> None:
-    with pytest.warns(UserWarning, match="written in Hangul, of which this model has") as caught:
+    with pytest.warns(UserWarning, match="written in Hangul, but this model has") as caught:
         toy_elmo().encode(KOREAN)
         toy_elmo().encode_sentences(KOREAN)
         toy_elmo().surprisal(KOREAN)

@@ -321,7 +321,7 @@ def test_a_path_of_that_name_comes_first_and_a_name_has_its_weights(server: Any,
     shutil.copytree(PAIR, "tiny")
     assert finding.resolve_model("tiny") == Path("tiny")
     assert finding.lasting_name("tiny") == str(tmp_path / "tiny")
-    with pytest.raises(ValueError, match="toy is the name of a model, which has weights of its own"):
+    with pytest.raises(ValueError, match="toy is the name of a model, which has its own weights"):
         Elmo("toy", weights="weights.hdf5")
     assert server.requests == []
 
@@ -334,7 +334,7 @@ def test_both_addresses_of_allennlp_s_scripts_are_the_model(server: Any):
     np.testing.assert_array_equal(embedder.embed_sentence(["the", "cat", "sat"]), expected)
     assert allennlp.Elmo(*pair, 1, dropout=0.0).get_output_dim() == expected.shape[-1]
     assert len(server.requests) == 2
-    with pytest.raises(ValueError, match=r"tiny_options\.json is the name of a model, which has weights of its own"):
+    with pytest.raises(ValueError, match=r"tiny_options\.json is the name of a model, which has its own weights"):
         Elmo(pair[0], weights=f"{server.url}/other.hdf5")
 
 

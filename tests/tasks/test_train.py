@@ -211,7 +211,7 @@ def test_korean_text_without_a_recipe_is_warned_of(tmp_path: Path):
     text = "".join(f"{'비가 맑다 ' * 20}\t{label}\n" for label in ("좋다", "나쁘다") * 3)
     (tmp_path / "ko.tsv").write_text(f"text\tlabel\n{text}", encoding="utf-8")
     data = Splits((tmp_path / "ko.tsv",), (tmp_path / "ko.tsv",))
-    with pytest.warns(UserWarning, match="written in Hangul, of which small-en"):
+    with pytest.warns(UserWarning, match="written in Hangul, but small-en"):
         train("sst", data, settings=["max_epochs=1", "word_dim=0"], run_dir=tmp_path / "run", device="cpu")
 
 

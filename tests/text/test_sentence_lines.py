@@ -297,7 +297,7 @@ def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: d
         ("(S (NP (DT The) (NN bank)) (VP (VBD rose)) (. .))", "look like parts of trees in brackets"),
         ("101 1996 2924 102", "look like numbers, such as ids of another vocabulary"),
         (f"the {'0.418 -0.25 1e-05 ' * 9}", "look like numbers, .* or vectors"),
-        ("S This are it .\nA 1 2|||R:VERB|||is|||REQUIRED|||-NONE-|||0", "look like annotations between bars, such as"),
+        ("S This are it .\nA 1 2|||R:VERB|||is|||REQUIRED|||-NONE-|||0", "look like annotations between bars, as"),
         ("the Black @-@ and @-@ white army", "such as '@-@', look like marks of WikiText"),
         ("\\section{{On banks}} we sat on it .", r"such as .\\\\section\{On., look like commands of LaTeX"),
         ('"We sat ."', "lines of .* are in quotation marks"),

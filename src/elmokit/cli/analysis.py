@@ -68,7 +68,7 @@ def run_change(arguments: argparse.Namespace) -> None:
     from elmokit.files.lines import check_texts, read_lines
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
-        raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
+        raise ValueError(f"--output and --json both name {arguments.json}; expected two files")
     if arguments.patterns and not arguments.words:
         raise ValueError("--regex needs --words")
     words = None if arguments.words is None else list(read_lines(arguments.words))

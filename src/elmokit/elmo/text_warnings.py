@@ -87,7 +87,7 @@ def _script(model: TextWarnings, tokens: list[str]) -> str | None:
         f"use {bundled}, which was trained on it" if bundled else "train a model on such text (docs/pretraining.md)"
     )
     shown = "Chinese characters" if script == "CJK" else script.title()
-    return f"most of this text is written in {shown}, of which {model.name} has read almost nothing; {advice}"
+    return f"most of this text is written in {shown}, but {model.name} has read almost no {shown}; {advice}"
 
 
 def _unknown(model: TextWarnings, tokens: list[str]) -> str | None:

@@ -224,7 +224,7 @@ def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
     options = expanded(path)
     if hub.is_address(path) or is_model_name(path):
         raise ValueError(
-            f"{path} is the name of a model, which has weights of its own; leave out --weights, or weights=, or name "
+            f"{path} is the name of a model, which has its own weights; leave out --weights, or weights=, or name "
             "the options.json to which they belong (--model, in Python the model)"
         )
     if url := next((given for given in (path, weights) if _URL.match(str(given))), None):

@@ -71,10 +71,10 @@ def embed_parquet(
     workers: number of actors, each with one core or GPU and one copy of the model; None takes all cores, or all GPUs.
 
     The pipeline runs in the Ray that is running, or that RAY_ADDRESS names, or in a local one that ends with it. The
-    vectors equal those of `embed_file` on the same kind of processor. It warns about the first file as `embed_file`
-    does. Raises ValueError, naming file, row group and row, for a row that is not a sentence: in the first rows at
-    once, otherwise after all other blocks. Raises OSError for files that cannot be read or written, and ValueError for
-    less than one worker and if Ray is not installed.
+    vectors are the same as from `embed_file` on the same kind of processor. It warns about the first file as
+    `embed_file` does. Raises ValueError, naming file, row group and row, for a row that is not a sentence: in the first
+    rows at once, otherwise after all other blocks. Raises OSError for files that cannot be read or written, and
+    ValueError for less than one worker and if Ray is not installed.
     """
     ray = require("ray", extra="ray", purpose="embedding with Ray")
     data = require("ray.data", extra="ray", purpose="embedding with Ray")

@@ -26,7 +26,7 @@ def score_answers(*, gold: Sequence[Sequence[str]], predicted: Sequence[str]) ->
 
 
 def answer_f1(predicted: str, gold: str) -> float:
-    """F1, between 0 and 1, over the words of two normalised answers; a word counts as often as it occurs."""
+    """F1, between 0 and 1, over the words of two normalised answers; repeated words count each time."""
     guess, truth = normalise_answer(predicted).split(), normalise_answer(gold).split()
     shared = (Counter(guess) & Counter(truth)).total()
     return 2 * shared / (len(guess) + len(truth)) if shared else 0.0

@@ -56,7 +56,7 @@ def training_page(histories: Sequence[RunHistory], *, command: str, has_picture:
     configs = {history.name: history.config for history in histories if history.config is not None}
     if any(config.softmax == "sampled" for config in configs.values()):
         parts.append(
-            "The loss of a sampled softmax chooses among fewer words: it is lower than that of the full softmax, and "
+            "The loss of a sampled softmax chooses among fewer words: it is lower than the full softmax's loss, and "
             "not comparable with held-out perplexity."
         )
     evaluated = [history for history in histories if history.evaluations]

@@ -52,7 +52,7 @@ def other_than_text(head: Sequence[str], *, has_columns: bool = False) -> str | 
     if _most(_STAMP, lines):
         return "a chat or a log, with a time at the start of each line: remove the times and names"
     if _most(_TIER, lines):
-        return r"a transcript in CHAT: write what is said as text: sed -n 's/^\*[A-Z0-9]*:\t//p'"
+        return r"a transcript in CHAT: write the speech as text: sed -n 's/^\*[A-Z0-9]*:\t//p'"
     rows = [line.strip("\t") for line in lines if not _TAG.fullmatch(line)]
     if len(rows) > 1 and not has_columns and 2 * sum("\t" in row for row in rows) > len(rows):
         is_numbered = all(re.match(r"\d+(?:[-.]\d+)?\t", row) for row in rows)
@@ -127,7 +127,7 @@ tokenised text, 5 % in petitions, and 42 % in NSMC's reviews."""
 WIDEST_PAGE = 120
 """Characters of a line in a book whose lines are broken at a width."""
 _FEWEST = 20
-"""Fewest tokens or lines that a share is taken of; with fewer it says nothing."""
+"""Number of tokens or lines from which a share is meaningful."""
 _FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
 """What a sentence ends with."""
 _MARKS = ".,;:!?"
@@ -142,7 +142,8 @@ DAMAGED = (
 )
 """What is left of letters in UTF-8 that were read as Latin-1 or Windows-1252, or of the latter read as Latin-1.
 
-Marks that real text has after a letter (`»`, `’`, `²`, `®`) are no second byte here, since other words show the damage.
+Real text has some marks after a letter (`»`, `’`, `²`, `®`). They do not count as a second byte here, because other
+words show the damage.
 """
 MARKER = r"</?[sS]>|<(?:unk|UNK|pad|bos|eos|mask)>|\[(?:CLS|SEP|UNK|MASK|PAD)\]|<\|\w+\|>"
 """A special token of a language model: the end of a sentence, or a word that was left out."""
@@ -160,7 +161,7 @@ _OTHER_TOKENS = (
     (0.5, r".+(?:[_/|](?:[A-Z]{1,5}\$?|[^\w\s]{1,5})|/[a-z]{1,5}\$?)", "words with parts of speech; remove these"),
     (0.3, r"\(\S*", "parts of trees in brackets; write the words of each tree into one line"),
     (0.9, r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", "numbers, such as ids of another vocabulary, or vectors; expected words"),
-    (0.02, r".*\|\|\|.*", "annotations between bars, such as those of M2; write the sentences alone"),
+    (0.02, r".*\|\|\|.*", "annotations between bars, as in M2; write the sentences alone"),
     (0.003, r"@[-,.]@", "marks of WikiText within words and numbers; join their parts"),
     (0.003, f".*{LATEX}.*", "commands of LaTeX; take the text out of it, for example with pandoc -t plain --wrap=none"),
     (0.5, r"""[\[(]?(?:'[^']*'|"[^"]*")[,\])]+""", "lists, as Python writes them; put spaces between the tokens"),

@@ -98,7 +98,7 @@ def embed_piece(
     source = ColumnSource.open(piece.input, raw_text=raw_text, column=column)
     written = {"tokens", "vectors", *(("text", "offsets") if raw_text else ())}
     if replaced := sorted((written - {source.column}).intersection(source.groups.schema.names)):
-        reason = f"its columns {join_names(replaced)} would be replaced by those that are written; rename or drop them"
+        reason = f"its columns {join_names(replaced)} have the same names as columns of the output; rename or drop them"
         raise FormatError(piece.input, reason)
     kept = [name for name in source.groups.schema.names if name not in written]
     others = parquet_file(piece.input).read_row_groups([piece.row_group], columns=kept)

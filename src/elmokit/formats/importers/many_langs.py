@@ -85,7 +85,7 @@ def load(sources: Sources) -> Imported | None:
     folder = sources.folder
     torch_files = sources.torch_files(must_be_readable=True, in_folder=True)
     if the_file_with(folder, torch_files, _PLAIN_LSTM_ENDING) is not None:
-        raise FormatError(folder, 'is a model of plain LSTMs (encoder "lstm"); elmokit reads those of type "elmo"')
+        raise FormatError(folder, 'is a model of plain LSTMs (encoder "lstm"); elmokit reads only type "elmo"')
     encoder = the_file_with(folder, torch_files, _ENCODER_ENDING)
     if encoder is None:
         return None
