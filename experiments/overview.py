@@ -5,7 +5,9 @@ PYTHONPATH=. python experiments/overview.py
 
 from __future__ import annotations
 
+import math
 import statistics
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -78,9 +80,7 @@ def latin(results: Results) -> list[str]:
     data = max(sizes_of, key=lambda one: len(sizes_of[one]))
     sizes, rows = sizes_of[data], [row for row in rows if row.data == data]
     corpus = max(row.corpus_size or 0 for row in rows)
-    lines = title(
-        "A small language: Latin", f"Tags of {data}, by training sentences; {corpus / 1e6:.1f} M words of raw text"
-    )
+    lines = title("A small language: Latin", f"Accuracy of tags by training sentences; {corpus / 1e6:.1f} M words")
     means: dict[str, dict[int, float]] = {arm: {} for arm in LATIN_ARMS}
     for arm, points in means.items():
         for size in sizes:
@@ -89,18 +89,21 @@ def latin(results: Results) -> list[str]:
                 points[size] = statistics.fmean(scores)
     values = [value for points in means.values() for value in points.values()]
     low, high = min(values), max(values)
-    across = {size: 20 + (PANEL - 90) * place / max(1, len(sizes) - 1) for place, size in enumerate(sizes)}
+    across = {size: 20 + (PANEL - 90) * math.log(size / sizes[0]) / math.log(sizes[-1] / sizes[0]) for size in sizes}
+    labels: list[tuple[float, float, str]] = []
     for (arm, points), colour in zip(means.items(), ("--soft", "--second", "--first", "--third"), strict=False):
         places = [(across[size], TOP + 200 - 180 * (value - low) / (high - low or 1)) for size, value in points.items()]
         if places:
             line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-            x, y = places[-1]
-            lines += [
-                f'<polyline points="{line}" style="stroke: var({colour})"/>',
-                f'<text x="{x + 6:.1f}" y="{y + 4:.1f}">{arm} {points[max(points)]:.1f}</text>',
-            ]
+            lines.append(f'<polyline points="{line}" style="stroke: var({colour})"/>')
+            labels.append((places[-1][1] + 4, places[-1][0] + 6, f"{arm} {points[max(points)]:.1f}"))
+    bottom = 0.0
+    for wanted, x, text in sorted(labels):
+        bottom = max(wanted, bottom + 14)
+        lines.append(f'<text x="{x:.1f}" y="{bottom:.1f}">{text}</text>')
     below = f'y="{TOP + 222}" text-anchor="middle"'
-    return [*lines, *(f'<text class="soft" x="{x:.1f}" {below}>{size:,}</text>' for size, x in across.items())]
+    ticks = [size for size, other in pairwise(sizes) if across[other] - across[size] > 34] + sizes[-1:]
+    return [*lines, *(f'<text class="soft" x="{across[size]:.1f}" {below}>{size:,}</text>' for size in ticks)]
 
 
 def title(text: str, below: str) -> list[str]:
