@@ -74,7 +74,7 @@ def _add(arguments: argparse.Namespace) -> None:
     """Add finished runs, and the outcomes of their test items, to paper/results.tsv and items.npz."""
     from paper.train import Setup, add_runs
 
-    planned = [run for scale in SCALES.values() for run in Setup(scale=scale, seeds=20).runs(EXPERIMENTS)]
+    planned = (run for scale in SCALES.values() for run in Setup(scale=scale, seeds=20).runs(EXPERIMENTS))
     given = {"data": arguments.data, "corpus_size": arguments.corpus_size}
     print(*add_runs(arguments.runs, Results(), planned, **given), sep="\n")
 

@@ -294,7 +294,7 @@ def train_runs(runs: Sequence[PlannedRun], folder: Path, *, jobs: int = 1, cache
 def add_runs(
     folders: Sequence[Path],
     results: Results,
-    planned: Sequence[PlannedRun],
+    planned: Iterable[PlannedRun],
     *,
     data: str = "",
     corpus_size: int | None = None,
@@ -304,11 +304,12 @@ def add_runs(
     Runs of `elmokit train tags` need no plan: their arm follows from what they read. The outcomes of their test items
     are computed here.
 
+    planned: all runs of the tables; they are listed for the first run that needs a plan, which takes a minute.
     data: name of the treebank of runs of tags; empty for that of its folder.
     corpus_size: words of raw text that the vectors or the biLM of these runs have read.
     Raises ValueError for a run that has not ended, is not planned, or has other settings than planned.
     """
-    runs = {run.name: run for run in planned}
+    runs: dict[str, PlannedRun] = {}
     rows: list[Result] = []
     arrays: dict[str, np.ndarray] = {}
     names: list[str] = []
@@ -318,11 +319,12 @@ def add_runs(
         log = [record.values for record in read_log(folder / METRICS_NAME).records]
         if config.get("task") == "tags":
             of_run = tag_results(config, log, data=data, corpus_size=corpus_size)
-        elif name in runs:
+        else:
+            runs = runs or {run.name: run for run in planned}
+            if name not in runs:
+                raise ValueError(f"{folder} is a run that no table has; its name says which one: leave it as it was")
             check_settings(config, runs[name], where=folder)
             of_run = run_results(runs[name], config, log)
-        else:
-            raise ValueError(f"{folder} is a run that no table has; its name says which one: leave it as it was")
         if not of_run:
             raise ValueError(f"{folder} has not ended; continue it with `elmokit train --resume {folder} --test`")
         rows += of_run
