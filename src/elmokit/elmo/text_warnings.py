@@ -101,8 +101,8 @@ def _unknown(model: TextWarnings, tokens: list[str]) -> str | None:
         return None
     return (
         f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary of {model.name}, compared with "
-        f"{expected:.0%} of its own text; if the text is in another language, use a model of that language "
-        "(docs/pretraining.md)"
+        f"{expected:.0%} in text like its training text; if the text is in another language, use a model of that "
+        "language (docs/pretraining.md)"
     )
 
 
@@ -124,8 +124,8 @@ def _num_decomposed(tokens: list[str]) -> int:
 def _escaped_marks(model: TextWarnings, tokens: list[str]) -> str | None:
     """`-LRB-` of the Penn Treebank, where the vocabulary has `(`."""
     known = model.vocabulary or ()
-    for token in TREEBANK_MARKS.keys() & tokens:
-        if token not in known and (mark := TREEBANK_MARKS[token]) in known:
+    for token, mark in TREEBANK_MARKS.items():
+        if mark in known and token not in known and token in tokens:
             written = f"the text has marks as the Penn Treebank writes them, such as {token}"
             return f"{written}, where {model.name} has read {mark}; replace them"
     return None
