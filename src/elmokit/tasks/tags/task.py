@@ -143,7 +143,7 @@ def cpu() -> TaskConfig:
             decay=0.95,
             batch_size=32,
             max_epochs=8,
-            min_epoch_steps=100,  # 100 sentences have 4 batches, and 32 steps teach nothing
+            min_epoch_steps=100,  # 100 sentences have 4 batches; ours: experiments/LOG.md, 2026-11-29
             patience=8,
             clip_norm=5.0,
         ),
