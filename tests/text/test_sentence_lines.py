@@ -38,10 +38,37 @@ HIPE = rows(
     "TOKEN\tNE\tMISC", "# document_id = a", "# date = 1900", "The\tO\t_", "king\tO\t_", "", "# x = b", "A\tO\t_"
 )
 
+BIBTEX = "@book{a,\n  title = {On {Banks}},\n  year = 1900,\n}\n@book{b,\n  title={Ducks},\n  year={1901}\n}\n"
+PRAAT = "xmin = 0\nxmax = 1\nitem []:\n" + "".join(
+    f'    intervals [{n}]:\n      xmin = {n}\n      xmax = {n + 1}\n      text = "we"\n' for n in (1, 2, 3)
+)
+TOOLBOX = "\\_sh v3.0  400  Text\n\n" + "\\lx bank\n\\ps n\n\\ge Ufer\n\\ex Am\nUfer .\n\\rf\n\n" * 3
+
 
 @pytest.mark.parametrize(
     ("text", "what"),
     [
+        (BIBTEX, "fields, with a key at the start of each line: "),
+        (f"An account of .\n% of banks\n\n{BIBTEX}", "fields"),
+        ("[core]\nname = a\nbare=no\n; text\n[user]\nname = b\nemail = c\n", "fields"),
+        ("PATH=/bin:/x\nexport X\nHOME=/root\nPATH=/y\nHOME=/z\n", "fields"),
+        (f'File type = "ooTextFile"\nObject class = "TextGrid"\n\n{PRAAT}', "fields"),
+        (TOOLBOX, "fields"),
+        (
+            rows("\\id GEN", "\\c 1", "\\p", "\\v 1 In the beginning", "\\v 2 And the earth", "\\p", "\\v 3 And"),
+            "fields",
+        ),
+        (rows("#: a.c:1", 'msgid ""', 'msgstr ""', '"Language: de\\n"', "", 'msgid "We"', 'msgstr[0] "Wir"'), "fields"),
+        (rows('msgid ""', 'msgstr ""', *(f'"Key-{n}: x\\n"' for n in range(18))), "fields"),
+        (rows(*["TY  - JOUR", "AU  - We", "AU  - You", "TI  - On banks", "ER  - "] * 3), "fields"),
+        (rows(*["%0 Book", "%A We", "%T On banks"] * 2), "fields"),
+        ("int f(int a) {\n  a = g(a);\n  if (a) {\n    return 1;\n  }\n  return 2;\n}\n", "source code: "),
+        (
+            rows(".a b {", "  color: red;", "  margin: 0;", "}", "h1 { x: y }", "p {", "  top: 0;", "});"),
+            "source code: ",
+        ),
+        (rows(*["@r1 1:N:0", "GATTTGGGGTTCAA", "+", "!''*((((***+))"] * 3), "FASTQ: .* embed --fasta"),
+        (rows(*["@r1", "GATTNN", "+r1", "@;+*(("] * 2), "FASTQ: "),
         ('{"text": "We sat."}\n{"text": "You"}\n', "JSON: .* --column FIELD"),
         ('[\n  {\n    "text": "We sat"\n  }\n]\n', "JSON: .* jq"),
         ('["We", "sat"]\n["You"]\n', "JSON: "),
@@ -178,6 +205,30 @@ def test_tabs_may_separate_columns(path: Path):
 def test_honest_text_is_read_without_a_word(path: Path, text: str):
     path.write_text(text, newline="")
     assert list(sentence_lines(path)) == text.removesuffix("\n").split("\n")[: text.count("\n")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Scene I\n[ Enter Anna ]\nANNA : Yes .\nBO : No .\nANNA : I = you !\n[ Exit ]\n" * 3,
+        "A: hi you\nB: hello\nA: how = now ?\n" * 5,
+        "bank = Ufer\nduck = Ente\ncat = Katze\nto sit = sitzen\n",
+        "bank: the land at a river\nduck: a bird\nbank: a house of money\n",
+        "x = 3 + 4\ny = 7\nx = y - 1\n" * 5,
+        "[ Chorus ]\nOh yes\n[Verse 1]\nOh no\n[Chorus]\nOh yes\n[Verse 2]\nWell\n",
+        "(a) the first thing;\n(b) the second thing;\n(c) the third; and\n(d) all of it.\n",
+        "O rose;\nO thorn;\nAnd all that is not born;\nNor sworn.\n" * 3,
+        "if ( a ) {\nreturn b ;\n} else {\nreturn c ;\n}\nbody = d ;\n",
+        "We call f(x);\nthen the block ends with\n}\nand nothing is left .\nSo x = f(x);\nis all .\n",
+        "@anna yes !\nGOOD\n+ 1\n@bo no\nBAD\n+1\n",
+        "“Arma virumque cano;\nTroiae qui primus ab oris;\nItaliam venit .\n" * 5,
+        "갑 : 네 .\n을 : 아니오 ;\n갑 = 을 ?\n" * 5,
+        "Haus - house\nHund - dog\ndas Tier - animal\nKatze - cat\n",
+    ],
+)
+def test_text_with_a_few_marks_of_fields_and_programs_is_not_refused(path: Path, text: str):
+    path.write_text(text)
+    assert list(prose_lines(path)) == text.removesuffix("\n").split("\n")
 
 
 @pytest.mark.parametrize("text", ["A dog .\nThe mouse ran .\rA cat sat .\n", "1%\n2%\r3%\r\n", "a\nb\r\r\n"])

@@ -28,6 +28,13 @@ _TIER = re.compile(r"@[A-Z][\w ]*(?::\t|$)|[*%]\w{3}:\t")
 _TAG_CELL = re.compile(r"O|[-_]|\S*\*\S*|[BIESLUM]-\S+|[A-Z]{2,5}\$?")
 """What rows of annotated tokens have: names (`B-PER`), parts of speech (`NN`), brackets of trees, nothing (`_`)."""
 _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
+_FIELD = re.compile(
+    r'\s*(?:[A-Za-z][\w.-]+ *=(?!=)|\[(?=[^\]]+\]$)|@\w+\{|\\\w+(?=\s|$)|%[A-Z](?= )|[A-Z][A-Z\d]  - |msg\w+.* "'
+    r'|"(?=.*\\n"$))'
+)
+"""The key of a field: of BibTeX, INI, TextGrid (`key =`), Toolbox (`\\key`), EndNote, RIS, or PO."""
+_CODE = re.compile(r"(?=.*\S;$)|\s*\}(?=\W*$)")
+"""The end of a statement, or of a block. Tokenised programs have spaces in front of `;`."""
 
 _RECIPES = "docs/vectors.md has commands that write its words as text"
 _COLUMN = "prepare, embed and other commands read {} with --column {}"
@@ -62,6 +69,12 @@ def other_than_text(head: Sequence[str], *, has_columns: bool = False) -> str | 
         return "XML or HTML: take the text out of it, for example with pandoc -t plain --wrap=none"
     if _is_fasta([line.strip() for line in lines if not line.startswith(";")]):
         return f"FASTA: elmokit embed --fasta reads it; {_RECIPES}"
+    if re.match(r"@.*\n[ACGTN]{4,}\n\+", "\n".join(lines)):
+        return f"FASTQ: sed -n '1~4s/^@/>/p; 2~4p' makes FASTA of it, which elmokit embed --fasta reads; {_RECIPES}"
+    if _are_records(_FIELD, lines):
+        return f"fields, with a key at the start of each line: write their text without the keys; {_RECIPES}"
+    if _are_records(_CODE, lines):
+        return "source code: write the text in it, such as comments, to a file"
     if _are_tagged_tokens(rows):
         return f"columns, with a token on each line: {_RECIPES}"
     if any(_are_cells(lines, delimiter) for delimiter in ",;|"):
@@ -81,13 +94,20 @@ def _is_fasta(lines: Sequence[str]) -> bool:
     return is_headed and 2 * len(sequences) > len(residues) and any(map(_RESIDUES.search, sequences))
 
 
+def _are_records(key: re.Pattern[str], lines: Sequence[str]) -> bool:
+    """Whether most lines have a key, and the keys are several and repeated; those of a dictionary are all different."""
+    keys = [found[0].strip() for line in lines if (found := key.match(line))]
+    return 2 * len(keys) > len(lines) and 1 < len({*keys}) < len(keys)
+
+
 def _are_tagged_tokens(lines: Sequence[str]) -> bool:
     """Whether most lines have as many cells between spaces, and one of them is an annotation: `EU NNP B-ORG`."""
     rows = [split_tokens(line) for line in lines]
     ((width, _),) = Counter(map(len, rows)).most_common(1) or [(0, 0)]
     for cell in range(1, width):
         tagged = [row for row in rows if len(row) == width and _TAG_CELL.fullmatch(row[cell])]
-        if len(tagged) > max(2, len(lines) / 2) and not all(row[0].isupper() for row in tagged):
+        is_dash = {row[cell] for row in tagged} == {"-"}  # as in `Haus - house`
+        if len(tagged) > max(2, len(lines) / 2) and not is_dash and not all(row[0].isupper() for row in tagged):
             return True
     return False
 
