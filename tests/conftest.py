@@ -18,7 +18,7 @@ os.fsync = lambda _: None  # which is for machines that lose their power, and ta
 for name in ("ELMOKIT_OFFLINE", "HF_HUB_OFFLINE"):  # clusters set them; the tests reach no network anyway
     os.environ.pop(name, None)
 
-pytest_plugins = ["toy_task", "toy_imports"]
+pytest_plugins = ["toy_task"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -24,7 +24,7 @@ from elmokit.tasks.train import resume_task, train
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 from task_examples import DATA_FILES
-from toy_language_model import write_toy
+from toy_bilm import write_toy
 from toy_run import pretrain_toy
 
 TEXT = b"The cat sat on a mat . It slept there .\n\nAnother cat , of Seoul , came and sat on the mat too .\n" * 5

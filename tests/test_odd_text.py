@@ -32,7 +32,7 @@ from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import load_vectors
-from toy_language_model import write_toy
+from toy_bilm import write_toy
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
 BLANK = ("", " ", "\t  ", "\u3000", "\x1c", "\x85", "\u2028", "\xa0 ")

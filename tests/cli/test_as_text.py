@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
-from toy_language_model import write_toy
+from toy_bilm import write_toy
 
 TABLE = "id,text\n1,a b\n2,b a\n3,a a b\n"
 VOCABULARY = "<S>\n</S>\n<UNK>\na\nb\n"

@@ -14,8 +14,7 @@ from elmokit.cli.main import COMMANDS, main
 from elmokit.elmo.elmo import Elmo
 from elmokit.integrations.embed_with import embed_with
 from elmokit.scoring.minimal_pairs import read_pairs
-from toy_bilm import random_bilm
-from toy_language_model import write_toy
+from toy_bilm import random_bilm, write_toy
 
 IMPORTED = """
 import sys

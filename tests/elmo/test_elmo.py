@@ -16,8 +16,7 @@ from elmokit.elmo.encoding import TOKENS_PER_SENTENCE, batches_by_length, begun_
 from elmokit.model.packed_bilm import PackedBiLM, TokenCache
 from elmokit.text.indexer import ByteSpelling
 from elmokit.vectors.cache import CachedActivations
-from toy_bilm import TINY, random_bilm
-from toy_language_model import VOCABULARY, toy_elmo, write_toy
+from toy_bilm import TINY, VOCABULARY, random_bilm, toy_elmo, write_toy
 
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]
 ELMO = Elmo(random_bilm())

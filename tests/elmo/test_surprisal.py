@@ -23,8 +23,7 @@ from elmokit.layers.packed.lstm import PackedLSTM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.scoring import perplexity as perplexity_module
 from elmokit.scoring.perplexity import bilm_perplexity
-from toy_bilm import TINY, random_bilm
-from toy_language_model import VOCABULARY, losses_by_definition, toy_elmo, toy_parts, write_toy
+from toy_bilm import TINY, VOCABULARY, losses_by_definition, random_bilm, toy_elmo, toy_parts, write_toy
 
 ONE_DIRECTION = toy_elmo(replace(TINY, bidirectional=False))
 SENTENCES = [["a", "b", "c", "a"], ["z"], ["a", "b"], ["c", "c"], ["b", "z", "a", "c", "b", "b"], ["a"], ["a", "b"]]

@@ -10,7 +10,7 @@ from elmokit.formats.find import resolve_model
 from elmokit.formats.native import read_vocabulary
 from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
-from toy_language_model import toy_elmo
+from toy_bilm import toy_elmo
 
 KOREAN = [["나는", "학교에", "갔다", "."], ["밥을", "먹었다", "."]]
 GERMAN = (

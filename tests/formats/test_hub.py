@@ -10,9 +10,8 @@ import pytest
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats import hub
 from elmokit.formats.find import convert, inspect
-from toy_bilm import random_bilm
+from toy_bilm import random_bilm, write_toy
 from toy_hub import Repository, ToyHub, serving_hub
-from toy_language_model import write_toy
 
 pytest.importorskip("huggingface_hub", reason="needs the extra: pip install 'elmokit[hub]'")
 

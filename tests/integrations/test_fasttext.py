@@ -10,7 +10,7 @@ import pytest
 
 from elmokit.integrations.embed_with import open_static
 from elmokit.integrations.fasttext import FastText, read_fasttext
-from unpadded import unpadded
+from toy_vectors import unpadded
 
 fasttext: Any = pytest.importorskip("gensim.models.fasttext")
 

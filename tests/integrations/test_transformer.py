@@ -12,7 +12,7 @@ import torch
 from elmokit.integrations.embed_with import embed_with
 from elmokit.integrations.transformer import HF_FIRST, HF_MEAN, TransformerEncoder
 from elmokit.vectors.files import load_vectors
-from unpadded import unpadded
+from toy_vectors import unpadded
 
 transformers: Any = pytest.importorskip("transformers")
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM, ProjectedLSTMLayer
-from plain_lstm import plain_layer
+from toy_bilm import plain_layer
 
 T, B, D, H = 6, 4, 5, 7
 BATCH_SIZES = [4, 4, 3, 3, 1, 0]

@@ -19,8 +19,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids
-from toy_bilm import TINY, random_bilm
-from toy_language_model import write_toy
+from toy_bilm import TINY, random_bilm, write_toy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* tokens(, such as <UNK>,)? are (empty|special)")
 

@@ -14,8 +14,7 @@ from paper import probes
 from paper.__main__ import main
 from paper.probes import CORPORA, Request, open_system
 from paper.results import Results
-from toy_bilm import random_bilm
-from toy_language_model import write_toy
+from toy_bilm import random_bilm, write_toy
 from toy_senses import cue_system, write_sense_data
 
 TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]

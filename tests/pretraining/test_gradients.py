@@ -16,7 +16,7 @@ from elmokit.pretraining.gradients import DrawnBatch, LossAndGradients, draw, me
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import tiny
 from elmokit.text.characters import character_ids
-from plain_lstm import plain_layer
+from toy_bilm import plain_layer
 
 V, B, T = 40, 3, 4
 WORDS = ["<S>", "</S>", "a", "bc", "밥", "elephants", "d"]

@@ -20,8 +20,7 @@ from elmokit.scoring import perplexity as perplexity_file
 from elmokit.scoring.breakdown import Breakdown, MeasuredText, PerplexityTable, frequency_bands, measure_files
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
-from toy_bilm import TINY
-from toy_language_model import losses_by_definition, write_toy
+from toy_bilm import TINY, losses_by_definition, write_toy
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c", "d", "never"])
 NEWS, SPEECH = ["a b c a", "z", "c c d"], ["b z a c b b", "a"]

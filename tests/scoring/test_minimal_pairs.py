@@ -7,8 +7,7 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.scoring.minimal_pairs import PairScore, accuracies, read_pairs, score_pairs
-from toy_bilm import TINY
-from toy_language_model import toy_elmo, write_toy
+from toy_bilm import TINY, toy_elmo, write_toy
 
 
 def test_the_probabilities_are_those_of_the_sentences_in_each_direction_of_the_model() -> None:

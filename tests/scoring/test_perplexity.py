@@ -13,7 +13,7 @@ from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.scoring import perplexity as module
 from elmokit.scoring.perplexity import bilm_perplexity, perplexity
 from elmokit.text.characters import batch_character_ids
-from toy_language_model import VOCABULARY, toy_parts, write_toy
+from toy_bilm import VOCABULARY, toy_parts, write_toy
 
 
 def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

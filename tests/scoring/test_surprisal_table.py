@@ -15,7 +15,7 @@ from elmokit.cli.main import main
 from elmokit.scoring.surprisal_table import TableSettings, surprisal_table
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.vocabulary import Vocabulary
-from toy_language_model import toy_elmo, write_toy
+from toy_bilm import toy_elmo, write_toy
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from elmokit.elmo.embedding import ElmoEmbedding
 from elmokit.formats.read import read_bilm
 from elmokit.tasks.config import ElmoInput, InputConfig
 from elmokit.tasks.inputs import TokenInputs, new_word_table
-from task_inputs import new_inputs
+from task_examples import new_inputs
 
 TRAINING = [["The", "cat", "sat"], ["the", "dog"]]
 

@@ -9,7 +9,7 @@ from elmokit.tasks.tags.reader import TaggedWords, read_tagged_words
 from elmokit.tasks.tags.task import TASK, TagsConfig
 from elmokit.tasks.task import find_task, task_recipe
 from elmokit.tasks.task_model import WordTags
-from task_inputs import new_inputs
+from task_examples import new_inputs
 
 TREEBANK = """# newdoc id = a
 # text = della casa

@@ -1,4 +1,4 @@
-"""Four examples of each task, and models small enough to learn them by heart."""
+"""Four examples of each task, and models and inputs small enough to learn them by heart."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 
-from elmokit.tasks.config import TaggerConfig
+from elmokit.tasks.config import InputConfig, TaggerConfig
 from elmokit.tasks.coreference.reader import CoreferenceDocument
 from elmokit.tasks.coreference.task import CoreferenceConfig
 from elmokit.tasks.entailment.task import EntailmentConfig, SentencePair
+from elmokit.tasks.inputs import TokenInputs, new_word_table
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.question_answering.reader import Answer, Question
 from elmokit.tasks.question_answering.task import QuestionAnsweringConfig
@@ -22,6 +23,20 @@ from elmokit.tasks.sentiment.task import SentimentConfig
 from elmokit.tasks.tags.reader import TaggedWords
 from elmokit.tasks.tags.task import TagsConfig
 from elmokit.tasks.task import Passage, find_task
+from elmokit.tasks.train import frozen_layers, read_elmo
+
+Sentences = Sequence[Sequence[str]]
+
+
+def new_inputs(config: InputConfig, training: Sentences, others: Sentences = ()) -> TokenInputs:
+    """Inputs as a run makes them: weights of seed 0 for the words of the training set, on the CPU, in eval mode."""
+    words = new_word_table(config, training, others, seed=0) if config.word_dim else None
+    elmo = read_elmo(config.elmo, cache=None, device="cpu")
+    if (frozen := frozen_layers(elmo)) is not None:
+        frozen.add([*training, *others])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return TokenInputs(config, words=words, elmo=elmo).eval()
 
 
 def document(text: str, clusters: list[list[tuple[int, int]]], *, name: str = "bc/x") -> CoreferenceDocument:

@@ -1,4 +1,4 @@
-"""Fixtures that several subpackages share: a toy task of two lines, its data, and two tiny biLMs."""
+"""Fixtures that several subpackages share: imports in this process, a toy task, its data, and two tiny biLMs."""
 
 import random
 import sys
@@ -12,6 +12,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from elmokit.formats.importers import __main__ as importer
+from elmokit.formats.importers import child
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
 from elmokit.model.bilm import BiLM
@@ -22,6 +24,27 @@ from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.task import TASKS, Reading, Task, find_splits
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 from toy_bilm import TINY
+
+IMPORT_IN_A_CHILD = child.run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def import_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Models of other formats are imported in this process, which takes no second, into a cache of the tests."""
+
+    def read(path: Path, weights: Path | None, target: Path | None) -> child.Report:
+        return importer.read(path, weights, target=target, size=1 << 30)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ELMOKIT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr(child, "run", read)
+        yield
+
+
+@pytest.fixture
+def in_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the tests of the child process."""
+    monkeypatch.setattr(child, "run", IMPORT_IN_A_CHILD)
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
-from toy_jobs import interrupted
-from toy_language_model import toy_elmo
+from toy_bilm import toy_elmo
+from toy_vectors import interrupted
 
 LINES = ("the cat sat", "on a mat .", "", "a b c", "Seoul", "the the the", "x")
 SENTENCES = [line.split() for line in LINES]

@@ -14,7 +14,7 @@ from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.file_vector_source import FileVectorSource, WordVectorSource
 from elmokit.vectors.reader import tokens_path
 from elmokit.vectors.save_vectors import save_vectors
-from task_inputs import new_inputs
+from task_examples import new_inputs
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "dog"]]
 

@@ -10,7 +10,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import embed_file, writer
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.proteins import embed_fasta, read_fasta
-from toy_jobs import interrupted
+from toy_vectors import interrupted
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints" / "char"
 

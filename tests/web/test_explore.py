@@ -27,8 +27,7 @@ from elmokit.web.explore.corpus import inner_products, rated_words, read_corpus,
 from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import LEARNT_MIXES, presets, write_site
-from toy_bilm import random_bilm
-from toy_language_model import write_toy
+from toy_bilm import random_bilm, write_toy
 from toy_umap import first_two_columns
 
 ROOT = Path(__file__).parents[2]

@@ -25,7 +25,7 @@ from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
-from toy_language_model import write_toy
+from toy_bilm import write_toy
 from toy_umap import first_two_columns
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")

@@ -9,7 +9,7 @@ from torch import nn
 
 from elmokit.runs.tensor_files import write_tensors
 from paper.comparators.cove import open_cove, read_encoder
-from unpadded import unpadded
+from toy_vectors import unpadded
 
 SENTENCES = [["the", "cat"], ["cat", "unseen", "the"], [], ["the", "cat"]]
 
