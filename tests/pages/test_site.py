@@ -64,7 +64,7 @@ def test_the_commands_have_the_help_of_every_command(monkeypatch: pytest.MonkeyP
 
 def test_the_navigation_names_pages_that_there_are_and_lists_the_others():
     named = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")}
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     generated = {*PAGES.ROOT_PAGES.values(), PAGES.REFERENCE, PAGES.COMMANDS}
     assert generated <= named <= pages | generated
     config = PAGES.on_config(SimpleNamespace(nav=["index.md", {"Names": ["api.md"]}, {"Integrations": []}]))

@@ -197,11 +197,11 @@ def test_what_makes_no_sense_is_one_line_and_leaves_no_file(
     assert not output.exists()
 
 
-@pytest.mark.parametrize("verb", ["surprisal", "perplexity"])
-def test_a_text_that_cannot_be_read_is_refused_before_torch_is_imported(model: Path, text: Path, verb: str) -> None:
+@pytest.mark.parametrize("command", ["surprisal", "perplexity"])
+def test_a_text_that_cannot_be_read_is_refused_before_torch_is_imported(model: Path, text: Path, command: str) -> None:
     text.with_suffix(".csv").write_text("text,item\nA cat sat.,1\nA dog sat.,2\n")
     script = "import sys; from elmokit.cli.main import main; print(main(sys.argv[1:]), 'torch' in sys.modules)"
-    words = [sys.executable, "-c", script, verb, model, text.with_suffix(".csv")]
+    words = [sys.executable, "-c", script, command, model, text.with_suffix(".csv")]
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=True)
     assert done.stdout == "2 False\n" and "--column" in done.stderr
 

@@ -37,14 +37,14 @@ def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) 
     Before the shift by one they are bilm-tf's ids: 258, 235, 176, 165, 259, 260, 260, ... for the token 밥.
     """
     spellings = _spellings(tokens)
-    room = _bytes_per_token(max_characters_per_token)
-    lengths = np.fromiter(map(len, spellings), dtype=np.int64, count=len(spellings)).clip(max=room)
+    most_bytes = _bytes_per_token(max_characters_per_token)
+    lengths = np.fromiter(map(len, spellings), dtype=np.int64, count=len(spellings)).clip(max=most_bytes)
     # A fixed-width bytes array cuts and pads in C; its padding zeros are overwritten below.
-    text = np.array(spellings, dtype=f"S{room}").view(np.uint8).reshape(len(spellings), room)
+    text = np.array(spellings, dtype=f"S{most_bytes}").view(np.uint8).reshape(len(spellings), most_bytes)
 
     ids = np.full((len(spellings), max_characters_per_token), PADDING_ID, dtype=np.int32)
     ids[:, 0] = BEGIN_WORD_CHARACTER + SHIFT
-    np.add(text, SHIFT, out=ids[:, 1:-1], where=np.arange(room) < lengths[:, None], dtype=np.int32)
+    np.add(text, SHIFT, out=ids[:, 1:-1], where=np.arange(most_bytes) < lengths[:, None], dtype=np.int32)
     ids[np.arange(len(spellings)), lengths + 1] = END_WORD_CHARACTER + SHIFT
     for row, token in enumerate(tokens):
         if token in _SENTENCE_BOUNDARIES:
@@ -93,8 +93,8 @@ def _shown(given: object) -> str:
 
 def num_truncated(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> int:
     """Number of tokens that are too long and lose their ends: those over 48 bytes when a token has 50 ids."""
-    room = _bytes_per_token(max_characters_per_token)
-    return sum(len(spelling) > room for spelling in _spellings(tokens))
+    most_bytes = _bytes_per_token(max_characters_per_token)
+    return sum(len(spelling) > most_bytes for spelling in _spellings(tokens))
 
 
 def _spellings(tokens: Sequence[str]) -> list[bytes]:

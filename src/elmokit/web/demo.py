@@ -102,8 +102,8 @@ def _drawing(word: str, uses: list[Occurrence], vectors: Floats, top: SenseRates
     low, high = points.min(axis=0), points.max(axis=0)
     # the same scale on both axes, so that distances are comparable
     scale = min(
-        float(room / max(size, 1e-9))
-        for room, size in zip((WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN), high - low, strict=True)
+        float(space / max(size, 1e-9))
+        for space, size in zip((WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN), high - low, strict=True)
     )
     placed = (points - (low + high) / 2) * scale * (1, -1) + (WIDTH / 2, HEIGHT / 2)
     marks = [

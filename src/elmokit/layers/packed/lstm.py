@@ -72,7 +72,7 @@ class PackedLSTMLayer:
         """
         output = state.output
         num_rows = batch_sizes[0] if batch_sizes else 0
-        last, room = output[:num_rows], _Room(state.double_cell[:num_rows])
+        last, buffers = output[:num_rows], _Buffers(state.double_cell[:num_rows])
         outputs = output.new_empty(sum(batch_sizes), self.projection_dim)
         distinct = None if which is None else self.from_input(inputs)
         for start, end, rows_of_steps in _chunks(batch_sizes):
@@ -89,25 +89,25 @@ class PackedLSTMLayer:
             for rows, run in groupby(steps, key=itemgetter(0)):
                 if rows < num_rows:
                     output[rows:num_rows] = last[rows:]
-                    last, room, num_rows = last[:rows], _Room(state.double_cell[:rows]), rows
-                last = self._run(run, last, room)
+                    last, buffers, num_rows = last[:rows], _Buffers(state.double_cell[:rows]), rows
+                last = self._run(run, last, buffers)
         output[:num_rows] = last
         return outputs
 
-    def _run(self, steps: Iterable[tuple[int, Tensor, Tensor]], last: Tensor, room: _Room) -> Tensor:
+    def _run(self, steps: Iterable[tuple[int, Tensor, Tensor]], last: Tensor, buffers: _Buffers) -> Tensor:
         """Write the outputs (B,D) of steps that have as many rows each, and return the last.
 
         steps: the number of rows, what the input gave, and where the output belongs. `last` is the output before them.
         """
         from_output = for_rows(self.from_output, len(last))
         project = None if self.project is None else for_rows(self.project, len(last))
-        apply_sigmoid = _sigmoid_for(room.gates, room.cell)
+        apply_sigmoid = _sigmoid_for(buffers.gates, buffers.cell)
         for _, product, output in steps:
-            apply_sigmoid(from_output(last, product), out=room.gates)
-            room.cell.mul_(room.f).addcmul_(room.i, room.j.sub_(room.middle), value=4)
+            apply_sigmoid(from_output(last, product), out=buffers.gates)
+            buffers.cell.mul_(buffers.f).addcmul_(buffers.i, buffers.j.sub_(buffers.middle), value=4)
             if self.cell_clip is not None:
-                room.cell.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
-            half = apply_sigmoid(room.cell, out=room.half).sub_(room.middle).mul_(room.o)
+                buffers.cell.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
+            half = apply_sigmoid(buffers.cell, out=buffers.half).sub_(buffers.middle).mul_(buffers.o)
             result = half.mul_(2) if project is None else project(half)
             if self.projection_clip is None:
                 output.copy_(result)
@@ -117,7 +117,7 @@ class PackedLSTMLayer:
         return last
 
 
-class _Room:
+class _Buffers:
     """Buffers for the steps of a number of rows. `cell` is the state's; the steps overwrite the others.
 
     They are made once for each number of rows: making views costs more than the arithmetic of a few rows.

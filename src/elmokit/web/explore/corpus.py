@@ -212,15 +212,15 @@ def rated_words(senses: Mapping[int, str], tokens: Sequence[str]) -> dict[str, d
     for number, sense in senses.items():
         by_word.setdefault(tokens[number].lower(), {}).setdefault(sense, []).append(number)
     rated: dict[str, dict[int, str]] = {}
-    room = MAX_RATED
+    left = MAX_RATED
     for word, by_sense in by_word.items():
         if len(by_sense) < 2 or all(len(numbers) < 2 for numbers in by_sense.values()):
             continue
         kept = sorted(by_sense.items(), key=lambda each: -len(each[1]))[: MAX_RATED_OCCURRENCES // 2]
         share = MAX_RATED_OCCURRENCES // len(kept)
         chosen = sorted((number, sense) for sense, numbers in kept for number in numbers[:share])
-        room -= len(chosen)
-        if room >= 0:
+        left -= len(chosen)
+        if left >= 0:
             rated[word] = dict(chosen)
     return rated
 

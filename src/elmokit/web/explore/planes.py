@@ -51,11 +51,11 @@ def umap_planes(
     return planes
 
 
-def _spread(groups: Sequence[NDArray[np.int64]], room: int) -> list[int]:
-    """At most `room` entries in total, shared fairly among groups and spread evenly over each, as in `corpus.js`."""
+def _spread(groups: Sequence[NDArray[np.int64]], total: int) -> list[int]:
+    """At most `total` entries, shared fairly among groups and spread evenly over each, as in `corpus.js`."""
     shares = [0] * len(groups)
     for rank, at in enumerate(sorted(range(len(groups)), key=lambda at: len(groups[at]))):
-        shares[at] = min(len(groups[at]), (room - sum(shares)) // (len(groups) - rank))
+        shares[at] = min(len(groups[at]), (total - sum(shares)) // (len(groups) - rank))
     return [
         int(group[number * len(group) // share])
         for group, share in zip(groups, shares, strict=True)

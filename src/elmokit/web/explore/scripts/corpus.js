@@ -90,12 +90,12 @@ export class Corpus {
   }
 }
 
-/** `room` entries of groups at most: as many of each as there can be, evenly spread over it. */
-export function spread(groups, room) {
+/** `total` entries of groups at most: as many of each as there can be, evenly spread over it. */
+export function spread(groups, total) {
   const shares = new Map();
   [...groups].sort((one, other) => one.length - other.length).forEach((group, at) => {
-    shares.set(group, Math.min(group.length, Math.floor(room / (groups.length - at))));
-    room -= shares.get(group);
+    shares.set(group, Math.min(group.length, Math.floor(total / (groups.length - at))));
+    total -= shares.get(group);
   });
   return groups.flatMap((group) =>
     Array.from({ length: shares.get(group) }, (_, at) => group[Math.floor((at * group.length) / shares.get(group))]));

@@ -22,7 +22,7 @@ export function drawing(width, height, attributes, ...children) {
   return make("svg", { viewBox: `0 0 ${width} ${height}`, width: wide, height: high, ...attributes }, ...children);
 }
 
-/** Parts that stand next to each other where there is room. */
+/** Parts that stand next to each other where there is space. */
 export const sideBySide = (...parts) => make("div", { class: "side" }, parts.map((part) => make("div", {}, part)));
 
 /** A label with its control. */

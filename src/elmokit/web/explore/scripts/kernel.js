@@ -105,7 +105,7 @@ export class Memory {
     this.call = multiply;
   }
 
-  /** Byte address of room for `length` numbers. */
+  /** Byte address of space for `length` numbers. */
   reserve(length) {
     const start = this.end;
     this.end = start + Math.ceil(length / 4) * 16;

@@ -177,8 +177,8 @@ class Plane {
     const all = [...points, ...ghosts];
     const ends = ["x", "y"].map((axis) => [Math.min(...all.map((point) => point[axis])), Math.max(...all.map((point) => point[axis]))]);
     this.middle = ends.map(([least, most]) => (least + most) / 2);
-    const room = [width - 2 * EDGE, height - 3 * EDGE];
-    this.scale = Math.min(...ends.map(([least, most], axis) => room[axis] / Math.max(most - least, 1e-9))); // one for both axes
+    const space = [width - 2 * EDGE, height - 3 * EDGE];
+    this.scale = Math.min(...ends.map(([least, most], axis) => space[axis] / Math.max(most - least, 1e-9))); // one for both axes
     this.ghosts = ghosts.map((point) => ({ point, element: make("path", { d: markShape(point.kind), class: "ghost" }) }));
     this.marks = points.map((point) => {
       const name = `${nameOf(point, say)}: ${point.tokens.join(" ")}`;
@@ -217,7 +217,7 @@ class Plane {
   }
 }
 
-/** What stands next to the word, of as many marks as have room for it. */
+/** What stands next to the word, of as many marks as fit. */
 function labels(marks, width) {
   const taken = [];
   return marks.flatMap(({ point: { tokens, index }, at: [x, y] }) => {

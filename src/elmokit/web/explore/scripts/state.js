@@ -59,10 +59,10 @@ export function sentencesOf(text) {
   const lines = text.split("\n").filter((line) => line.trim());
   const sentences = [];
   let numRead = 0;
-  for (let room = MAX_TOKENS; numRead < lines.length; numRead++) {
+  for (let left = MAX_TOKENS; numRead < lines.length; numRead++) {
     const tokens = tokenize(lines[numRead]);
-    room -= tokens.length;
-    if (room < 0) break;
+    left -= tokens.length;
+    if (left < 0) break;
     if (tokens.length) sentences.push(tokens);
   }
   return { sentences, numRead, numLines: lines.length };

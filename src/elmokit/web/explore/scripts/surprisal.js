@@ -6,7 +6,7 @@ const NUM_EXPECTED = 10;
 const STEP = 68; // pixels of a word
 const HEIGHT = 132; // of the bars
 const BAR = 24;
-const BELOW = 36; // room for the words
+const BELOW = 36; // space for the words
 const DIRECTIONS = ["forward", "backward"];
 
 export async function expectations(page) {

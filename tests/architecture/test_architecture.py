@@ -1,4 +1,4 @@
-"""The house rules that neither ruff nor import-linter can hold (ARCHITECTURE.md, pyproject.toml)."""
+"""The rules that neither ruff nor import-linter can hold (ARCHITECTURE.md, pyproject.toml)."""
 
 from __future__ import annotations
 
