@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -268,6 +268,25 @@ def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     return TaskConfig(**changed | {"inputs": replace(changed["inputs"], elmo=elmo)})
 
 
+def variant(
+    config: TaskConfig,
+    *,
+    model: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    elmo: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+) -> TaskConfig:
+    """The config with other values of some fields of its parts; `elmo` are fields of a config with ELMo."""
+    if elmo is not None:
+        assert config.inputs.elmo is not None
+        inputs = {**(inputs or {}), "elmo": replace(config.inputs.elmo, **elmo)}
+    return TaskConfig(
+        model=replace(config.model, **(model or {})),
+        inputs=replace(config.inputs, **(inputs or {})),
+        training=replace(config.training, **(training or {})),
+    )
+
+
 def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
     """A recipe without its schedule, trained until the score on the development set stops improving; numbers are ours.
 
@@ -276,18 +295,8 @@ def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
     `max_epochs` is a bound that a run should not meet; its log says if it did. The scored development examples are
     spread evenly over the set.
     """
-    config = recipe()
-    training = replace(
-        config.training,
-        max_epochs=100,
-        patience=5,
-        min_steps=1_000,
-        min_epoch_steps=100,
-        halve_after=2,
-        decay=1.0,
-        spread_dev=True,
-    )
-    return replace(config, training=training)
+    schedule = {"max_epochs": 100, "patience": 5, "min_steps": 1_000, "min_epoch_steps": 100, "halve_after": 2}
+    return variant(recipe(), training={**schedule, "decay": 1.0, "spread_dev": True})
 
 
 def check_bounds(

@@ -64,12 +64,20 @@ def read_files(
     together = Reading[E]([], Counter())
     for path in files:
         reading = task.read(path, model_config, training)
-        together.examples.extend(reading.examples)
+        together.examples.extend(_of_several_documents(reading.examples))
         together.skipped.update(reading.skipped)
     report_skipped(name, together.skipped)
     if not together.examples:
         raise ValueError(f"no examples in {', '.join(map(str, files)) or f'{name}: it has no files'}")
     return together
+
+
+def _of_several_documents(examples: list[Any]) -> list[Any]:
+    """The examples of a file; if all are of one document, they lose it, so that its sentences can be set apart."""
+    documents = {getattr(example, "document", "") for example in examples}
+    if len(documents) > 1 or "" in documents:
+        return examples
+    return [replace(example, document="") for example in examples]
 
 
 def report_skipped(name: str, skipped: Mapping[str, int]) -> None:

@@ -9,12 +9,12 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import starmap
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from elmokit.files.json import picked
 from elmokit.files.lines import NOT_IN_A_TOKEN
@@ -178,12 +178,6 @@ def own_tokens(example: Any) -> Sequence[Sequence[str]]:
 def document_of(example: Any) -> str | tuple[str, ...]:
     """The key that an example shares with the rest of its document; without a document, the words of its sentence."""
     return example.document or tuple(example.tokens)
-
-
-def of_several_documents(examples: list[E]) -> list[E]:
-    """The examples, without their field `document` if all are of the same one: its sentences can be set apart then."""
-    found = cast("list[Any]", examples)
-    return examples if len({each.document for each in found}) > 1 else [replace(each, document="") for each in found]
 
 
 def recipes_by_name(paper: Recipe, cpu: Recipe, others: Mapping[str, Recipe] | None = None) -> Mapping[str, Recipe]:

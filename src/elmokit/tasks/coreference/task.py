@@ -13,7 +13,7 @@ from typing import Any
 from elmokit.files.json import picked
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.system.messages import first_token
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, variant
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.task import (
     Passage,
@@ -175,9 +175,6 @@ class ResolvedDocument(Prediction):
 # Settings of the coreference resolver, and its recipes.
 
 
-_ELMO = ElmoInput(position="input", penalty=0.0)  # Peters, appendix
-
-
 @dataclass(frozen=True)
 class CoreferenceConfig:
     """Sizes and limits of the resolver, by default as in Lee et al. (2017), sections 7.1 and 7.2."""
@@ -228,7 +225,7 @@ def paper() -> TaskConfig:
             lower_case=False,  # Lee's code
             character_dim=8,  # Lee, section 7.1
             character_filters=((3, 50), (4, 50), (5, 50)),  # Lee, section 7.1
-            elmo=_ELMO,
+            elmo=ElmoInput(position="input", penalty=0.0),  # Peters, appendix
         ),
         training=TrainingConfig(
             learning_rate=0.001,  # Lee, section 7.2, Adam
@@ -249,36 +246,32 @@ def cpu() -> TaskConfig:
     41.4 with dropout in the paper's proportion (0.3, 0.2, 0.2) at a rate of 0.002, 45.0 with all three at 0.1, and 48.0
     with these at 0.004.
     """
-    recipe = paper()
-    return replace(
-        recipe,
-        model=replace(
-            recipe.model,
-            hidden_dim=64,
-            spans_per_word=0.3,
-            max_antecedents=100,
-            scorer_dim=64,
-            input_dropout_rate=0.1,  # ELMo's too
-            recurrent_dropout_rate=0.1,
-            dropout_rate=0.1,
-            max_train_sentences=20,
-        ),
-        inputs=replace(
-            recipe.inputs,
-            word_dim=50,
-            unit_word_vectors=False,
-            lower_case=True,
-            character_filters=((3, 30), (4, 30), (5, 30)),
-            max_characters=20,
-            elmo=replace(_ELMO, rescale=True, dropout_rate=0.3),
-        ),
-        training=replace(
-            recipe.training,
-            learning_rate=0.004,
-            max_epochs=10,
-            patience=10,
-            decay=0.9,  # to a sixth over the 1,770 steps of OntoGUM
-        ),
+    return variant(
+        paper(),
+        model={
+            "hidden_dim": 64,
+            "spans_per_word": 0.3,
+            "max_antecedents": 100,
+            "scorer_dim": 64,
+            "input_dropout_rate": 0.1,  # ELMo's too
+            "recurrent_dropout_rate": 0.1,
+            "dropout_rate": 0.1,
+            "max_train_sentences": 20,
+        },
+        inputs={
+            "word_dim": 50,
+            "unit_word_vectors": False,
+            "lower_case": True,
+            "max_characters": 20,
+            "character_filters": ((3, 30), (4, 30), (5, 30)),
+        },
+        elmo={"rescale": True, "dropout_rate": 0.3},
+        training={
+            "learning_rate": 0.004,
+            "max_epochs": 10,
+            "patience": 10,
+            "decay": 0.9,  # to a sixth over the 1,770 steps of OntoGUM
+        },
     )
 
 

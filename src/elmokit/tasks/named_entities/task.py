@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
-from elmokit.tasks.config import ElmoInput, InputConfig, TaggerConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaggerConfig, TaskConfig, TrainingConfig, variant
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.task import (
     Passage,
@@ -21,7 +21,6 @@ from elmokit.tasks.task import (
     each_alone,
     find_splits,
     labels_of_tags,
-    of_several_documents,
     own_tokens,
     recipes_by_name,
     sentence_of,
@@ -43,7 +42,7 @@ _FILES = (
 
 
 def read(path: Path, config: TaggerConfig, training: bool) -> Reading[TaggedSentence]:
-    return Reading(of_several_documents(list(read_tagged_sentences(path))))
+    return Reading(list(read_tagged_sentences(path)))
 
 
 def symbols(examples: Iterable[TaggedSentence]) -> list[str]:
@@ -137,10 +136,6 @@ class TaggedText(Prediction):
 # A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper.
 
 
-_ELMO = ElmoInput(position="input", penalty=0.1)  # paper; the penalty is its lambda
-_CPU_ELMO = replace(_ELMO, rescale=True)  # ours
-
-
 def paper() -> TaskConfig:
     """Peters et al. (2018), appendix, but with GloVe's 50-d vectors (give their file) instead of Senna's."""
     return TaskConfig(
@@ -151,7 +146,7 @@ def paper() -> TaskConfig:
             min_word_count=2,  # ours: rare words that the file lacks teach the unknown word its vector
             character_dim=16,  # paper
             character_filters=((3, 128),),  # paper
-            elmo=_ELMO,
+            elmo=ElmoInput(position="input", penalty=0.1),  # paper; the penalty is its lambda
         ),
         training=TrainingConfig(
             learning_rate=0.001,  # paper, Adam, constant
@@ -168,23 +163,19 @@ def cpu() -> TaskConfig:
 
     The learning rate, the dropout rates and ELMo's `rescale` are ours: experiments/LOG.md, 2026-11-21.
     """
-    recipe = paper()
-    return replace(
-        recipe,
-        model=TaggerConfig(first_dim=100, second_dim=64, dropout_rate=0.3, output_dropout_rate=0.3),
-        inputs=replace(recipe.inputs, elmo=_CPU_ELMO, character_filters=((3, 64),)),
-        training=replace(recipe.training, learning_rate=0.003, decay=0.95, batch_size=32, max_epochs=8, patience=8),
+    return variant(
+        paper(),
+        model={"first_dim": 100, "second_dim": 64, "dropout_rate": 0.3, "output_dropout_rate": 0.3},
+        inputs={"character_filters": ((3, 64),)},
+        elmo={"rescale": True},
+        training={"learning_rate": 0.003, "decay": 0.95, "batch_size": 32, "max_epochs": 8, "patience": 8},
     )
 
 
 def cpu_ko() -> TaskConfig:
     """The same for KLUE-NER, with the Korean biLM; the words start at random. Few eojeol occur twice."""
-    recipe = cpu()
-    return replace(
-        recipe,
-        inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, model="mini-ko")),
-        training=replace(recipe.training, max_epochs=15, patience=15),  # each has a fifth of the steps of CoNLL-2003
-    )
+    few = {"max_epochs": 15, "patience": 15}  # each has a fifth of the steps of CoNLL-2003
+    return variant(cpu(), elmo={"model": "mini-ko"}, training=few)
 
 
 RECIPES = recipes_by_name(paper, cpu, {"cpu-ko": cpu_ko})

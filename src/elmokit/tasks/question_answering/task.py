@@ -14,7 +14,15 @@ from typing import Any
 from elmokit.files.json import picked
 from elmokit.metrics.answers import score_answers
 from elmokit.system.messages import first_token
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
+from elmokit.tasks.config import (
+    ElmoInput,
+    InputConfig,
+    TaskConfig,
+    TrainingConfig,
+    check_bounds,
+    until_converged,
+    variant,
+)
 from elmokit.tasks.question_answering.reader import FoundAnswer, Question, read_questions
 from elmokit.tasks.task import (
     Passage,
@@ -219,31 +227,24 @@ def cpu() -> TaskConfig:
     In so few steps dropout does more harm than good: without ELMo, F1 after three epochs of 5,000 questions is 25.5 at
     a rate of 0.2, 32.0 at 0.1 and 35.2 without (experiments/LOG.md). The dropout of ELMo's vectors stays as in O.
     """
-    recipe = paper()
-    return replace(
-        recipe,
-        model=replace(recipe.model, hidden_dim=48, dropout_rate=0.05, max_train_tokens=150),
-        inputs=replace(
-            recipe.inputs,
-            word_dim=50,
-            lower_case=True,
-            min_word_count=2,
-            elmo=replace(_ELMO, rescale=True),
-        ),
-        training=replace(
-            recipe.training,
-            optimizer="adam",
-            adadelta_epsilon=1e-6,
-            average_warm_up=True,
-            learning_rate=0.004,
-            batch_size=32,
-            max_epochs=6,
-            patience=6,
-            clip_norm=5.0,
-            max_train_examples=10_000,
-            max_dev_examples=500,
-            spread_dev=True,
-        ),
+    return variant(
+        paper(),
+        model={"hidden_dim": 48, "dropout_rate": 0.05, "max_train_tokens": 150},
+        inputs={"word_dim": 50, "lower_case": True, "min_word_count": 2},
+        elmo={"rescale": True},
+        training={
+            "optimizer": "adam",
+            "adadelta_epsilon": 1e-6,
+            "average_warm_up": True,
+            "learning_rate": 0.004,
+            "batch_size": 32,
+            "max_epochs": 6,
+            "patience": 6,
+            "clip_norm": 5.0,
+            "max_train_examples": 10_000,
+            "max_dev_examples": 500,
+            "spread_dev": True,
+        },
     )
 
 
@@ -252,8 +253,7 @@ def cpu_converged() -> TaskConfig:
 
     That set is about every seventh article instead of the first four, and the 500 questions are from all of them.
     """
-    recipe = until_converged(cpu)
-    return replace(recipe, training=replace(recipe.training, dev_share=0.15))
+    return variant(until_converged(cpu), training={"dev_share": 0.15})
 
 
 RECIPES = recipes_by_name(paper, cpu, {"cpu-converged": cpu_converged})

@@ -12,7 +12,7 @@ from typing import Any
 from elmokit.files.json import picked
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.system.messages import first_token
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, variant
 from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_predicates
 from elmokit.tasks.task import (
     Passage,
@@ -24,7 +24,6 @@ from elmokit.tasks.task import (
     document_of,
     find_splits,
     labels_of_tags,
-    of_several_documents,
     own_tokens,
     recipes_by_name,
     shortened,
@@ -57,7 +56,7 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
             reading.skipped[f"predicates in sentences of more than {config.max_train_tokens} tokens"] += 1
         else:
             reading.examples.append(example)
-    return Reading(of_several_documents(reading.examples), reading.skipped)
+    return reading
 
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
@@ -271,30 +270,29 @@ def cpu() -> TaskConfig:
 
     They have 22,949 of the 26,434 predicates of the English Web Treebank's training set.
     """
-    recipe = paper()
-    return replace(
-        recipe,
-        model=SemanticRolesConfig(
-            flag_dim=16,
-            hidden_dim=96,
-            num_layers=4,
-            recurrent_dropout_rate=0.05,
-            input_dropout_rate=0.1,  # ELMo's too
-            max_train_tokens=40,
-        ),
-        inputs=replace(recipe.inputs, word_dim=50, elmo=replace(_ELMO, rescale=True, dropout_rate=0.0)),
-        training=replace(
-            recipe.training,
-            optimizer="adam",  # faster than Adadelta over so few steps
-            learning_rate=0.006,
-            batch_size=64,
-            max_epochs=7,
-            patience=7,
-            decay=0.93,  # to a sixth over the 2,513 steps
-            clip_norm=5.0,
-            clip_value=0.0,
-            max_dev_examples=1_000,
-        ),
+    return variant(
+        paper(),
+        model={
+            "flag_dim": 16,
+            "hidden_dim": 96,
+            "num_layers": 4,
+            "recurrent_dropout_rate": 0.05,
+            "input_dropout_rate": 0.1,  # ELMo's too
+            "max_train_tokens": 40,
+        },
+        inputs={"word_dim": 50},
+        elmo={"rescale": True, "dropout_rate": 0.0},
+        training={
+            "optimizer": "adam",  # faster than Adadelta over so few steps
+            "learning_rate": 0.006,
+            "batch_size": 64,
+            "max_epochs": 7,
+            "patience": 7,
+            "decay": 0.93,  # to a sixth over the 2,513 steps
+            "clip_norm": 5.0,
+            "clip_value": 0.0,
+            "max_dev_examples": 1_000,
+        },
     )
 
 

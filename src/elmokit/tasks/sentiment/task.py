@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
+from elmokit.tasks.config import (
+    ElmoInput,
+    InputConfig,
+    TaskConfig,
+    TrainingConfig,
+    check_bounds,
+    until_converged,
+    variant,
+)
 from elmokit.tasks.sentiment.reader import LabelledText, read_texts
 from elmokit.tasks.task import (
     Prediction,
@@ -93,8 +101,6 @@ class TextSentiment(Prediction):
 
 CLASSIFIERS = ("bcn", "bilstm", "cnn")
 """Names of the networks in `model.NETWORKS`."""
-_ELMO = ElmoInput(position="both", penalty=0.001)  # paper; the penalty is its lambda
-_CPU_ELMO = replace(_ELMO, rescale=True, dropout_rate=0.5)  # ours
 
 
 @dataclass(frozen=True)
@@ -157,7 +163,7 @@ def paper() -> TaskConfig:
             word_dim=300,  # A
             train_word_vectors=False,  # A
             lower_case=False,  # A
-            elmo=_ELMO,
+            elmo=ElmoInput(position="both", penalty=0.001),  # paper; the penalty is its lambda
         ),
         training=TrainingConfig(
             learning_rate=0.001,  # A, Adam; the paper has 0.0001
@@ -174,19 +180,18 @@ def cpu() -> TaskConfig:
 
     The moving average, ELMo's dropout and `rescale` are ours: experiments/LOG.md, 2026-11-21.
     """
-    recipe = paper()
-    return replace(
-        recipe,
-        model=replace(
-            recipe.model,
-            phrases=False,
-            projection_dim=100,
-            encoder_dim=100,
-            integrator_dim=100,
-            maxout_dims=(200, 100),
-        ),
-        inputs=replace(recipe.inputs, word_dim=50, lower_case=True, elmo=_CPU_ELMO),
-        training=replace(recipe.training, batch_size=32, max_epochs=10, patience=4, average_decay=0.998),
+    return variant(
+        paper(),
+        model={
+            "phrases": False,
+            "projection_dim": 100,
+            "encoder_dim": 100,
+            "integrator_dim": 100,
+            "maxout_dims": (200, 100),
+        },
+        inputs={"word_dim": 50, "lower_case": True},
+        elmo={"rescale": True, "dropout_rate": 0.5},
+        training={"batch_size": 32, "max_epochs": 10, "patience": 4, "average_decay": 0.998},
     )
 
 
@@ -195,29 +200,22 @@ def cpu_cnn() -> TaskConfig:
 
     Ten epochs, as in `cpu`, are too few: experiments/LOG.md, 2026-11-22.
     """
-    recipe = until_converged(cpu)
-    return replace(
-        recipe,
-        model=replace(
-            recipe.model,
-            classifier="cnn",
-            cnn_filters=((3, 100), (4, 100), (5, 100)),  # Kim, section 3.1
-            input_dropout_rate=0.0,  # Kim
-            output_dropout_rates=(0.5, 0.0),  # Kim, section 3.1
-        ),
-        training=replace(recipe.training, batch_size=50),  # Kim, section 3.1
-    )
+    model = {
+        "classifier": "cnn",
+        "cnn_filters": ((3, 100), (4, 100), (5, 100)),  # Kim, section 3.1
+        "input_dropout_rate": 0.0,  # Kim
+        "output_dropout_rates": (0.5, 0.0),  # Kim, section 3.1
+    }
+    return variant(until_converged(cpu), model=model, training={"batch_size": 50})  # Kim, section 3.1
 
 
 def cpu_ko() -> TaskConfig:
     """The same for 10,000 of NSMC's 140,000 reviews, with the Korean biLM; words start at random and are learnt."""
-    recipe = cpu()
-    return replace(
-        recipe,
-        inputs=replace(
-            recipe.inputs, elmo=replace(_CPU_ELMO, model="mini-ko"), train_word_vectors=True, min_word_count=2
-        ),
-        training=replace(recipe.training, max_epochs=6, max_train_examples=10_000, max_dev_examples=2_000),
+    return variant(
+        cpu(),
+        inputs={"train_word_vectors": True, "min_word_count": 2},
+        elmo={"model": "mini-ko"},
+        training={"max_epochs": 6, "max_train_examples": 10_000, "max_dev_examples": 2_000},
     )
 
 
@@ -226,8 +224,7 @@ def cpu_output() -> TaskConfig:
 
     That is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
     """
-    recipe = until_converged(cpu)
-    return replace(recipe, inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, position="output")))
+    return variant(until_converged(cpu), elmo={"position": "output"})
 
 
 RECIPES = recipes_by_name(paper, cpu, {"cpu-output": cpu_output, "cpu-cnn": cpu_cnn, "cpu-ko": cpu_ko})

@@ -30,7 +30,6 @@ from elmokit.tasks.task import (
     document_of,
     each_alone,
     find_splits,
-    of_several_documents,
     own_tokens,
     sentence_of,
     shortened,
@@ -73,7 +72,7 @@ def read(path: Path, config: TagsConfig, training: bool) -> Reading[TaggedWords]
             reading.examples.append(sentence)
         else:
             reading.skipped["sentences with a word without a tag"] += 1
-    return Reading(of_several_documents(reading.examples), reading.skipped)
+    return reading
 
 
 def read_all(path: Path, config: TagsConfig) -> Reading[TaggedWords]:
