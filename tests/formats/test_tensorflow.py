@@ -79,7 +79,7 @@ def test_missing_files_are_named(checkpoint: Path):
     assert_refused("a TensorFlow checkpoint index, but there is no options.json", checkpoint)
     (checkpoint / INDEX).rename(checkpoint / "index")
     shutil.copy(FIXTURES / "char" / "options.json", checkpoint)
-    assert_refused(r"its name should end in \.index", checkpoint)
+    assert_refused(r"index\.data-00000-of-00001: is missing", checkpoint)
 
 
 def test_other_options_and_a_shorter_file_of_numbers_are_refused(checkpoint: Path):
@@ -97,8 +97,8 @@ def test_crafted_entries_are_refused(checkpoint: Path):
     bias = b"\x08\x01\x12\x04\x12\x02\x08\x2c"  # float32, shape (44,)
     assert bias in content
     for new, reason in (
-        (b"\x08\x02" + bias[2:], "is of type float64"),
-        (b"\x08\x09" + bias[2:], "is of type int64"),
+        (b"\x08\x02" + bias[2:], "is of another type"),
+        (b"\x08\x09" + bias[2:], "is of another type"),
         (bias[:-1] + b"\x2d", r"has 176 bytes; float32 of shape \(45,\)"),
     ):
         (checkpoint / INDEX).write_bytes(content.replace(bias, new))

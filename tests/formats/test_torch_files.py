@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from elmokit.files.torch_files import read_torch_file
+from elmokit.files.weights_file import check_entry, read_finite
 from elmokit.system.messages import FormatError
 from toy_stored import assert_refused, read_stored
 
@@ -40,10 +41,10 @@ def test_views_parameters_and_other_types_are_read(tmp_path: Path, new: bool):
     assert state["negated"].is_neg()  # lazily, which the file says
     state["half and negated"] = state["negated"].half()
     file = read_torch_file(saved(state, tmp_path / "file.pt", new=new))
-    assert set(file.tensors) == set(state) - {"step"}
-    for name in file.tensors:
+    assert set(file.entries) == set(state) - {"step"}
+    for name in file.entries:
         assert np.array_equal(file.read(name), state[name].detach().float().resolve_neg().numpy()), name
-    assert file.dtypes() == ["float16", "float32", "float64"]
+    assert {entry.dtype for entry in file.entries.values()} == {"float16", "float32", "float64"}
 
 
 class Hostile:
@@ -109,7 +110,8 @@ def test_numbers_that_are_no_weights_and_a_changed_element_are_refused(tmp_path:
     file = read_torch_file(saved(state, tmp_path / "file.pt", new=True))
     for name, reason in (("long", "is of type int64"), ("nan", "holds NaN"), ("other", "is missing")):
         with pytest.raises(FormatError, match=f"tensor {name}: {reason}"):
-            file.read(name)
+            check_entry(file, name, (2,), expected="")
+            read_finite(file, name)
     path = saved({"a": torch.full((5,), 3.0)}, tmp_path / "file.pt", new=True)
     content = path.read_bytes()
     elements = np.full(5, 3.0, np.float32).tobytes()

@@ -8,8 +8,9 @@ still crash the HDF5 library, so models are read in a process with limits.
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from math import ceil, prod
 from pathlib import Path
 from types import MappingProxyType
@@ -25,53 +26,107 @@ from elmokit.system.messages import FormatError, printable, readable_bytes
 h5py: Any = _h5py  # has no type stubs
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
+_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
 """Errors that h5py raises for damaged files."""
 _FLOATS = ("float16", "float32", "float64")
 _HARD_LINK = 0  # the ordinary name of an object; others lead elsewhere in the file, or into another one
 
 
 class HDF5File:
-    """An open file, whose datasets are checked before they are read. It closes with its last reference."""
+    """An open file, whose datasets are checked before they are read. It closes with its last reference.
+
+    Raises FormatError, here and later, if the file is truncated or damaged.
+    """
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
             raise FileNotFoundError(f"{path}: there is no such file")
         self.path = path
         with refusing_damage(path, "cannot be opened as HDF5, perhaps truncated"):
-            self.file = h5py.File(path, "r")
-        self.root, self.num_bytes = self.file.id, path.stat().st_size
-        self.entries: dict[str, Entry] = {}
-        """All that is in it, if `open_hdf5` has opened it."""
+            self._file = h5py.File(path, "r")
+        self.root = self._file.id
+        self._num_bytes = path.stat().st_size
+
+    @cached_property
+    def entries(self) -> dict[str, Entry]:
+        """All that is in the file, except its groups. No link is followed, and nothing is described twice."""
+        found: dict[str, Entry] = {}
+        seen = {_address(self.root)}
+
+        def see(name: bytes, link: Any) -> None:
+            opened = h5py.h5o.open(self.root, name) if link.type == _HARD_LINK else None
+            entry = self._described(opened)
+            if opened is not None and (address := _address(opened)) in seen:
+                entry = Entry(None, refusal="is a second name of a group or dataset; expected one name")
+            elif opened is not None:
+                seen.add(address)
+            if entry is not None:
+                found[name.decode("utf-8", "surrogateescape")] = entry
+
+        with refusing_damage(self.path, "is damaged"):
+            self.root.links.visit(see, info=True)
+        return found
 
     def entry(self, name: str) -> Entry:
         """The description of one dataset, without opening the others. Raises FormatError if it must not be read."""
-        part = f"dataset {name}"
-        with refusing_damage(self.path, "is damaged", part=part):
+        with refusing_damage(self.path, "is damaged", part=f"dataset {name}"):
             if not self.root.links.exists(name.encode()):
-                raise FormatError(self.path, "is missing", part=part)
-            entry, _ = _described(self.root, name.encode(), name, self.num_bytes)
-        if entry.refusal is not None or entry.kind != "dataset":
-            raise FormatError(self.path, entry.refusal or "is not a dataset", part=part)
+                raise FormatError(self.path, "is missing", part=f"dataset {name}")
+            is_named = self.root.links.get_info(name.encode()).type == _HARD_LINK
+            entry = self._described(h5py.h5o.open(self.root, name.encode()) if is_named else None)
+        if entry is None or entry.refusal is not None:
+            reason = (entry and entry.refusal) or "is not a dataset"
+            raise FormatError(self.path, reason, part=f"dataset {name}")
         return entry
 
     def read(self, name: str) -> Array:
         """A dataset whose entry has no refusal, as float32, in memory. Raises FormatError if it is damaged."""
         with refusing_damage(self.path, "cannot be read", part=f"dataset {name}"):
-            dataset = self.file[name]
+            dataset = h5py.h5d.open(self.root, name.encode("utf-8", "surrogateescape"))
             array = np.empty(dataset.shape, np.float32)
-            dataset.id.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
+            dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
             return array
 
+    def _described(self, opened: Any) -> Entry | None:
+        """What is behind a name, which is not read; None for a group. `opened` is None for a link.
 
-@contextmanager
-def open_hdf5(path: Path) -> Generator[HDF5File]:
-    """Open a file for reading and check everything in it. Raises FormatError if it is truncated or damaged."""
-    opened = HDF5File(path)
-    with opened.file:
-        with refusing_damage(path, "is damaged"):
-            opened.entries |= {entry.name: entry for entry in _walk(opened.root, opened.num_bytes)}
-        yield opened
+        The order matters: asking a virtual dataset for its shape opens files.
+        """
+        if opened is None:
+            return Entry(None, refusal="is a soft link or an external link; links are not followed")
+        if isinstance(opened, h5py.h5g.GroupID):
+            return None
+        if not isinstance(opened, h5py.h5d.DatasetID):
+            return Entry(None, refusal="is a named type, not a dataset")
+        dataset = h5py.Dataset(opened)
+        if dataset.external is not None:
+            return Entry((), refusal="keeps its values in another file (external storage)")
+        if dataset.is_virtual:
+            return Entry((), refusal="is a virtual dataset; its values are in other files or datasets")
+        if not isinstance(opened.get_type(), h5py.h5t.TypeFloatID) or dataset.dtype.name not in _FLOATS:
+            return Entry((), refusal="holds other values; expected 16, 32 or 64 bit floats")
+        if dataset.shape is None:
+            return Entry((), refusal="holds nothing (a null dataset)")
+        return Entry(dataset.shape, dataset.dtype.name, self._refusal(dataset))
+
+    def _refusal(self, dataset: Any) -> str | None:
+        """Why a dataset must not be read, or None. h5py would return zeros for values that are not stored."""
+        num_bytes, stored = prod(dataset.shape) * dataset.dtype.itemsize, int(dataset.id.get_storage_size())
+        sizes = f"declares {readable_bytes(num_bytes)} but stores {readable_bytes(stored)}"
+        if dataset.chunks is None:
+            end = (dataset.id.get_offset() or 0) + stored
+            return sizes if stored != num_bytes or end > self._num_bytes else None
+        if stored > self._num_bytes or num_bytes > MAX_EXPANSION * stored + SMALL:
+            return f"{sizes}; weights do not compress like that"
+        expected = prod(ceil(length / step) for length, step in zip(dataset.shape, dataset.chunks, strict=True))
+        if dataset.id.get_num_chunks() != expected:
+            return f"stores {dataset.id.get_num_chunks()} of its {expected} chunks"
+        return None
+
+
+def _address(opened: Any) -> int:
+    """Where the header of an open group or dataset is in the file."""
+    return int(h5py.h5o.get_info(opened).addr)
 
 
 def write_datasets(
@@ -135,69 +190,5 @@ def refusing_damage(path: Path, reason: str, *, part: str | None = None) -> Gene
         yield
     except FormatError:
         raise
-    except DAMAGE as error:
+    except _DAMAGE as error:
         raise FormatError(path, f"{reason}: {printable(str(error))}", part=part) from error
-
-
-def _walk(root: Any, file_bytes: int) -> Iterator[Entry]:
-    """All entries of the file; no link is followed, and nothing is entered or described twice."""
-    visited = {_address(root)}
-    open_groups: list[tuple[str, Any]] = [("", root)]
-    while open_groups:
-        prefix, group = open_groups.pop()
-        for name in group:
-            full_name = prefix + name.decode("utf-8", "surrogateescape")
-            entry, opened = _described(group, name, full_name, file_bytes)
-            if opened is not None and _address(opened) in visited:
-                kind = "other" if entry.kind == "group" else "dataset"
-                entry = Entry(entry.name, kind, f"is a second name of a {entry.kind}; expected one name")
-            elif opened is not None:
-                visited.add(_address(opened))
-            if entry.kind == "group":
-                open_groups.append((f"{entry.name}/", opened))
-            yield entry
-
-
-def _described(group: Any, name: bytes, full_name: str, file_bytes: int) -> tuple[Entry, Any]:
-    """The entry of a name in a group, and the group or dataset itself, if it is one."""
-    if group.links.get_info(name).type != _HARD_LINK:
-        return Entry(full_name, "other", "is a soft link or an external link; links are not followed"), None
-    opened = h5py.h5o.open(group, name)
-    if isinstance(opened, h5py.h5g.GroupID):
-        return Entry(full_name, "group"), opened
-    if not isinstance(opened, h5py.h5d.DatasetID):
-        return Entry(full_name, "other", "is a named type, not a dataset"), None
-    return _described_dataset(full_name, h5py.Dataset(opened), file_bytes), opened
-
-
-def _described_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
-    """A dataset, which is not read. The order matters: asking a virtual dataset for its shape opens files."""
-    if dataset.external is not None:
-        return Entry(name, "dataset", "keeps its values in another file (external storage)")
-    if dataset.is_virtual:
-        return Entry(name, "dataset", "is a virtual dataset; its values are in other files or datasets")
-    if not isinstance(dataset.id.get_type(), h5py.h5t.TypeFloatID) or dataset.dtype.name not in _FLOATS:
-        return Entry(name, "dataset", "holds other values; expected 16, 32 or 64 bit floats")
-    if dataset.shape is None:
-        return Entry(name, "dataset", "holds nothing (a null dataset)")
-    return Entry(name, "dataset", _refusal(dataset, file_bytes), dataset.shape, dataset.dtype.name)
-
-
-def _refusal(dataset: Any, file_bytes: int) -> str | None:
-    """Why a dataset must not be read, or None. h5py would return zeros for values that are not stored."""
-    num_bytes, stored = prod(dataset.shape) * dataset.dtype.itemsize, int(dataset.id.get_storage_size())
-    sizes = f"declares {readable_bytes(num_bytes)} but stores {readable_bytes(stored)}"
-    if dataset.chunks is None:
-        end = (dataset.id.get_offset() or 0) + stored
-        return sizes if stored != num_bytes or end > file_bytes else None
-    if stored > file_bytes or num_bytes > MAX_EXPANSION * stored + SMALL:
-        return f"{sizes}; weights do not compress like that"
-    expected = prod(ceil(length / step) for length, step in zip(dataset.shape, dataset.chunks, strict=True))
-    if dataset.id.get_num_chunks() != expected:
-        return f"stores {dataset.id.get_num_chunks()} of its {expected} chunks"
-    return None
-
-
-def _address(opened: Any) -> int:
-    """Where the header of an open group or dataset is in the file."""
-    return int(h5py.h5o.get_info(opened).addr)

@@ -20,11 +20,9 @@ from elmokit.system.messages import FormatError, readable_bytes
 
 INDEX_ENDING = ".index"
 _OTHER_ENDING = re.compile(r"\.(meta|data-\d{5}-of-\d{5})\Z")
-MAX_INDEX_BYTES = 16 << 20
-"""Largest index; that of a biLM has a few kilobytes."""
 _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57
-_DTYPES = {1: "float32", 2: "float64", 3: "int32", 9: "int64", 14: "bfloat16", 19: "float16"}  # of types.proto
+_FLOAT32 = 1  # of types.proto
 
 
 class TensorBundle:
@@ -36,33 +34,28 @@ class TensorBundle:
 
     def __init__(self, index: Path, *, root: str) -> None:
         self.path = index
-        if not index.name.endswith(INDEX_ENDING):
-            raise FormatError(index, f"is the index of a checkpoint, so its name should end in {INDEX_ENDING}")
-        if (size := index.stat().st_size) > MAX_INDEX_BYTES:
-            raise FormatError(index, f"has {readable_bytes(size)}; the index of a checkpoint has a few kilobytes")
         self.entries: dict[str, Entry] = {}
         self._places: dict[str, tuple[Path, int]] = {}
         try:
             (_, header), *variables = read_table(index.read_bytes())
-            num_shards, is_big_endian = _number(header, 1), _number(header, 2)
             for key, message in variables:
                 if (name := key.decode()).startswith(root):
-                    self._add(name.removeprefix(root), message, num_shards)
+                    self._add(name.removeprefix(root), message, num_shards=_number(header, 1))
+            if _number(header, 2):
+                raise FormatError(index, "is of a big-endian machine, which is not supported")
         except FormatError:
             raise
         except (LookupError, TypeError, ValueError) as error:
             raise FormatError(index, f"is damaged, or not the index of a checkpoint: {error}") from error
-        if is_big_endian:
-            raise FormatError(index, "is of a big-endian machine, which is not supported")
         self.files = sorted({path for path, _ in self._places.values()})
 
     def read(self, name: str) -> Array:
         """A variable of float32, whose entry has no refusal."""
         path, offset = self._places[name]
-        shape = self.entries[name].shape
+        shape = self.entries[name].shape or ()
         return np.fromfile(path, "<f4", prod(shape), offset=offset).reshape(shape)
 
-    def _add(self, name: str, message: Message, num_shards: int) -> None:
+    def _add(self, name: str, message: Message, *, num_shards: int) -> None:
         dimensions = _message(message[2][-1]).get(2, []) if 2 in message else []
         shape = tuple(_number(_message(dimension), 1) for dimension in dimensions)
         dtype, shard, offset, num_bytes = (_number(message, field) for field in (1, 3, 4, 5))
@@ -70,16 +63,14 @@ class TensorBundle:
         if not path.is_file():
             raise FormatError(path, f"is missing; {self.path.name} says that variables are in it")
         refusal = None
-        if _DTYPES.get(dtype) != "float32":
-            refusal = f"is of type {_DTYPES.get(dtype, f'number {dtype}')}; expected float32"
-        elif 7 in message:
-            refusal = "is in slices, which are not supported"
-        elif num_bytes != 4 * prod(shape):
+        if dtype != _FLOAT32:
+            refusal = f"is of another type (number {dtype}); expected float32"
+        elif num_bytes != 4 * prod(shape):  # it has none if it is in slices
             refusal = f"has {num_bytes} bytes; float32 of shape {shape} has {4 * prod(shape)}"
         elif offset + num_bytes > path.stat().st_size:
             refusal = f"ends after {path.name}, which has {readable_bytes(path.stat().st_size)}"
         self._places[name] = (path, offset)
-        self.entries[name] = Entry(name, "dataset", refusal, shape, _DTYPES.get(dtype, ""))
+        self.entries[name] = Entry(shape, "float32", refusal)
 
 
 def latest_index(indices: list[Path], listing: Path | None) -> Path:

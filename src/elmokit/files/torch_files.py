@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import importlib
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from elmokit.files.weights_file import Array, require_finite
+from elmokit.files.weights_file import Array, Entry
 from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
@@ -23,32 +23,23 @@ _OLD_START = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."  # unt
 _ZIP_START = b"PK\x03\x04"
 
 
-@dataclass(frozen=True)
 class TorchFile:
     """The tensors of a state dict by name."""
 
-    path: Path
-    tensors: dict[str, Tensor]
-
-    def dtypes(self) -> list[str]:
-        return sorted({_dtype(tensor) for tensor in self.tensors.values()})
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {name: tuple(tensor.shape) for name, tensor in self.tensors.items()}
+    def __init__(self, path: Path, tensors: Mapping[str, Tensor]) -> None:
+        self.path = path
+        self.entries = {name: _described(tensor) for name, tensor in tensors.items()}
+        self._tensors = tensors
 
     def read(self, name: str) -> Array:
-        """A tensor as float32. Writing to it does not change the file.
+        """A tensor as float32, whose entry has no refusal. Writing to it does not change the file."""
+        return np.require(self._tensors[name].float().numpy(force=True), np.float32, ["ALIGNED", "C_CONTIGUOUS"])
 
-        Raises FormatError for a tensor that is missing, is not of floats, or holds NaN or infinity.
-        """
-        part = f"tensor {name}"
-        tensor = self.tensors.get(name)
-        if tensor is None or not tensor.is_floating_point():
-            reason = "is missing" if tensor is None else f"is of type {_dtype(tensor)}; expected floats"
-            raise FormatError(self.path, reason, part=part)
-        array = np.require(tensor.float().numpy(force=True), np.float32, ["ALIGNED", "C_CONTIGUOUS"])
-        require_finite(self.path, part, array)
-        return array
+
+def _described(tensor: Tensor) -> Entry:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    refusal = None if tensor.is_floating_point() else f"is of type {dtype}; expected floats"
+    return Entry(tuple(tensor.shape), dtype, refusal)
 
 
 def looks_like_torch_file(path: Path) -> bool:
@@ -84,10 +75,6 @@ def read_torch_file(path: Path) -> TorchFile:
         reason = f"is damaged, or holds more than a state dict (nothing in it was run): {said}"
         raise FormatError(path, reason) from error
     return TorchFile(path, tensors)
-
-
-def _dtype(tensor: Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _check_zip(path: Path) -> None:

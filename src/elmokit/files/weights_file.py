@@ -1,11 +1,12 @@
-"""What readers of weights know of a file, of whatever kind: its arrays by name, each described before it is read."""
+"""Files of weights of other programs: their arrays by name, each described before it is read, and checks of arrays."""
 
 from __future__ import annotations
 
 import mmap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,24 +23,58 @@ SMALL = 1 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """A name in the file. `refusal` says why it must not be read, if so; only datasets have a shape and a dtype."""
+    """What a file says of a name in it. `refusal` is the reason why it must not be read, if there is one."""
 
-    name: str
-    kind: Literal["dataset", "group", "other"]
-    refusal: str | None = None
-    shape: tuple[int, ...] = ()
+    shape: tuple[int, ...] | None
+    """None if it is not an array."""
     dtype: str = ""
+    refusal: str | None = None
 
 
 class WeightsFile(Protocol):
-    """An open file of weights."""
+    """A file of weights, of whatever kind."""
 
-    path: Path
-    entries: dict[str, Entry]
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def entries(self) -> Mapping[str, Entry]: ...
 
     def read(self, name: str) -> Array:
-        """An array as float32, whose entry has no refusal."""
+        """An array as float32. Its entry has no refusal."""
         ...
+
+
+class JoinedFiles:
+    """Several files as one, in which a later file replaces the names of an earlier one."""
+
+    def __init__(self, path: Path, *files: WeightsFile) -> None:
+        self.path = path
+        self._files = {name: file for file in files for name in file.entries}
+        self.entries = {name: file.entries[name] for name, file in self._files.items()}
+
+    def read(self, name: str) -> Array:
+        return self._files[name].read(name)
+
+
+def check_entry(file: WeightsFile, name: str, shape: tuple[int, ...], *, expected: str) -> None:
+    """Raise FormatError, naming file and array, if the array is missing, has another shape, or must not be read.
+
+    expected: says where the shape comes from.
+    """
+    entry = file.entries.get(name)
+    reason = f"is missing; {expected} shape {shape}" if entry is None else entry.refusal
+    if entry is not None and reason is None and entry.shape != shape:
+        reason = f"has shape {entry.shape}; {expected} {shape}"
+    if reason is not None:
+        raise FormatError(file.path, reason, part=f"tensor {name}")
+
+
+def read_finite(file: WeightsFile, name: str) -> Array:
+    """Read an array whose entry has no refusal. Raises FormatError if it holds NaN or infinity."""
+    array = file.read(name)
+    require_finite(file.path, f"tensor {name}", array)
+    return array
 
 
 def give_back(array: NDArray[Any]) -> None:

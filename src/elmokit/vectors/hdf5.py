@@ -17,7 +17,6 @@ from elmokit.system.messages import FormatError
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
 
-    from elmokit.files.weights_file import Entry
     from elmokit.vectors.reader import FlatVectors
 
 SENTENCE_TO_INDEX = b"sentence_to_index"
@@ -47,7 +46,7 @@ class HDF5Vectors:
         self._file = HDF5File(path)
         with refusing_damage(path, "is damaged"):
             self._len = int(self._file.root.get_num_objs()) - int(self._file.root.links.exists(SENTENCE_TO_INDEX))
-        first = self._file.entry("0").shape
+        first = self._file.entry("0").shape or ()
         if len(first) not in (2, 3) or 0 in (*first[:-2], first[-1]):
             reason = f"has shape {first}; expected (tokens, width) or (layers, tokens, width)"
             raise FormatError(path, reason, part="dataset 0")
@@ -59,20 +58,21 @@ class HDF5Vectors:
         return self._len
 
     def __getitem__(self, sentence: int) -> Float32[np.ndarray, "*L T E"]:
-        return self._file.read(self._checked(sentence).name)
+        self._num_tokens(sentence)
+        return self._file.read(str(sentence))
 
     def lengths(self) -> Int64[np.ndarray, " B"]:
-        return np.array([self._checked(sentence).shape[-2] for sentence in range(len(self))], np.int64)
+        return np.array([self._num_tokens(sentence) for sentence in range(len(self))], np.int64)
 
     def sentences(self) -> list[list[str]] | None:
         """None, as the file has no text."""
         return None
 
-    def _checked(self, sentence: int) -> Entry:
-        """What the file says of a dataset that is as wide and as deep as the first one."""
-        entry = self._file.entry(str(sentence))
+    def _num_tokens(self, sentence: int) -> int:
+        """The tokens of a dataset, which must be as wide and as deep as the first one."""
+        shape = self._file.entry(str(sentence)).shape or ()
         layers = () if self.num_layers is None else (self.num_layers,)
-        if len(entry.shape) != 2 + len(layers) or (*entry.shape[:-2], entry.shape[-1]) != (*layers, self.dim):
-            reason = f"has shape {entry.shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0"
+        if len(shape) != 2 + len(layers) or (*shape[:-2], shape[-1]) != (*layers, self.dim):
+            reason = f"has shape {shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0"
             raise FormatError(self._file.path, reason, part=f"dataset {sentence}")
-        return entry
+        return shape[-2]

@@ -7,17 +7,18 @@ of AllenNLP 0.x; everything else follows from the shapes, except settings that a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from elmokit.files.torch_files import TorchFile
+from elmokit.files.weights_file import read_finite
 from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.formats.importers.bilm_tf import read_options
-from elmokit.formats.importers.layouts import Names, module_rows, to_native
+from elmokit.formats.importers.layouts import Names, module_rows, read_native
 from elmokit.formats.importers.sources import Imported, Sources
-from elmokit.formats.importers.torch_layout import check_shapes, numbered, sizes_of, the_file_with
+from elmokit.formats.importers.torch_layout import EXPECTED, numbered, sizes_of, the_file_with
 from elmokit.formats.inspection import StoredMix
 from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import PADDING_TOKEN, Weights
@@ -58,43 +59,43 @@ def load(sources: Sources) -> Imported | None:
     prefix, options_path = _prefix(file), _options_path(sources)
     names = names_of(f"{prefix}_elmo_lstm.")
     options = None if options_path is None else read_options(options_path)
-    config = _config(file, names, None if options is None else options.config, options_path)
-    tensors = to_native(module_rows(config, names), file.read)
+    config = _config(file, names, None if options is None else options.config)
+    tensors, dtypes = read_native([*module_rows(config, names)], file, expected=EXPECTED)
+    if options is not None and config != options.config:
+        differing = [
+            one.name for one in fields(config) if getattr(config, one.name) != getattr(options.config, one.name)
+        ]
+        raise FormatError(f"{options_path}", f"{', '.join(differing)}: the tensors of {file.path.name} say otherwise")
     tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there
     return Imported(
         weights=Weights(config, tensors, pretraining=None if options is None else options.pretraining),
         files=[file.path, *([] if options_path is None else [options_path])],
-        dtypes=file.dtypes(),
+        dtypes=dtypes,
         risks=[_ASSUMED] if options is None else options.risks,
         mixes=list(_mixes(file, prefix)),
     )
 
 
-def _config(file: TorchFile, names: Names, said: BiLMConfig | None, options_path: Path | None) -> BiLMConfig:
+def _config(file: TorchFile, names: Names, said: BiLMConfig | None) -> BiLMConfig:
     """The config of the tensors, with what they do not say from the options, if there are some."""
-    shapes = file.shapes()
-    sizes = sizes_of(file.path, shapes, names)
+    sizes = sizes_of(file, names)
     try:
         config = replace(said or BiLMConfig(), **sizes, bidirectional=True, lookup=None)
     except ValueError as error:
         raise FormatError(file.path, str(error)) from error
     if config.num_filters == config.projection_dim:
         raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which elmokit does not")
-    check_shapes(file.path, shapes, config, names)
-    if options_path is not None and config != said:
-        differing = [one.name for one in fields(config) if getattr(config, one.name) != getattr(said, one.name)]
-        raise FormatError(options_path, f"{', '.join(differing)}: the tensors of {file.path.name} say otherwise")
     return config
 
 
 def _prefix(file: TorchFile) -> str:
     """What the names of the biLM begin with. Of several biLMs in one model, all must have the same weights."""
-    prefixes = [name.removesuffix(_EMBEDDING) for name in file.tensors if name.endswith(_EMBEDDING)]
+    prefixes = [name.removesuffix(_EMBEDDING) for name in file.entries if name.endswith(_EMBEDDING)]
     for other in prefixes[1:]:
-        for name in file.tensors:
+        for name in file.entries:
             twin = other + name.removeprefix(prefixes[0])
             if name.startswith(f"{prefixes[0]}_elmo_lstm.") and (
-                twin not in file.tensors or not np.array_equal(file.read(name), file.read(twin))
+                twin not in file.entries or not np.array_equal(file.read(name), file.read(twin))
             ):
                 reason = f"holds {plural(len(prefixes), 'biLM')} that differ: {join_names(prefixes)}"
                 raise FormatError(file.path, reason)
@@ -115,9 +116,10 @@ def _options_path(sources: Sources) -> Path | None:
 
 def _mixes(file: TorchFile, prefix: str) -> Iterator[StoredMix]:
     """The scalar mixes of the module; a mix is there also if the configuration fixed its weights."""
-    for gamma in numbered(file.tensors, f"{prefix}scalar_mix_", ".gamma"):
+    for gamma in numbered(file.entries, f"{prefix}scalar_mix_", ".gamma"):
         name = gamma.removesuffix(".gamma")
-        numbers = [file.read(part) for part in (gamma, *numbered(file.tensors, f"{name}.scalar_parameters.", ""))]
+        parts = (gamma, *numbered(file.entries, f"{name}.scalar_parameters.", ""))
+        numbers = [read_finite(file, part) for part in parts]
         if any(number.size != 1 for number in numbers):
             raise FormatError(file.path, "has weights that are not single numbers", part=name)
         first, *others = (float(number.item()) for number in numbers)

@@ -7,14 +7,17 @@ be in the same folder. Checkpoints and cached token vectors are read by the same
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, cast
 
-from elmokit.files.hdf5 import open_hdf5
+import msgspec
+from msgspec import Struct
+
+from elmokit.files.hdf5 import HDF5File
 from elmokit.files.json import as_type, read_json
-from elmokit.files.weights_file import Array, Entry, WeightsFile, require_finite
+from elmokit.files.weights_file import Array, Entry, WeightsFile
 from elmokit.formats.file_kinds import ADVICE, FileKind
 from elmokit.formats.importers.layouts import (
     AT_PREDICTION,
@@ -24,7 +27,8 @@ from elmokit.formats.importers.layouts import (
     WORDS,
     Row,
     bilm_tf_rows,
-    to_native,
+    read_native,
+    softmax_rows,
 )
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources, read_words, wrong_kind
 from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
@@ -65,8 +69,7 @@ def load(sources: Sources) -> Imported | None:
         return None
     pair = find_pair(sources)
     options = read_options(pair.options, is_named=pair.is_named)
-    with open_hdf5(pair.weights) as file:
-        config, tensors, dtypes = read_weights(file, options)
+    config, tensors, dtypes = read_weights(HDF5File(pair.weights), options)
     risks = [*options.risks]
     nearby = sources.in_folder if sources.weights is None or config.lookup is not None else {}  # then vectors need it
     try:
@@ -77,7 +80,7 @@ def load(sources: Sources) -> Imported | None:
         advice = "vectors do not need it: give options and weights as two files (--weights) to leave it out"
         raise ValueError(f"{error}; {advice}") from error
     weights = Weights(config, tensors, words.vocabulary, options.pretraining, words.spelling)
-    return Imported(weights, [pair.options, pair.weights, *words.files], dtypes, risks, mixes=[])
+    return Imported(weights, [pair.options, pair.weights, *words.files], dtypes, risks)
 
 
 def find_pair(sources: Sources) -> Pair:
@@ -108,49 +111,45 @@ def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Pa
     """
     found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
     found = found or [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON][:1]
-    options = _only(path, found, "options.json files")
-    if options is None:
+    if not found:
         raise IncompleteError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
-    return options
+    return _only(path, found, "options.json files")
 
 
 def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
+    """The HDF5 file of weights among these files. Of several, only those count that hold a biLM, and can be read."""
     found = [file for file, kind in kinds.items() if kind is FileKind.HDF5]
+    if not found:
+        others = [file for file, kind in kinds.items() if kind in ADVICE]
+        if others:
+            raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
+        raise IncompleteError(path, "has an options.json, but there is no HDF5 file of weights with it")
     if len(found) == 1:
         return found[0]
     weights: list[Path] = []
-    errors: list[FormatError] = []
+    damaged: list[FormatError] = []
     for candidate in found:
         try:
-            with open_hdf5(candidate) as file:
-                weights += [candidate] if holds_weights(file.entries) else []
-        except FormatError as error:  # one that is damaged may be something else
-            errors.append(error)
-    if (only := _only(path, weights, "HDF5 files of weights")) is not None:
-        return only
-    if errors:
-        raise errors[0]
-    if found:
-        reason = "holds no HDF5 file with a biLM's weights; give the options and the weights as two files"
-        raise IncompleteError(path, reason)
-    others = [file for file, kind in kinds.items() if kind in ADVICE]
-    if others:
-        raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
-    raise IncompleteError(path, "has an options.json, but there is no HDF5 file of weights with it")
+            weights += [candidate] if holds_weights(HDF5File(candidate).entries) else []
+        except FormatError as error:
+            damaged.append(error)
+    if weights:
+        return _only(path, weights, "HDF5 files of weights")
+    reason = "holds no HDF5 file with a biLM's weights; give the options and the weights as two files"
+    raise damaged[0] if damaged else IncompleteError(path, reason)
 
 
-def _only(path: Path, files: list[Path], what: str) -> Path | None:
+def _only(path: Path, files: list[Path], what: str) -> Path:
     """The only file, or the one with the given path's name, apart from the words `options` and `weights`."""
     names = [re.sub("options|weights", "", file.stem.lower()) for file in (path, *files)]
     twins = [file for file, name in zip(files, names[1:], strict=True) if name == names[0] and not path.is_dir()]
     if len(twins or files) > 1:
         listed = join_names(file.name for file in twins or files)
         raise FormatError(path, f"holds several {what}: {listed}; give the options and the weights as two files")
-    return next(iter(twins or files), None)
+    return (twins or files)[0]
 
 
-@dataclass(frozen=True)
-class _Lstm:
+class _Lstm(Struct):
     dim: int
     projection_dim: int
     n_layers: int = 1
@@ -159,13 +158,11 @@ class _Lstm:
     use_skip_connections: bool = False
 
 
-@dataclass(frozen=True)
-class _Embedding:
+class _Embedding(Struct):
     dim: int
 
 
-@dataclass(frozen=True)
-class _CharCnn:
+class _CharCnn(Struct):
     filters: tuple[tuple[int, int], ...]
     embedding: _Embedding
     max_characters_per_token: int
@@ -174,8 +171,7 @@ class _CharCnn:
     n_highway: int | None = None
 
 
-@dataclass(frozen=True)
-class _OptionsFile:
+class _OptionsFile(Struct):
     """The keys and defaults of bilm-tf and AllenNLP."""
 
     lstm: _Lstm
@@ -191,8 +187,7 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
     """
     values = read_json(path, is_named=is_named)
     training = {name: values.pop(name) for name in TRAINING_OPTIONS if name in values}
-    unknown: list[str] = []
-    read = as_type(known_fields(values, _OptionsFile, unknown), _OptionsFile, where=path)
+    read = as_type(values, _OptionsFile, where=path)
     lstm, characters, risks = read.lstm, read.char_cnn, list[str]()
     for name, value in (("cell_clip", lstm.cell_clip), ("proj_clip", lstm.proj_clip)):
         if value == 0:
@@ -211,24 +206,17 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
     except ValueError as error:
         raise FormatError(path, str(error)) from error
     kept = {name: value for name, value in training.items() if not isinstance(value, list | dict)}
-    if unknown:
-        risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(sorted(unknown))}")
+    if unknown := sorted(_unknown_fields(values, msgspec.to_builtins(read))):
+        risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(unknown)}")
     return Options(config, {STORED_TRAINING_OPTIONS: kept} if kept else None, "bidirectional" in values, risks)
 
 
-def known_fields(values: dict[str, Any], kind: type[Any], unknown: list[str], *, prefix: str = "") -> dict[str, Any]:
-    """The fields that a dataclass, or one in it, has; the names of the others are added to `unknown`."""
-    types, known = get_type_hints(kind), dict[str, Any]()
+def _unknown_fields(values: dict[str, Any], known: dict[str, Any], *, prefix: str = "") -> Iterator[str]:
     for name, value in values.items():
-        inner = next((part for part in (types.get(name), *get_args(types.get(name))) if is_dataclass(part)), None)
-        if name not in types:
-            unknown.append(f"{prefix}{name}")
-        elif inner is not None and isinstance(value, dict):
-            fields = cast("dict[str, Any]", value)
-            known[name] = known_fields(fields, cast("type[Any]", inner), unknown, prefix=f"{prefix}{name}.")
-        else:
-            known[name] = value
-    return known
+        if name not in known:
+            yield f"{prefix}{name}"
+        elif isinstance(value, dict):
+            yield from _unknown_fields(cast("dict[str, Any]", value), known[name], prefix=f"{prefix}{name}.")
 
 
 def _sizes_of_characters(characters: _CharCnn) -> dict[str, Any]:
@@ -249,23 +237,29 @@ def words_instead(width: int) -> dict[str, Any]:
     return {"filters": (), "num_highway_layers": 0, "max_characters_per_token": most, "lookup": lookup}
 
 
-def read_weights(file: WeightsFile, options: Options) -> tuple[BiLMConfig, dict[str, Array], list[str]]:
-    """The config, all weights except the softmax by native name, and their types in the file.
+def read_weights(
+    file: WeightsFile, options: Options, *, is_partial: bool = False
+) -> tuple[BiLMConfig, dict[str, Array], list[str]]:
+    """The config, all weights by native name (the softmax if the file has it), and their types in the file.
 
+    is_partial: whether the file may hold other parts of a biLM than the options call for.
     Raises FormatError, naming the file, the dataset and the reason.
     """
-    config, table = layout_of(options, file.entries)
-    check_datasets(file, table)
+    for name, entry in file.entries.items():
+        if entry.shape is None:
+            raise FormatError(file.path, entry.refusal or "is not a dataset", part=name)
+    config, table = _layout_of(options, file.entries)
+    names = {row.name for row in table}
+    for name in () if is_partial else file.entries:
+        is_slot = name.rpartition("/")[0] in names  # of the optimiser, in a checkpoint: `char_embed/Adagrad`
+        if name.startswith(ROOTS) and name not in names and not is_slot:
+            raise FormatError(
+                file.path, "is not called for by options.json: they are not a pair", part=f"tensor {name}"
+            )
+    return config, *read_native(table, file)
 
-    def read(name: str) -> Array:
-        array = file.read(name)
-        require_finite(file.path, f"dataset {name}", array)
-        return array
 
-    return config, to_native(table, read), sorted({file.entries[row.name].dtype for row in table})
-
-
-def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, list[Row]]:
+def _layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfig, list[Row]]:
     """The config and its table, which match both the options and the names in a file.
 
     The options of a model that reads words do not say how many there are, but the file does. Options that do not say
@@ -274,40 +268,14 @@ def layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConfi
     """
     config = options.config
     if not options.says_direction and not any(name.startswith("RNN_") for name in entries):
-        config = replace(config, bidirectional=not any(name in entries for name in LSTM_ROOTS))
+        forward_only = tuple(f"{root}/" for root in LSTM_ROOTS)
+        config = replace(config, bidirectional=not any(name.startswith(forward_only) for name in entries))
     if config.lookup is not None and WORDS in entries:
-        num_words = next(iter(entries[WORDS].shape), 0)
+        num_words = next(iter(entries[WORDS].shape or ()), 0)
         config = replace(config, lookup=replace(config.lookup, num_words=max(num_words, 1)))
-    return config, list(bilm_tf_rows(config, entries))
+    return config, [*bilm_tf_rows(config, entries), *softmax_rows(config, entries)]
 
 
 def holds_weights(names: Iterable[str]) -> bool:
     """Whether the names belong to a biLM, complete or not."""
     return any(name.startswith(ROOTS) for name in names)
-
-
-def check_datasets(file: WeightsFile, table: Sequence[Row]) -> None:
-    """Raise FormatError if the weights must not be read."""
-    for entry in file.entries.values():
-        if entry.kind == "other":
-            raise FormatError(file.path, entry.refusal or "is not a dataset", part=entry.name)
-    names = {row.name for row in table}
-    for row in table:
-        if (reason := _refusal(file.entries.get(row.name), row.shape)) is not None:
-            raise FormatError(file.path, reason, part=f"dataset {row.name}")
-    for name, entry in file.entries.items():
-        is_slot = name.rpartition("/")[0] in names  # of the optimiser, in a checkpoint: `char_embed/Adagrad`
-        if entry.kind == "dataset" and name.startswith(ROOTS) and name not in names and not is_slot:
-            reason = "is not called for by options.json: they are not a pair"
-            raise FormatError(file.path, reason, part=f"dataset {name}")
-
-
-def _refusal(entry: Entry | None, shape: tuple[int, ...]) -> str | None:
-    """Why a dataset that should have this shape cannot be read, if so."""
-    if entry is None:
-        return f"is missing; options.json calls for shape {shape}"
-    if entry.kind == "group":
-        return "is a group; expected a dataset"
-    if entry.refusal is None and entry.shape != shape:
-        return f"has shape {entry.shape}; options.json calls for {shape}"
-    return entry.refusal

@@ -8,7 +8,7 @@ Source: bilm-tf's `dump_weights` and `_pretrained_initializer`, AllenNLP's `elmo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -18,12 +18,13 @@ import numpy as np
 from elmokit.files.atomic import new_folder, write_text
 from elmokit.files.hdf5 import write_datasets
 from elmokit.files.json import json_text
-from elmokit.model.weights import PADDING_TOKEN, below_padding
+from elmokit.files.weights_file import check_entry, read_finite
+from elmokit.model.weights import PADDING_TOKEN, SOFTMAX_BIAS, SOFTMAX_WEIGHT, below_padding
 from elmokit.system.messages import FormatError
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
-    from elmokit.files.weights_file import Array
+    from elmokit.files.weights_file import Array, Entry, WeightsFile
     from elmokit.model.config import BiLMConfig
     from elmokit.model.weights import Weights
 
@@ -76,12 +77,19 @@ class Names:
     words: str = ""
 
 
-def to_native(table: Iterable[Row], read: Callable[[str], Array]) -> dict[str, Array]:
-    """All tensors by native name; `read` returns a tensor by its name in the file."""
+def read_native(
+    table: Sequence[Row], file: WeightsFile, *, expected: str = "options.json calls for"
+) -> tuple[dict[str, Array], list[str]]:
+    """All tensors of a table by native name, and their types in the file.
+
+    Raises FormatError, naming file and tensor, before one is read that is missing, or has another shape than expected.
+    """
+    for row in table:
+        check_entry(file, row.name, row.shape, expected=expected)
     tensors: dict[str, Array] = {}
     for row in table:
-        tensors |= zip(row.native, row.load(read(row.name)), strict=True)
-    return tensors
+        tensors |= zip(row.native, row.load(read_finite(file, row.name)), strict=True)
+    return tensors, sorted({file.entries[row.name].dtype for row in table})
 
 
 def bilm_tf_rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
@@ -111,6 +119,16 @@ def bilm_tf_rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[R
             yield Row(bias, (4 * cells,), (f"{ours}.bias",), *_BIAS)
             if dim != cells:
                 yield Row(projection, (cells, dim), (f"{ours}.projection_weight",), *_TURNED)
+
+
+def softmax_rows(config: BiLMConfig, present: Mapping[str, Entry]) -> Iterator[Row]:
+    """The softmax of a checkpoint; a model that reads words may use their table in place of its weight."""
+    if (bias := present.get("softmax/b")) is None:
+        return
+    weight = WORDS if WORDS in present and "softmax/W" not in present else "softmax/W"
+    rows = (bias.shape or ())[:1]
+    yield Row(weight, (*rows, config.projection_dim), (SOFTMAX_WEIGHT,), *_SAME)
+    yield Row("softmax/b", rows, (SOFTMAX_BIAS,), *_SAME)
 
 
 def _cell(direction: int, layer: int, num_layers: int, present: Container[str]) -> tuple[str, str, str]:

@@ -6,17 +6,18 @@ and a JSON file of the architecture, which may be absent. Source: `frontend.py`,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elmokit.files.json import as_type, read_json
+from msgspec import Struct
+
+from elmokit.files.json import read_json
 from elmokit.files.lines import read_lines
+from elmokit.files.weights_file import JoinedFiles
 from elmokit.formats.file_kinds import PICKLES, FileKind
-from elmokit.formats.importers.bilm_tf import known_fields
-from elmokit.formats.importers.layouts import Names, module_rows, to_native
+from elmokit.formats.importers.layouts import Names, module_rows, read_native
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources
-from elmokit.formats.importers.torch_layout import check_shapes, sizes_of, the_file_with
+from elmokit.formats.importers.torch_layout import EXPECTED, sizes_of, the_file_with
 from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
 from elmokit.model.weights import Weights
 from elmokit.system.messages import FormatError, first_token, leads_out
@@ -51,8 +52,7 @@ _ASSUMED = (
 )
 
 
-@dataclass(frozen=True)
-class _Encoder:
+class _Encoder(Struct):
     name: str
     projection_dim: int
     dim: int
@@ -61,16 +61,14 @@ class _Encoder:
     proj_clip: float | None = None
 
 
-@dataclass(frozen=True)
-class _TokenEmbedder:
+class _TokenEmbedder(Struct):
     name: str
     activation: str = "relu"
     max_characters_per_token: int = 0
     """Needed for `cnn`; the config refuses 0."""
 
 
-@dataclass(frozen=True)
-class _Architecture:
+class _Architecture(Struct):
     encoder: _Encoder
     token_embedder: _TokenEmbedder
 
@@ -97,45 +95,36 @@ def load(sources: Sources) -> Imported | None:
     named = str(read_json(config_path)["config_path"]).replace("\\", "/")
     path = folder / named.rpartition("/")[2]
     has_architecture = sources.in_folder.get(path) is FileKind.JSON
-    architecture, said = _read_architecture(path) if has_architecture else (_ARCHITECTURE, {})
-    shapes = {**embedder.shapes(), **encoder.shapes()}
-    sizes = sizes_of(folder, shapes, _NAMES)
+    settings, said = _read_architecture(path) if has_architecture else (_ARCHITECTURE, {})
+    both = JoinedFiles(folder, embedder, encoder)
+    sizes = sizes_of(both, _NAMES)
+    shapes = {name: entry.shape or () for name, entry in both.entries.items()}
     num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
     num_symbols = shapes[_NAMES.embedding][0] if sizes["filters"] else 0
     words = _read_dictionary(folder / _WORD_DICTIONARY, num_rows=num_words)
     symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=num_symbols)
-    padding = symbols.get("<pad>", 0)
     try:
+        padding = symbols.get("<pad>", 0)
         lookup = LookupConfig(num_words, word_dim, num_symbols, padding_symbol=padding, projects=True)
-        config = BiLMConfig(**sizes, **architecture, lookup=lookup)
+        config = BiLMConfig(**sizes, **settings, lookup=lookup)
+        most = config.max_characters_per_token
         spelling = DictionarySpelling(
-            words=words,
-            symbols=symbols,
-            max_characters_per_token=config.max_characters_per_token,
-            begin="<bos>",
-            end="<eos>",
-            unknown="<oov>",
+            words=words, symbols=symbols, max_characters_per_token=most, begin="<bos>", end="<eos>", unknown="<oov>"
         )
     except ValueError as error:
         raise FormatError(folder, str(error)) from error
-    check_shapes(folder, shapes, config, _NAMES)
+    tensors, dtypes = read_native([*module_rows(config, _NAMES)], both, expected=EXPECTED)
     for name, value in said.items():
         if (found := getattr(config, name)) != value:
             raise FormatError(folder, f"{name} is {found} in the tensors, but the architecture says {value}")
-    read = {name: file.read for file in (embedder, encoder) for name in file.tensors}
-    tensors = to_native(module_rows(config, _NAMES), lambda name: read[name](name))
     weights = Weights(config, tensors, spelling=spelling)
     weights.check_spelling(folder)
-    small = [config_path, *([path] if has_architecture else [])]
-    small += [folder / _WORD_DICTIONARY] if words else []
-    small += [folder / _CHARACTER_DICTIONARY] if symbols else []
-    return Imported(
-        weights=weights,
-        files=[*small, embedder.path, encoder.path],
-        dtypes=sorted({*encoder.dtypes(), *embedder.dtypes()}),
-        risks=[] if has_architecture else [_ASSUMED],
-        mixes=[],
-    )
+    files = [config_path, *([path] if has_architecture else [])]
+    files += [
+        folder / name for name, numbers in ((_WORD_DICTIONARY, words), (_CHARACTER_DICTIONARY, symbols)) if numbers
+    ]
+    risks = [] if has_architecture else [_ASSUMED]
+    return Imported(weights, [*files, embedder.path, encoder.path], dtypes, risks)
 
 
 def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
@@ -170,7 +159,7 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
 
 def _read_architecture(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
     """The settings of the file, and the sizes that the tensors must have."""
-    read = as_type(known_fields(read_json(path), _Architecture, []), _Architecture, where=path)
+    read = read_json(path, _Architecture)
     encoder, tokens = read.encoder, read.token_embedder
     if encoder.name != "elmo":
         found = first_token(encoder.name)

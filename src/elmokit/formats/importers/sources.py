@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ class Imported:
     files: list[Path]
     dtypes: list[str]
     risks: list[str]
-    mixes: list[StoredMix]
+    mixes: list[StoredMix] = field(default_factory=list["StoredMix"])
 
 
 class Sources:

@@ -8,17 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from elmokit.files.hdf5 import HDF5File, open_hdf5
-from elmokit.files.weights_file import Array
+from elmokit.files.hdf5 import HDF5File
+from elmokit.files.weights_file import JoinedFiles
 from elmokit.formats.file_kinds import FileKind
-from elmokit.formats.importers.bilm_tf import (
-    find_pair,
-    holds_weights,
-    read_options,
-    read_weights,
-    words_instead,
-)
-from elmokit.formats.importers.layouts import LSTM_ROOTS, WORDS
+from elmokit.formats.importers.bilm_tf import find_pair, holds_weights, read_options, read_weights, words_instead
+from elmokit.formats.importers.layouts import WORDS
 from elmokit.formats.importers.sources import Imported, Sources, read_words
 from elmokit.model.weights import Weights
 
@@ -26,35 +20,21 @@ NAME = "token_vectors"
 DESCRIPTION = "bilm-tf with cached token vectors (options.json, two HDF5 files, vocabulary)"
 
 
-class _Joined:
-    """The LSTMs of one file, and the token vectors of another, as one file of a model that reads words."""
-
-    def __init__(self, lstms: HDF5File, tokens: HDF5File) -> None:
-        self.path = tokens.path
-        self.entries = {name: entry for name, entry in lstms.entries.items() if name.startswith(LSTM_ROOTS)}
-        self.entries[WORDS] = tokens.entries[WORDS]
-        self._lstms, self._tokens = lstms, tokens
-
-    def read(self, name: str) -> Array:
-        return (self._tokens if name == WORDS else self._lstms).read(name)
-
-
 def load(sources: Sources) -> Imported | None:
     """The joined model, if an options.json and an HDF5 file of token vectors, and nothing else, were given."""
     kinds = sources.given
-    if sources.weights is None or set(kinds.values()) != {FileKind.OPTIONS, FileKind.HDF5}:
+    if sources.weights is None or {*kinds.values()} != {FileKind.OPTIONS, FileKind.HDF5}:
         return None
     options_path, path = sorted(kinds, key=lambda file: kinds[file] is FileKind.HDF5)
-    with open_hdf5(path) as tokens:
-        if WORDS not in tokens.entries or holds_weights(tokens.entries):
-            return None
-        nearby = Sources(options_path)
-        pair = find_pair(nearby)
-        options = read_options(pair.options, is_named=pair.is_named)
-        options = replace(options, config=replace(options.config, **words_instead(options.config.projection_dim)))
-        with open_hdf5(pair.weights) as lstms:
-            config, tensors, dtypes = read_weights(_Joined(lstms, tokens), options)
-    risks = [*options.risks]
-    words = read_words(path, config, nearby.in_folder, risks)
+    tokens = HDF5File(path)
+    if WORDS not in tokens.entries or holds_weights(tokens.entries):
+        return None
+    nearby = Sources(options_path)
+    pair = find_pair(nearby)
+    options = read_options(pair.options, is_named=pair.is_named)
+    options = replace(options, config=replace(options.config, **words_instead(options.config.projection_dim)))
+    joined = JoinedFiles(path, HDF5File(pair.weights), tokens)
+    config, tensors, dtypes = read_weights(joined, options, is_partial=True)
+    words = read_words(path, config, nearby.in_folder, risks := [*options.risks])
     weights = Weights(config, tensors, words.vocabulary, spelling=words.spelling)
-    return Imported(weights, [pair.options, pair.weights, path, *words.files], dtypes, risks, mixes=[])
+    return Imported(weights, [pair.options, pair.weights, path, *words.files], dtypes, risks)

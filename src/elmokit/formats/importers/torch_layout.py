@@ -2,59 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from elmokit.formats.importers.layouts import Names, module_rows
+from elmokit.formats.importers.layouts import Names
 from elmokit.system.messages import FormatError, join_names
 
 if TYPE_CHECKING:
     from elmokit.files.torch_files import TorchFile
-    from elmokit.model.config import BiLMConfig
+    from elmokit.files.weights_file import WeightsFile
 
-    Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+EXPECTED = "the other tensors call for"
+"""Where the shape of a tensor comes from."""
 
 
-def sizes_of(path: Path, shapes: Shapes, names: Names) -> dict[str, Any]:
+def sizes_of(file: WeightsFile, names: Names) -> dict[str, Any]:
     """The sizes of a biLM with these tensors, by the names of `BiLMConfig`.
 
     Raises FormatError for a tensor that is missing or has a shape that does not fit the others.
     """
+    entries = file.entries
 
     def shape(name: str, dimensions: int) -> tuple[int, ...]:
-        found = shapes.get(name)
+        found = entries[name].shape if name in entries else None
         if found is None or len(found) != dimensions or not all(found):
             said = "is missing" if found is None else f"has shape {found}"
-            raise FormatError(path, f"{said}; expected {dimensions} dimensions", part=f"tensor {name}")
+            raise FormatError(file.path, f"{said}; expected {dimensions} dimensions", part=f"tensor {name}")
         return found
 
-    filters = [shape(name, 3) for name in numbered(shapes, names.convolution, ".weight")]
+    filters = [shape(name, 3) for name in numbered(entries, names.convolution, ".weight")]
     layer = f"{names.lstm}forward_layer_0."
     gates, _ = shape(f"{layer}input_linearity.weight", 2)
     dim, hidden = shape(f"{layer}state_projection.weight", 2)
     if gates != 4 * hidden:
-        raise FormatError(path, f"has {gates} rows; expected four gates of {hidden} cells", part=f"tensor {layer}")
+        raise FormatError(file.path, f"has {gates} rows; expected four gates of {hidden} cells", part=f"tensor {layer}")
     if dim >= hidden:
         reason = f"projects {hidden} cells to {dim}; elmokit reads projections to fewer"
-        raise FormatError(path, reason, part=f"tensor {layer}")
+        raise FormatError(file.path, reason, part=f"tensor {layer}")
     return {
         "filters": tuple((width, number) for number, _, width in filters),
         "character_dim": shape(names.embedding, 2)[1] if filters else 1,
-        "num_highway_layers": len(list(numbered(shapes, names.highway, ".weight"))),
-        "num_layers": len(list(numbered(shapes, f"{names.lstm}forward_layer_", ".input_linearity.weight"))),
+        "num_highway_layers": len(list(numbered(entries, names.highway, ".weight"))),
+        "num_layers": len(list(numbered(entries, f"{names.lstm}forward_layer_", ".input_linearity.weight"))),
         "lstm_dim": hidden,
         "projection_dim": dim,
     }
-
-
-def check_shapes(path: Path, found: Shapes, config: BiLMConfig, names: Names) -> None:
-    """Raise FormatError, naming the tensor, for one that is missing or has another shape."""
-    for row in module_rows(config, names):
-        if found.get(row.name) != row.shape:
-            said = "is missing" if row.name not in found else f"has shape {found[row.name]}"
-            raise FormatError(path, f"{said}; the other tensors call for {row.shape}", part=f"tensor {row.name}")
 
 
 def numbered(present: Container[str], start: str, end: str) -> Iterator[str]:
@@ -70,7 +64,7 @@ def the_file_with(where: Path, files: Iterable[TorchFile], ending: str) -> Torch
 
     where: what the files were found in, for the message of the FormatError that is raised if there are several.
     """
-    found = [file for file in files if any(f".{name}".endswith(f".{ending}") for name in file.tensors)]
+    found = [file for file in files if any(f".{name}".endswith(f".{ending}") for name in file.entries)]
     if len(found) > 1:
         names = join_names(file.path.name for file in found)
         raise FormatError(where, f"holds several files with the weights of ELMo: {names}; give one of them")
