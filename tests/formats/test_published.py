@@ -272,16 +272,7 @@ def test_a_model_without_sums_is_not_called_whole(server: Any, tmp_path: Path, c
     shutil.rmtree(folder)
     folder.symlink_to("nowhere")
     assert main(["models", "get", "tiny"]) == 2 and server.requests == []
-
-
-def test_a_model_that_an_older_elmokit_downloaded_is_imported_where_it_is(server: Any, tmp_path: Path):
-    folder = tmp_path / "cache" / "models" / "tiny"
-    folder.mkdir(parents=True)
-    shutil.copy(PAIR / "options.json", folder)
-    shutil.copy(PAIR / "lm_weights.hdf5", folder / "weights.hdf5")
-    np.testing.assert_array_equal(vectors("tiny"), vectors(PAIR / "options.json", PAIR / "lm_weights.hdf5"))
-    assert server.requests == [] and left(tmp_path) == ["tiny", "tiny.json"]
-    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    assert "models/tiny: is not a model that elmokit imported; remove it" in capsys.readouterr().err
 
 
 def test_an_archive_is_unpacked_once(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,12 +1,13 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.system.paths import cache_limit, default_cache
-from elmokit.vectors.cache_folder import cached_pieces, clear_cache, make_room
+from elmokit.system.paths import cache_limit, default_cache, make_room
+from elmokit.vectors.cache_folder import cached_pieces, clear_cache
 
 
 def add_piece(folder: Path, model: str, name: str, *, days_ago: float) -> Path:
@@ -35,8 +36,9 @@ def names(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("limit", "kept"), [(400, ["one", "three", "two"]), (399, ["three", "two"]), (250, ["two"]), (0, [])]
 )
-def test_room_is_made_by_the_oldest_of_all_models(folder: Path, limit: int, kept: list[str]):
-    make_room(folder, num_bytes=100, limit=limit)
+def test_room_is_made_by_the_oldest_of_all_models(folder: Path, limit: int, kept: list[str], monkeypatch: Any):
+    monkeypatch.setenv("ELMOKIT_CACHE_GB", str(limit / 1e9))
+    make_room(cached_pieces(folder), num_bytes=100)
     assert names(folder) == kept
 
 

@@ -50,21 +50,20 @@ class HDF5File:
     @cached_property
     def entries(self) -> dict[str, Entry]:
         """All that is in the file, except its groups. No link is followed, and nothing is described twice."""
+        links: list[tuple[bytes, int]] = []
         found: dict[str, Entry] = {}
-        seen = {_address(self.root)}
-
-        def see(name: bytes, link: Any) -> None:
-            opened = h5py.h5o.open(self.root, name) if link.type == _HARD_LINK else None
-            entry = self._described(opened)
-            if opened is not None and (address := _address(opened)) in seen:
-                entry = Entry(None, refusal="is a second name of a group or dataset; expected one name")
-            elif opened is not None:
-                seen.add(address)
-            if entry is not None:
-                found[name.decode("utf-8", "surrogateescape")] = entry
-
         with refusing_damage(self.path, "is damaged"):
-            self.root.links.visit(see, info=True)
+            self.root.links.visit(lambda name, link: links.append((name, link.type)), info=True)
+            seen = {_address(self.root)}
+            for name, kind in links:
+                opened = h5py.h5o.open(self.root, name) if kind == _HARD_LINK else None
+                entry = self._described(opened)
+                if opened is not None and (address := _address(opened)) in seen:
+                    entry = Entry(None, refusal="is a second name of a group or dataset; expected one name")
+                elif opened is not None:
+                    seen.add(address)
+                if entry is not None:
+                    found[name.decode("utf-8", "surrogateescape")] = entry
         return found
 
     def entry(self, name: str) -> Entry:

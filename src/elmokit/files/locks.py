@@ -14,6 +14,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from elmokit.system.messages import warn_caller
+
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EROFS)
 """Errors of file systems without locks (two numbers on macOS), and of folders where no file can be created."""
 
@@ -22,24 +24,22 @@ class InUseError(OSError):
     """Another process, or another thread of this one, is writing the same file or folder."""
 
 
-class AnotherUserError(InUseError):
-    """The lock belongs to another user, who may have left it."""
-
-
 class NoLocksError(OSError):
     """The file system has no locks, or no file can be made in the folder."""
 
 
 @contextmanager
-def lock(target: str | os.PathLike[str]) -> Generator[None]:
+def lock(target: str | os.PathLike[str], *, wait: str | None = None) -> Generator[None]:
     """Hold the lock of a file or folder, which need not exist yet; the folder that it is in must.
 
     Names that lead to one place through links have one lock. Raises InUseError if it is held, and OSError, which names
     `target`, when no lock can be made.
+
+    wait: what the user is told while the process that holds it is waited for; None does not wait.
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(target))
+            held.enter_context(locked(target, wait=wait))
         except NoLocksError as error:
             reason, advice = error.strerror, "make sure that no other process writes it"
             warnings.warn(f"{os.fspath(target)} cannot be locked ({reason}); {advice}", stacklevel=3)
@@ -47,7 +47,7 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
 
 
 @contextmanager
-def locked(target: str | os.PathLike[str]) -> Generator[None]:
+def locked(target: str | os.PathLike[str], *, wait: str | None = None) -> Generator[None]:
     """The same, but raises NoLocksError if the file system lacks locks."""
     name, real = os.fspath(target), Path(os.path.realpath(target))
     path = real.with_name(f".{real.name}.lock")
@@ -55,14 +55,20 @@ def locked(target: str | os.PathLike[str]) -> Generator[None]:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     held = FileLock(path, preserve_lock_file=sys.platform != "win32")  # on Windows it can only be removed afterwards
     try:
-        held.acquire(blocking=False)
-    except Timeout:
-        advice = "wait until that has ended, or choose another name"
-        raise InUseError(f"{name} is in use by another process; {advice}") from None
+        try:
+            held.acquire(blocking=False)
+        except Timeout:
+            if wait is None:
+                advice = "wait until that has ended, or choose another name"
+                raise InUseError(f"{name} is in use by another process; {advice}") from None
+            warn_caller(wait)
+            held.acquire(poll_interval=0.5)
+    except InUseError:
+        raise
     except OSError as error:
         if isinstance(error, PermissionError) and path.exists():
             advice = f"wait until the process of that user has ended, or remove {path} if it was killed"
-            raise AnotherUserError(f"{name}: the lock belongs to another user; {advice}") from None
+            raise InUseError(f"{name}: the lock belongs to another user; {advice}") from None
         if error.errno not in _NO_LOCKS:
             raise OSError(error.errno, error.strerror, name) from error
         with suppress(OSError):

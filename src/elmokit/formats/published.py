@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -22,11 +21,11 @@ from typing import Any
 from elmokit.files.atomic import temporary_folder, write_text
 from elmokit.files.downloads import OFFLINE, DownloadError, download, is_offline
 from elmokit.files.json import read_json
-from elmokit.files.locks import AnotherUserError, InUseError, lock
+from elmokit.files.locks import lock
 from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.formats.importers.child import import_model
 from elmokit.formats.native import native_folder
-from elmokit.system.messages import FormatError, plural, warn_caller
+from elmokit.system.messages import FormatError, plural
 from elmokit.system.paths import default_cache, file_digest
 
 LIST = Path(str(files("elmokit") / "formats" / "published.toml"))
@@ -101,24 +100,16 @@ def published_folder(model: PublishedModel) -> Path:
     FormatError for files that are not the model, and InUseError if the lock is another user's.
     """
     folder = model.folder
-    if _is_ready(folder):
-        return folder
     if not model.is_here and is_offline():
         reason = f"downloads are forbidden ({' or '.join(OFFLINE)} is set)"
         raise FileNotFoundError(f"{model.name} is not in {folder.parent}, and {reason}; {model.by_hand}")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    while not _is_ready(folder):
-        try:
-            with lock(folder):
-                if not model.is_here:
-                    _download(model)
-                elif not _is_ready(folder):  # elmokit once kept models as they were downloaded
-                    _import(model, folder, _sums(model, folder))
-        except AnotherUserError:
-            raise
-        except InUseError:
-            warn_caller(f"waits for another process that downloads {model.name}")
-            time.sleep(1)
+    if not model.is_here:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with lock(folder, wait=f"waits for another process that downloads {model.name}"):
+            if not model.is_here:
+                _download(model)
+    if not folder.is_dir() or native_folder(folder) is None:
+        raise FormatError(folder, f"is not a model that elmokit imported; remove it, and get {model.name} again")
     return folder
 
 
@@ -142,7 +133,7 @@ def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
     with lock(model.folder), temporary_folder(model.folder) as staging:
         for name, source in sources.items():
             shutil.copyfile(source, staging / name)
-        _import(model, staging, _sums(model, staging))
+        _import(model, staging)
     return model.folder
 
 
@@ -180,10 +171,6 @@ def _model(name: str, fields: Mapping[str, Any], mirrors: Mapping[str, Sequence[
     return PublishedModel(name, **about)
 
 
-def _is_ready(folder: Path) -> bool:
-    return folder.is_dir() and native_folder(folder) is not None
-
-
 def _download(model: PublishedModel) -> None:
     """Each step can be repeated after a kill: nothing that came leaves its place before the whole model does."""
     staging = model.folder.with_name(f".{model.folder.name}.downloading")
@@ -196,23 +183,22 @@ def _download(model: PublishedModel) -> None:
         except DownloadError as error:
             raise DownloadError(f"{model.name} could not be downloaded: {error}; {model.by_hand}") from None
     try:
-        _import(model, staging, _sums(model, staging))
+        _import(model, staging)
     except FormatError:  # what came is damaged
         shutil.rmtree(staging)
         raise
     shutil.rmtree(staging)
 
 
-def _import(model: PublishedModel, source: Path, sums: Mapping[str, str]) -> None:
-    """Import the files in a folder, and put the native model into its place in the cache."""
+def _import(model: PublishedModel, source: Path) -> None:
+    """Import the files in a folder, and put the native model into its place in the cache, with the sums of both."""
+    sums = _sums(source / name for name in model.files)
     archives = [name for name in model.files if name.endswith(".zip")]
     with temporary_folder(model.folder.with_name(f"{model.folder.name}.native")) as staging:
         import_model(source / archives[0] if archives else source, None, staging / "model")
-        imported = {path.name: file_digest(path, "sha256").hex() for path in sorted((staging / "model").iterdir())}
-        note = {"model": model.name, "files": {name: {"sha256": sum_} for name, sum_ in sums.items()}}
-        write_text(_note_path(model), json.dumps(note | {"imported": imported}, indent=2) + "\n")
-        if model.is_here:
-            os.rename(model.folder, staging / "downloaded")
+        files = {name: {"sha256": digest} for name, digest in sums.items()}
+        note = {"model": model.name, "files": files, "imported": _sums(sorted((staging / "model").iterdir()))}
+        write_text(_note_path(model), json.dumps(note, indent=2) + "\n")
         os.rename(staging / "model", model.folder)
 
 
@@ -235,9 +221,8 @@ def _given(model: PublishedModel, name: str, given: Sequence[Path]) -> Path:
     return found[0]
 
 
-def _sums(model: PublishedModel, folder: Path) -> dict[str, str]:
-    paths = {name: folder / name for name in model.files}
-    return {name: file_digest(path, "sha256").hex() for name, path in paths.items() if path.is_file()}
+def _sums(paths: Iterable[Path]) -> dict[str, str]:
+    return {path.name: file_digest(path, "sha256").hex() for path in paths}
 
 
 def _note_path(model: PublishedModel) -> Path:

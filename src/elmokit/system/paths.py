@@ -4,11 +4,24 @@ import hashlib
 import math
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
 """The environment variable with the largest size of a cache, in GB; 0 keeps only the last addition."""
 DEFAULT_LIMIT_GB = 20.0
+
+
+class Cached(Protocol):
+    """A part of a cache."""
+
+    @property
+    def num_bytes(self) -> int: ...
+
+    def remove(self) -> int:
+        """Remove it as far as permitted, and return the number of bytes freed."""
+        ...
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
@@ -42,3 +55,12 @@ def cache_limit() -> int:
     if not 0 <= gigabytes < math.inf:
         raise ValueError(f"{LIMIT_VARIABLE} is {text[:80]!r}; expected a number of GB, such as 50")
     return int(gigabytes * 1e9)
+
+
+def make_room(cached: Sequence[Cached], *, num_bytes: int) -> None:
+    """Remove the first parts of a cache, until `num_bytes` more do not exceed the limit."""
+    too_many = sum(part.num_bytes for part in cached) + num_bytes - cache_limit()
+    for part in cached:
+        if too_many <= 0:
+            return
+        too_many -= part.remove()

@@ -25,9 +25,9 @@ from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folde
 from elmokit.model.vector_source import padded_layers
 from elmokit.system.batches import batched
 from elmokit.system.messages import first_token
-from elmokit.system.paths import cache_limit
+from elmokit.system.paths import cache_limit, make_room
 from elmokit.system.progress_bar import counted, progress_bar
-from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, make_room
+from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cached_pieces
 from elmokit.vectors.flat import fits_float16, map_npy, read_npy, write_array
 from elmokit.vectors.save_vectors import write_sentences
 
@@ -63,7 +63,7 @@ class CachedActivations:
         self.elmo = elmo
         self.num_layers = elmo.num_layers
         self.dim = elmo.dim
-        self._max_bytes = cache_limit()
+        cache_limit()  # or an error before anything is computed
         self._given_folder = folder
         if folder is None:
             held = ExitStack()
@@ -141,7 +141,7 @@ class CachedActivations:
         path = self.folder / f"{hashlib.blake2b(keys, digest_size=16).hexdigest()}.npy"
         lengths = [len(sentence) for sentence in new.values()]
         num_bytes = np.dtype(np.float16).itemsize * sum(lengths) * self.num_layers * self.dim
-        make_room(self.folder.parents[1], num_bytes=num_bytes, limit=self._max_bytes)
+        make_room(cached_pieces(self.folder.parents[1]), num_bytes=num_bytes)
         label = f"activations ({num_bytes / 1e6:,.0f} MB)"
         bar = progress_bar(unit="sentence", total=len(lengths), label=label)
         batches = batched(new.values(), size=SENTENCES_PER_BATCH)

@@ -61,13 +61,3 @@ def cached_pieces(folder: Path, *, model: str = "") -> list[CachedPiece]:
 def clear_cache(folder: Path, *, model: str = "") -> int:
     """Remove the pieces of models whose fingerprint starts with `model`, and return the number of bytes freed."""
     return sum(piece.remove() for piece in cached_pieces(folder, model=model))
-
-
-def make_room(folder: Path, *, num_bytes: int, limit: int) -> None:
-    """Remove the least recently used pieces, until `num_bytes` more do not exceed the limit."""
-    pieces = cached_pieces(folder)
-    too_many = sum(piece.num_bytes for piece in pieces) + num_bytes - limit
-    for piece in pieces:
-        if too_many <= 0:
-            return
-        too_many -= piece.remove()
