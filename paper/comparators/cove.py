@@ -61,7 +61,7 @@ def read_encoder(path: Path) -> nn.LSTM:
         raise FileNotFoundError(f"{path}: there is no such file; expected CoVe's encoder")
     if looks_like_torch_file(path):
         file = read_torch_file(path)
-        tensors = {name: torch.from_numpy(file.read(name)) for name in file.tensors}
+        tensors = {name: torch.from_numpy(file.read(name)) for name in file.entries}
     else:
         tensors = read_tensors(path)
     name = "weight_ih_l0"

@@ -7,13 +7,13 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from elmokit.elmo.elmo import Elmo as Encoder
-from elmokit.files.hdf5 import HDF5File
 from elmokit.integrations.allennlp import Elmo, ElmoTokenEmbedder, batch_to_ids
 from elmokit.text.characters import batch_character_ids
 from toy_bilm import TINY, random_bilm
@@ -104,7 +104,7 @@ def test_with_state_every_published_vector_comes_out_and_without_it_those_of_the
     for line, batch in enumerate(zip(*STREAMS, strict=True)):
         vectors, others = (each(batch_to_ids(batch))["elmo_representations"][0] for each in (elmo, stateless))
         for stream, sentence in enumerate(batch):
-            with HDF5File(FIXTURES / f"allennlp/lm_embeddings_{stream}.hdf5").file as file:
+            with h5py.File(FIXTURES / f"allennlp/lm_embeddings_{stream}.hdf5") as file:
                 published = np.concatenate(np.asarray(file[str(line)]), axis=1)
             assert_close(vectors[stream, : len(sentence)], published)
         difference = float((others - vectors).detach().abs().max())

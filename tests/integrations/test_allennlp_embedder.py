@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.files.hdf5 import HDF5File
 from elmokit.formats.published import find_published
 from elmokit.integrations.allennlp import (
     DEFAULT_OPTIONS_FILE,
@@ -72,7 +71,7 @@ def test_a_file_has_a_dataset_per_line(embedder: ElmoEmbedder, output_format: st
     embedder.embed_file(lines, tmp_path / "vectors.hdf5", output_format)
     layers = embedder.embed_batch([["A", "short", "sentence"], ["밥"]])
     expected = {"all": layers, "top": [array[-1] for array in layers], "average": [a.mean(axis=0) for a in layers]}
-    with HDF5File(tmp_path / "vectors.hdf5").file as file:
+    with h5py.File(tmp_path / "vectors.hdf5") as file:
         for number, array in enumerate(expected[output_format]):
             np.testing.assert_allclose(file[str(number)][...], array, atol=1e-6)
         assert file["sentence_to_index"].shape == (1,)
