@@ -151,3 +151,11 @@ def test_an_error_within_an_archive_names_the_archive(tmp_path: Path):
     files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "word.dic"}
     for words, reason in (({"word.dic": b"\xff\t1\n"}, ", line 1: .* is not UTF-8"), ({}, ": is missing")):
         assert_refused(rf"a\.zip/word\.dic{reason}", zipped(path, *(files | words).items()))
+
+
+def test_options_that_say_other_sizes_than_the_tensors_are_refused(tmp_path: Path):
+    with tarfile.open(FIXTURES / "allennlp" / "layout_0.9.model.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    (options,) = (path for path in tmp_path.rglob("*options_file") if path.is_file())
+    options.write_text(options.read_text().replace('"n_layers": 2', '"n_layers": 3'))
+    assert_refused(r"options_file: num_layers: the tensors of .* say otherwise", tmp_path)

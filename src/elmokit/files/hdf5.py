@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from math import ceil, prod
 from pathlib import Path
 from types import MappingProxyType
@@ -46,22 +45,32 @@ class HDF5File:
             self._file = h5py.File(path, "r")
         self.root = self._file.id
         self._num_bytes = path.stat().st_size
+        self._entries: dict[str, Entry] | None = None
 
-    @cached_property
+    @property
     def entries(self) -> dict[str, Entry]:
         """All that is in the file, except its groups. No link is followed, and nothing is described twice."""
+        if self._entries is None:
+            self._entries = self._read_entries()
+        return self._entries
+
+    def _read_entries(self) -> dict[str, Entry]:
         links: list[tuple[bytes, int]] = []
         found: dict[str, Entry] = {}
+
+        def see(name: bytes, link: Any) -> None:
+            links.append((name, link.type))  # h5py has one object for all links
+
         with refusing_damage(self.path, "is damaged"):
-            self.root.links.visit(lambda name, link: links.append((name, link.type)), info=True)
-            seen = {_address(self.root)}
+            self.root.links.visit(see, info=True)
+            seen: set[int | None] = {_address(self.root)}
             for name, kind in links:
                 opened = h5py.h5o.open(self.root, name) if kind == _HARD_LINK else None
                 entry = self._described(opened)
-                if opened is not None and (address := _address(opened)) in seen:
-                    entry = Entry(None, refusal="is a second name of a group or dataset; expected one name")
-                elif opened is not None:
-                    seen.add(address)
+                address = None if opened is None else _address(opened)
+                if address is not None and address in seen:
+                    entry = Entry(is_array=False, refusal="is a second name of a group or dataset; expected one name")
+                seen.add(address)
                 if entry is not None:
                     found[name.decode("utf-8", "surrogateescape")] = entry
         return found
@@ -92,20 +101,20 @@ class HDF5File:
         The order matters: asking a virtual dataset for its shape opens files.
         """
         if opened is None:
-            return Entry(None, refusal="is a soft link or an external link; links are not followed")
+            return Entry(is_array=False, refusal="is a soft link or an external link; links are not followed")
         if isinstance(opened, h5py.h5g.GroupID):
             return None
         if not isinstance(opened, h5py.h5d.DatasetID):
-            return Entry(None, refusal="is a named type, not a dataset")
+            return Entry(is_array=False, refusal="is a named type, not a dataset")
         dataset = h5py.Dataset(opened)
         if dataset.external is not None:
-            return Entry((), refusal="keeps its values in another file (external storage)")
+            return Entry(refusal="keeps its values in another file (external storage)")
         if dataset.is_virtual:
-            return Entry((), refusal="is a virtual dataset; its values are in other files or datasets")
+            return Entry(refusal="is a virtual dataset; its values are in other files or datasets")
         if not isinstance(opened.get_type(), h5py.h5t.TypeFloatID) or dataset.dtype.name not in _FLOATS:
-            return Entry((), refusal="holds other values; expected 16, 32 or 64 bit floats")
+            return Entry(refusal="holds other values; expected 16, 32 or 64 bit floats")
         if dataset.shape is None:
-            return Entry((), refusal="holds nothing (a null dataset)")
+            return Entry(refusal="holds nothing (a null dataset)")
         return Entry(dataset.shape, dataset.dtype.name, self._refusal(dataset))
 
     def _refusal(self, dataset: Any) -> str | None:

@@ -52,7 +52,7 @@ class TensorBundle:
     def read(self, name: str) -> Array:
         """A variable of float32, whose entry has no refusal."""
         path, offset = self._places[name]
-        shape = self.entries[name].shape or ()
+        shape = self.entries[name].shape
         return np.fromfile(path, "<f4", prod(shape), offset=offset).reshape(shape)
 
     def _add(self, name: str, message: Message, *, num_shards: int) -> None:

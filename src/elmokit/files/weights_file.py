@@ -25,10 +25,10 @@ SMALL = 1 << 20
 class Entry:
     """What a file says of a name in it. `refusal` is the reason why it must not be read, if there is one."""
 
-    shape: tuple[int, ...] | None
-    """None if it is not an array."""
+    shape: tuple[int, ...] = ()
     dtype: str = ""
     refusal: str | None = None
+    is_array: bool = True
 
 
 class WeightsFile(Protocol):

@@ -46,7 +46,7 @@ class HDF5Vectors:
         self._file = HDF5File(path)
         with refusing_damage(path, "is damaged"):
             self._len = int(self._file.root.get_num_objs()) - int(self._file.root.links.exists(SENTENCE_TO_INDEX))
-        first = self._file.entry("0").shape or ()
+        first = self._file.entry("0").shape
         if len(first) not in (2, 3) or 0 in (*first[:-2], first[-1]):
             reason = f"has shape {first}; expected (tokens, width) or (layers, tokens, width)"
             raise FormatError(path, reason, part="dataset 0")
@@ -70,7 +70,7 @@ class HDF5Vectors:
 
     def _num_tokens(self, sentence: int) -> int:
         """The tokens of a dataset, which must be as wide and as deep as the first one."""
-        shape = self._file.entry(str(sentence)).shape or ()
+        shape = self._file.entry(str(sentence)).shape
         layers = () if self.num_layers is None else (self.num_layers,)
         if len(shape) != 2 + len(layers) or (*shape[:-2], shape[-1]) != (*layers, self.dim):
             reason = f"has shape {shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0"

@@ -7,7 +7,7 @@ of AllenNLP 0.x; everything else follows from the shapes, except settings that a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -62,10 +62,9 @@ def load(sources: Sources) -> Imported | None:
     config = _config(file, names, None if options is None else options.config)
     tensors, dtypes = read_native([*module_rows(config, names)], file, expected=EXPECTED)
     if options is not None and config != options.config:
-        differing = [
-            one.name for one in fields(config) if getattr(config, one.name) != getattr(options.config, one.name)
-        ]
-        raise FormatError(f"{options_path}", f"{', '.join(differing)}: the tensors of {file.path.name} say otherwise")
+        said, found = asdict(options.config), asdict(config)
+        differing = ", ".join(name for name in found if found[name] != said[name])
+        raise FormatError(f"{options_path}", f"{differing}: the tensors of {file.path.name} say otherwise")
     tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there
     return Imported(
         weights=Weights(config, tensors, pretraining=None if options is None else options.pretraining),

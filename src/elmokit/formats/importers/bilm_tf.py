@@ -246,7 +246,7 @@ def read_weights(
     Raises FormatError, naming the file, the dataset and the reason.
     """
     for name, entry in file.entries.items():
-        if entry.shape is None:
+        if not entry.is_array:
             raise FormatError(file.path, entry.refusal or "is not a dataset", part=name)
     config, table = _layout_of(options, file.entries)
     names = {row.name for row in table}
@@ -271,7 +271,7 @@ def _layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConf
         forward_only = tuple(f"{root}/" for root in LSTM_ROOTS)
         config = replace(config, bidirectional=not any(name.startswith(forward_only) for name in entries))
     if config.lookup is not None and WORDS in entries:
-        num_words = next(iter(entries[WORDS].shape or ()), 0)
+        num_words = next(iter(entries[WORDS].shape), 0)
         config = replace(config, lookup=replace(config.lookup, num_words=max(num_words, 1)))
     return config, [*bilm_tf_rows(config, entries), *softmax_rows(config, entries)]
 

@@ -126,7 +126,7 @@ def softmax_rows(config: BiLMConfig, present: Mapping[str, Entry]) -> Iterator[R
     if (bias := present.get("softmax/b")) is None:
         return
     weight = WORDS if WORDS in present and "softmax/W" not in present else "softmax/W"
-    rows = (bias.shape or ())[:1]
+    rows = bias.shape[:1]
     yield Row(weight, (*rows, config.projection_dim), (SOFTMAX_WEIGHT,), *_SAME)
     yield Row("softmax/b", rows, (SOFTMAX_BIAS,), *_SAME)
 

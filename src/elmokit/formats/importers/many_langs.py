@@ -98,7 +98,7 @@ def load(sources: Sources) -> Imported | None:
     settings, said = _read_architecture(path) if has_architecture else (_ARCHITECTURE, {})
     both = JoinedFiles(folder, embedder, encoder)
     sizes = sizes_of(both, _NAMES)
-    shapes = {name: entry.shape or () for name, entry in both.entries.items()}
+    shapes = {name: entry.shape for name, entry in both.entries.items()}
     num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
     num_symbols = shapes[_NAMES.embedding][0] if sizes["filters"] else 0
     words = _read_dictionary(folder / _WORD_DICTIONARY, num_rows=num_words)
