@@ -235,6 +235,29 @@ def test_the_command_says_what_it_did(tmp_path: Path, raw: Path, capsys: pytest.
     assert options == json.loads(json.dumps(asdict(Preparation(**given, shard_megabytes=1.0))))
 
 
+def test_the_shares_that_were_dropped_and_held_out_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    books = [
+        write(tmp_path / f"{n}.txt", "".join(f"We sat here on day {n} {m}.\n" for m in range(9))) for n in range(4)
+    ]
+    verse = write(tmp_path / "verse.txt", "we sat ; " * 40)
+    command = ["prepare", *map(str, books), "--held-out", "1%", "-o"]
+    assert main([*command, str(tmp_path / "few")]) == 0
+    shown, warned = capsys.readouterr()
+    assert re.search("of 1 document, 25.0% of the tokens instead of 1.0%: whole documents are drawn at random", shown)
+    assert "too long" not in shown and "are dropped" not in warned
+    assert main([*command, str(tmp_path / "near"), "--held-out", "20%"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2].endswith(" of 1 document, 25.0% of the tokens")
+    command.insert(1, str(verse))
+    assert main([*command, str(tmp_path / "long")]) == 0
+    shown, warned = capsys.readouterr()
+    line = r"too long +1 sentences +120 tokens, 29\.4%; --max-tokens N keeps sentences of more than 100\n"
+    assert re.search(line, shown)
+    assert "29% of the tokens are dropped, in sentences of more than 100 tokens: keep them with --max-tokens" in warned
+    assert main([*command, str(tmp_path / "all"), "--max-tokens", "1000"]) == 0
+    shown, warned = capsys.readouterr()
+    assert "too long" not in shown and "are dropped" not in warned
+
+
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "bad").write_bytes(b"Good text is here.\n\n\xff\n")
     (tmp_path / "empty").write_bytes(b"\n \n\n")

@@ -67,13 +67,28 @@ def _corpus_text(manifest: CorpusManifest) -> str:
     lines = [
         f"{'read':24}{_amounts(manifest.sources)} in {num_files if options.get('document_per_file') else documents}",
         *([f"{'joined':24}{joined}"] if options.get("join_hyphens") else []),
-        *(f"{reason:24}{_amounts([amount])}" for reason, amount in manifest.dropped.items() if amount.sentences),
+        *(_dropped(reason, amount, manifest) for reason, amount in manifest.dropped.items() if amount.sentences),
         f"{'training':24}{_amounts(manifest.shards)} in {plural(len(manifest.shards), 'shard')}",
     ]
     if manifest.held_out:
         documents = plural(manifest.held_out_documents, "document")
-        lines.append(f"{'held out':24}{_amounts([manifest.held_out])} of {documents}")
+        lines.append(f"{'held out':24}{_amounts([manifest.held_out])} of {documents}, {_share_held_out(manifest)}")
     return "\n".join(lines)
+
+
+def _dropped(reason: str, amount: Amount, manifest: CorpusManifest) -> str:
+    from elmokit.corpus.manifest import TOO_LONG
+
+    share = amount.tokens / sum(source.tokens for source in manifest.sources)
+    kept = f"; --max-tokens N keeps sentences of more than {manifest.options['max_tokens']}"
+    return f"{reason:24}{_amounts([amount])}, {share:.1%}{kept if reason == TOO_LONG else ''}"
+
+
+def _share_held_out(manifest: CorpusManifest) -> str:
+    share, asked = manifest.share_held_out, float(str(manifest.options["held_out"]))
+    is_close = asked / 1.5 < share < asked * 1.5
+    reason = f" instead of {asked:.1%}: whole documents are drawn at random; another --seed draws others"
+    return f"{share:.1%} of the tokens{'' if is_close else reason}"
 
 
 def _amounts(parts: Sequence[Source | CorpusFile | Amount]) -> str:
