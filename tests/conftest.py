@@ -18,6 +18,9 @@ os.fsync = lambda _: None  # which is for machines that lose their power, and ta
 for name in ("ELMOKIT_OFFLINE", "HF_HUB_OFFLINE"):  # clusters set them; the tests reach no network anyway
     os.environ.pop(name, None)
 
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # if Triton is installed, its interpreter runs the kernels on the CPU
+
 pytest_plugins = ["toy_task"]
 
 

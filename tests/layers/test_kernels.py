@@ -1,5 +1,6 @@
 """The Triton kernels against the torch functions; those are compared in pretraining/test_stacked_gradients.py."""
 
+import importlib
 import math
 from typing import Any
 
@@ -45,21 +46,38 @@ def shares(device: str, products: torch.dtype, cell_type: torch.dtype) -> Result
     return {"logits": held, "losses": losses, "share": share}
 
 
+NEAR = [
+    (torch.float64, torch.float64, 1e-12),
+    (torch.float32, torch.float32, 1e-5),
+    (torch.bfloat16, torch.float32, 2e-2),  # results are rounded to products of three digits
+]
+
+
 @pytest.mark.cuda
 @pytest.mark.parametrize("compute", [cells, shares])
-@pytest.mark.parametrize(
-    ("products", "cell_type", "within"),
-    [
-        (torch.float64, torch.float64, 1e-12),
-        (torch.float32, torch.float32, 1e-5),
-        (torch.bfloat16, torch.float32, 2e-2),  # results are rounded to products of three digits
-    ],
-)
+@pytest.mark.parametrize(("products", "cell_type", "within"), NEAR)
 def test_triton_kernels_compute_what_torch_computes(
     compute: Any, products: torch.dtype, cell_type: torch.dtype, within: float
 ) -> None:
     pytest.importorskip("triton")
-    expected, found = compute("cpu", products, cell_type), compute("cuda", products, cell_type)
+    assert_near(compute("cuda", products, cell_type), compute("cpu", products, cell_type), within)
+
+
+@pytest.mark.parametrize("compute", [cells, shares])
+@pytest.mark.parametrize(("products", "cell_type", "within"), NEAR)
+def test_interpreted_triton_kernels_compute_what_torch_computes(
+    compute: Any, products: torch.dtype, cell_type: torch.dtype, within: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton")
+    if torch.cuda.is_available():
+        pytest.skip("the GPU runs the kernels themselves")
+    expected = compute("cpu", products, cell_type)
+    interpreted = importlib.import_module("elmokit.layers.triton_kernels")
+    monkeypatch.setattr(kernels, "_triton_kernels", lambda _: interpreted)
+    assert_near(compute("cpu", products, cell_type), expected, within)
+
+
+def assert_near(found: Results, expected: Results, within: float) -> None:
     for name, value in expected.items():
         torch.testing.assert_close(found[name].cpu(), value, rtol=within, atol=within, msg=name)
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from elmokit.corpus.batches import Batch, DirectionBatch
 from elmokit.layers.sampled_softmax import Softmax
@@ -126,6 +128,33 @@ def test_losses_gradients_and_states_are_those_of_the_separate_step(
     stacked = StackedGradients(*model(config), config, device=torch.device("cpu"))
     stacked.records_graph = records_graph
     assert_same_steps(config, stacked)
+
+
+class _StaysOnMeta(TorchDispatchMode):
+    """Fails for an operation with results on another device, such as a number that Python reads from a GPU."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        results = func(*args, **(kwargs or {}))
+        assert all(one.is_meta for one in tree_leaves(results) if isinstance(one, torch.Tensor)), func
+        return results
+
+
+@pytest.mark.parametrize("settings", CONFIGS.values(), ids=CONFIGS)
+def test_a_graph_can_record_each_operation_because_none_waits_for_a_value(
+    settings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configured(settings)
+    tensors = StackedGradients(*model(config), config, device=torch.device("cpu"))._tensors(*batches(config, 1), None)  # pyright: ignore[reportPrivateUsage]
+    meta = stacked_gradients._Tensors(  # pyright: ignore[reportPrivateUsage]
+        *(tuple(one.to("meta") for one in group) for group in (tensors.characters, tensors.positions)),  # type: ignore[arg-type]
+        *(tuple(one.to("meta") for one in group) for group in (tensors.negatives, tensors.masks)),
+        [(cell.to("meta"), output.to("meta")) for cell, output in tensors.state],
+    )
+    stacked = StackedGradients(*(part.to("meta") for part in model(config)), config, device=torch.device("cpu"))
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _: False)  # which does not know the device
+    with _StaysOnMeta():
+        results = stacked._compute(meta)  # pyright: ignore[reportPrivateUsage]
+    assert [one.shape for one in results.gradients] == [parameter.shape for parameter in stacked.parameters]
 
 
 @pytest.mark.cuda
