@@ -1,4 +1,4 @@
-"""Static vectors of words as gensim's KeyedVectors; needs `pip install 'elmokit[gensim]'`.
+"""Static vectors of words as gensim's KeyedVectors; needs `pip install gensim`.
 
 Averages over a dozen sentences only show how it is done: give it a corpus of some hundred thousand words.
 """

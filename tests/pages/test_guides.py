@@ -74,7 +74,23 @@ def test_the_blocks_of_a_page_run_from_top_to_bottom(page: str, folder: Path, mo
 
     monkeypatch.setattr(ThreadingHTTPServer, "serve_forever", stop)
     monkeypatch.setattr(webbrowser, "open", lambda _: None)
-    run_page(f"docs/{page}.md", stubs=STUBS, smaller=SMALLER)
+    names: Any = run_page(f"docs/{page}.md", stubs=STUBS, smaller=SMALLER)
+    if page == "pretraining":
+        assert names["vectors"].shape == (9, 64)
+    elif page == "your-corpus":
+        assert (folder / "change.svg").is_file()
+        assert (folder / "items.tsv").read_text().splitlines()[0].split("\t")[-2:] == ["item", "condition"]
+
+
+def test_the_python_of_the_korean_page_prints_what_it_says(folder: Path):
+    assert sum(map(len, map(promised, blocks(read_page("docs/korean.md"))))) > 0
+    run_page("docs/korean.md", stubs={"elmokit": "needs raw Korean text and data sets"})
+
+
+def test_extras_that_pages_name_can_be_installed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {extra for page in PAGES for extra in re.findall(r"elmokit\[([\w-]+)\]", read_page(page))}
+    assert named and named <= project["optional-dependencies"].keys()
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -35,7 +35,7 @@ def lock(target: str | os.PathLike[str], *, wait: str | None = None) -> Generato
     Names that lead to one place through links have one lock. Raises InUseError if it is held, and OSError, which names
     `target`, when no lock can be made.
 
-    wait: what the user is told while the process that holds it is waited for; None does not wait.
+    wait: waits for the process that holds the lock, after a warning with this text; None raises at once.
     """
     with ExitStack() as held:
         try:

@@ -46,7 +46,7 @@ class WeightsFile(Protocol):
 
 
 class JoinedFiles:
-    """Several files as one, in which a later file replaces the names of an earlier one."""
+    """Several files as one. If two files have the same name, the later file wins."""
 
     def __init__(self, path: Path, *files: WeightsFile) -> None:
         self.path = path

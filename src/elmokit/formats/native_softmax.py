@@ -126,7 +126,7 @@ def _check_shard(shard: Path, entries: Mapping[str, TensorEntry], config: BiLMCo
         expected[SOFTMAX_SCALE] = rows
     if {name: entry.shape for name, entry in entries.items()} != expected or in_int8 not in ([], [SOFTMAX_WEIGHT]):
         found = printable(str({name: (entry.dtype, *entry.shape) for name, entry in entries.items()}))
-        raise FormatError(shard, f"holds {found}; expected {expected}, of which only {SOFTMAX_WEIGHT} may be in {INT8}")
+        raise FormatError(shard, f"holds {found}; expected {expected}; only {SOFTMAX_WEIGHT} may be in {INT8}")
 
 
 def _as_int8(weight: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int8]], Array]:

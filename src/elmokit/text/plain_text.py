@@ -95,7 +95,7 @@ def _is_fasta(lines: Sequence[str]) -> bool:
 
 
 def _are_records(key: re.Pattern[str], lines: Sequence[str]) -> bool:
-    """Whether most lines have a key, and the keys are several and repeated; those of a dictionary are all different."""
+    """Whether most lines have a key, and some keys repeat but not all are the same. In a dictionary, none repeats."""
     keys = [found[0].strip() for line in lines if (found := key.match(line))]
     return 2 * len(keys) > len(lines) and 1 < len({*keys}) < len(keys)
 

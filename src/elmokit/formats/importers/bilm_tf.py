@@ -117,7 +117,7 @@ def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Pa
 
 
 def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
-    """The HDF5 file of weights among these files. Of several, only those count that hold a biLM, and can be read."""
+    """The HDF5 file of weights among these files; other and damaged HDF5 files next to it do not count."""
     found = [file for file, kind in kinds.items() if kind is FileKind.HDF5]
     if not found:
         others = [file for file, kind in kinds.items() if kind in ADVICE]
