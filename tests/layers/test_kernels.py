@@ -1,4 +1,4 @@
-"""The Triton kernels against the torch functions; those are compared in pretraining/test_stacked_gradients.py."""
+"""The Triton kernels against the torch functions; those are compared in pretraining/test_gradients.py."""
 
 import importlib
 import math

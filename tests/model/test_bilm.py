@@ -1,12 +1,30 @@
-"""The biLM: what a sentence's activations depend on, and what they do not."""
+"""The biLM: what a sentence's activations depend on; and the packed biLM, which equals it."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
 
-from elmokit.text.characters import batch_character_ids
-from toy_bilm import TINY, random_bilm
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.importers.layouts import write_bilm_tf
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_weights
+from elmokit.layers.packed import linear
+from elmokit.layers.packed.linear import Precision
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.model.packed_bilm import PackedBiLM
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids
+from toy_bilm import TINY, random_bilm, write_toy
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* tokens(, such as <UNK>,)? are (empty|special)")
 
 CONFIG = replace(TINY, num_highway_layers=1)
 SENTENCES = [["a"], ["the", "river", "bank"], ["밥", "눈"], [], ["x" * 60, "y"] * 4]
@@ -64,3 +82,186 @@ def test_the_text_of_a_config_that_fingerprints_hash_stays_the_same() -> None:
         "projection_clip=3.0, use_skip_connections=True, bidirectional=True)"
     )
     assert f"{CONFIG.text()[:-1]}, lookup=None)" == repr(CONFIG)
+
+
+WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40, "b" * 48]
+RELATIVE_ERRORS = {"float32": 1e-6, "bfloat16": 0.02, "int8": 0.08}
+"""Largest root of the mean square, over that of the activations."""
+
+configs = st.builds(
+    BiLMConfig,
+    filters=st.sampled_from([((1, 4), (3, 8)), ((2, 6),), ((1, 3), (2, 3), (7, 5))]),
+    character_dim=st.sampled_from([3, 4]),
+    num_highway_layers=st.integers(0, 2),
+    activation=st.sampled_from(["relu", "tanh"]),
+    projection_dim=st.sampled_from([6, 8, 16]),
+    lstm_dim=st.sampled_from([16, 24]),
+    num_layers=st.integers(1, 3),
+    cell_clip=st.sampled_from([None, 3.0, 0.5]),
+    projection_clip=st.sampled_from([None, 3.0, 0.5]),
+    use_skip_connections=st.booleans(),
+    bidirectional=st.booleans(),
+)
+sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=7)
+
+
+def frozen_bilm(config: BiLMConfig, std: float = 0.3) -> BiLM:
+    return random_bilm(config, std=std).requires_grad_(False)
+
+
+def by_the_module(bilm: BiLM, sentence: list[str]) -> np.ndarray:
+    """(L,T,E), one sentence by itself, boundaries read like any other token."""
+    bounded = [[BEGIN_SENTENCE, *sentence, END_SENTENCE]]
+    limit = bilm.config.max_characters_per_token
+    ids = torch.from_numpy(batch_character_ids(bounded, max_characters_per_token=limit))
+    return bilm(ids).layers[:, 0, 1:-1].numpy()
+
+
+@pytest.mark.slow
+@given(config=configs, sentences=sentences, batch_size=st.integers(1, 5))
+@settings(max_examples=30)
+def test_equals_the_module_for_any_configuration_lengths_and_order(
+    config: BiLMConfig, sentences: list[list[str]], batch_size: int
+):
+    bilm = frozen_bilm(config)
+    arrays = Elmo(bilm).encode(sentences, layers="all", batch_size=batch_size)
+    for sentence, array in zip(sentences, arrays, strict=True):
+        expected = by_the_module(bilm, sentence) if sentence else np.empty_like(array)
+        assert array.shape == expected.shape
+        assert np.abs(array - expected).max(initial=0) <= 2e-6 * max(1.0, np.abs(expected).max(initial=0))
+
+
+def encoded(bilm: BiLM, sentences: list[list[str]], precision: Precision) -> tuple[Elmo, list[np.ndarray]]:
+    try:
+        elmo = Elmo(bilm, precision=precision)
+        return elmo, elmo.encode(sentences, layers="all")
+    except ValueError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("precision", get_args(Precision))
+def test_each_precision_has_its_error(precision: Precision):
+    config = BiLMConfig(filters=((1, 32), (3, 32)), projection_dim=64, lstm_dim=256, character_dim=16)
+    bilm = frozen_bilm(config, std=0.1)
+    elmo, vectors = encoded(bilm, [WORDS, WORDS[:3]], precision)
+    assert elmo.precision == precision
+    expected = [by_the_module(bilm, WORDS), by_the_module(bilm, WORDS[:3])]
+    error = np.concatenate([(ours - theirs).ravel() for ours, theirs in zip(vectors, expected, strict=True)])
+    size = np.concatenate([theirs.ravel() for theirs in expected])
+    assert np.sqrt(np.mean(error**2) / np.mean(size**2)) <= RELATIVE_ERRORS[precision]
+    if precision in ("bfloat16", "int8"):
+        assert np.abs(error).max() > 0  # or it was float32 that ran
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_the_bits_of_a_sentence_do_not_depend_on_its_batch(precision: Precision):
+    config = BiLMConfig(filters=((1, 32), (3, 32)), projection_dim=32, lstm_dim=64, character_dim=16)
+    assert not Elmo(frozen_bilm(TINY)).same_in_any_batch  # whose widths do not fill a vector register
+    elmo, together = encoded(frozen_bilm(config), [WORDS[: 1 + k % 9] for k in range(200)], precision)
+    if not elmo.same_in_any_batch:
+        pytest.skip("torch has no such kernel here")
+    for k in (0, 5, 8, 199):
+        elmo.forget_tokens()
+        np.testing.assert_array_equal(elmo.encode([WORDS[: 1 + k % 9]], layers="all")[0], together[k])
+
+
+def test_the_bits_of_a_sentence_do_not_depend_on_the_number_of_threads():
+    config = BiLMConfig(filters=((1, 32), (3, 1024 - 32)), projection_dim=32, lstm_dim=1024, character_dim=16)
+    elmo = Elmo(frozen_bilm(config))
+    sentences = [[*WORDS[: k % 9], f"number{k}"] for k in range(64)]
+    found: list[list[np.ndarray]] = []
+    before = torch.get_num_threads()
+    for num_threads in (1, 6, 14):
+        torch.set_num_threads(num_threads)
+        elmo.forget_tokens()
+        found.append(elmo.encode(sentences, layers="all", batch_size=64))
+    torch.set_num_threads(before)
+    if not elmo.same_in_any_batch:
+        pytest.skip("torch has no such kernel here")
+    for threads in found[1:]:
+        assert all(np.array_equal(one, other) for one, other in zip(found[0], threads, strict=True))
+
+
+def test_lower_layers_alone_do_not_run_the_higher_ones():
+    packed = PackedBiLM(TINY, dict(frozen_bilm(TINY).state_dict()))
+    for lstm in packed.lstms:
+        lstm.layers = [lstm.layers[0], None]  # type: ignore[list-item]
+    activations, _ = packed.read([["the", "cat"]], depth=1)
+    assert len(activations) == 2
+
+
+def test_a_model_that_was_read_under_inference_mode_works(tmp_path: Path):
+    with torch.inference_mode():
+        elmo = Elmo(write_toy(tmp_path / "toy"))
+        inside = elmo.encode([["the", "cat"]])[0]
+        assert elmo.bilm.config == elmo.config
+        np.testing.assert_array_equal(elmo.encode([["the", "cat"]])[0], inside)
+    np.testing.assert_array_equal(elmo.encode([["the", "cat"]])[0], inside)
+
+
+def test_the_fingerprint_is_another_one_when_weights_change(tmp_path: Path):
+    elmo = Elmo(write_toy(tmp_path / "toy"))
+    fingerprint = elmo.fingerprint()
+    before = elmo.encode([["the", "cat"]])[0]  # for which the weights are packed, and not kept
+    assert elmo.fingerprint() == elmo.fingerprint() == fingerprint
+    bilm = elmo.bilm
+    np.testing.assert_array_equal(elmo.encode([["the", "cat"]])[0], before)
+    assert elmo.fingerprint() == elmo.fingerprint() == fingerprint
+    found = {fingerprint}
+    for change in (
+        lambda: bilm.char_encoder.embedding.weight.mul_(2),
+        lambda: bilm.char_encoder.embedding.weight.data.mul_(2),
+        lambda: bilm.load_state_dict({name: -tensor for name, tensor in bilm.state_dict().items()}),
+        lambda: bilm.load_state_dict({name: 3 * tensor for name, tensor in bilm.state_dict().items()}, assign=True),
+        lambda: setattr(bilm.char_encoder.embedding, "weight", nn.Parameter(bilm.char_encoder.embedding.weight + 1)),
+    ):
+        with torch.no_grad():
+            change()
+        found.add(elmo.fingerprint())
+        after = elmo.encode([["the", "cat"]])[0]
+        assert np.abs(after - before).max() > 1e-4
+        before = after
+    assert len(found) == 6
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+from elmokit import Elmo
+
+def megabytes(field):
+    return int(Path("/proc/self/status").read_text().split(f"{field}:")[1].split()[0]) / 1024
+
+Elmo.from_pretrained(sys.argv[1], precision="bfloat16").encode([["a"]])  # libraries, and kernels that are tried
+before = megabytes("VmRSS")
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak
+elmo = Elmo.from_pretrained(sys.argv[2], precision="bfloat16")
+elmo.encode([["a"]])
+print(megabytes("VmHWM") - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("write", [write_native, write_bilm_tf])
+def test_packing_for_bfloat16_never_holds_the_weights_in_float32(write: Any, forks: Any, tmp_path: Path):
+    sizes = {"filters": ((1, 32), (2, 32)), "character_dim": 8, "num_layers": 4}
+    for name, lstm_dim in (("small", 512), ("large", 1024)):
+        config = BiLMConfig(projection_dim=512, lstm_dim=lstm_dim, **sizes)  # FBGEMM pads inputs to multiples of 512
+        write(tmp_path / name, to_weights(random_bilm(config)))
+    weights = max(path.stat().st_size for path in tmp_path.rglob("*")) / 2**20
+    assert weights > 140
+    done = forks.run_script(MEMORY, str(tmp_path / "small"), str(tmp_path / "large"), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.75 * weights  # the half that stays, and what one matrix needs
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_autocast_around_it_changes_nothing(precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "_works", lambda make: False)  # the kernels that GPUs have
+    sentences = [["the", "cat"], ["sat"]]
+    bilm = frozen_bilm(TINY)
+    with torch.autocast("cpu", dtype=torch.float16):
+        found = Elmo(bilm, precision=precision).encode(sentences)
+    for one, other in zip(found, Elmo(bilm, precision=precision).encode(sentences), strict=True):
+        np.testing.assert_array_equal(one, other)
