@@ -1,8 +1,11 @@
+"""The command: interrupted while it still imports and reads its arguments, and with streams and names of any kind."""
+
 import io
 import os
 import subprocess
 import sys
 import warnings
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +13,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from elmokit import __version__
+from elmokit.__main__ import command as entry_point
 from elmokit.cli.main import COMMANDS, main
 from elmokit.elmo.elmo import Elmo
 from elmokit.integrations.embed_with import embed_with
@@ -316,3 +320,96 @@ def test_commands_that_read_text_read_a_column_of_it(command: str, folder: Path,
     assert "text.csv looks like a table of cells separated by commas" in (said := capsys.readouterr().err)
     assert "--column NAME. --as-text" in said
     assert run(f"{command} --column text") == 0
+
+
+INTERRUPTED_AT = """
+import runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            signal.raise_signal(signal.SIGINT)
+
+module = sys.argv.pop(1)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("elmokit", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("module", ["elmokit.cli.main", "elmokit.cli.tasks", "elmokit.tasks.task"])
+def test_an_interrupt_in_the_first_moments_is_one_line(module: str):
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_AT, module, "train"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "elmokit: interrupted\n")
+
+
+def test_a_current_folder_that_is_gone_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert entry_point() == 2
+    said = "elmokit: error: the current folder: No such file or directory; change to another one\n"
+    assert capsys.readouterr() == ("", said)
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "errors"),
+    [
+        (b"\xff.txt", "utf-8", "strict"),  # as with most people's locale: printed as it is
+        *(("눈œ.txt".encode(), "ascii", errors) for errors in ("surrogateescape", "strict")),
+        *(("눈œ.txt".encode(), encoding, "strict") for encoding in ("cp1252", "cp949")),
+    ],
+)
+def test_what_the_encoding_of_the_output_does_not_have_is_escaped(
+    name: bytes, encoding: str, errors: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "shard").write_text("one two\n")
+    output = bytes(tmp_path) + b"/" + name
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "argv", ["elmokit", "vocabulary", str(tmp_path / "shard"), "-o", os.fsdecode(output)])
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding=encoding, errors=errors))
+    expected = output if encoding == "utf-8" else output.decode().encode(encoding, "backslashreplace")
+    assert entry_point() == 0
+    assert expected in printed.getvalue()
+
+
+def test_standard_output_that_cannot_be_written_is_named(
+    tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+):
+    with Path("/dev/full").open("w") as full, redirect_stdout(full):
+        assert main(["inspect", str(tiny_bilms[0])]) == 2
+    assert capsys.readouterr().err.endswith("elmokit: error: standard output: No space left on device\n")
+
+
+TABLE = "id,text\n1,a b\n2,b a\n3,a a b\n"
+VOCABULARY = "<S>\n</S>\n<UNK>\na\nb\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "prepare table --held-out 0 --min-tokens 1 -o out",
+        "vocabulary table -o out",
+        "perplexity toy table",
+        "surprisal toy table -o out",
+        "embed table --model toy -o out.npy",
+        "embed table --model toy -o out.tsv --types --min-count 1",
+        "embed table --model toy -o out.npy --split-sentences",
+        "change table table --model toy --min-uses 2 --resamples 9",
+        "neighbours a --word a --corpus table --model toy",
+        "pretrain table --vocabulary vocabulary --run out --recipe tiny --set num_steps=1 batch_size=1 bptt_steps=2",
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_command_reads_a_table_as_text_if_told_so(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    write_toy(tmp_path / "toy")
+    (tmp_path / "table").write_text(TABLE)
+    (tmp_path / "vocabulary").write_text(VOCABULARY)
+    assert main(command.split()) == 2
+    assert "table looks like a table of cells" in (said := capsys.readouterr().err) and "--as-text" in said
+    assert main([*command.split(), "--as-text"]) == 0, capsys.readouterr().err

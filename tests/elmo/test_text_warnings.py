@@ -1,4 +1,4 @@
-"""What users give in place of sentences: each mistake is named with its place and its type."""
+"""What users give in place of sentences, and text that a model has not read: each mistake is named."""
 
 import unicodedata
 from collections.abc import Sequence

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from elmokit.runs.results_table import Result
+from page_code import ROOT, read_page
 from paper.__main__ import main
 from paper.claims import headline, verdicts
+from paper.experiments import SHIPPED, SIX_TASKS
 from paper.page import claims_page, front_page, latin_figure, table_page
 from paper.results import Results, cluster_steps
 from paper.statistics import Batch, batches, best_pair, curve, learnt_mix, pairs
 from paper.tables import VIEWS, view
 
-ROOT = Path(__file__).parents[2]
 NER = Result(
     *(0.0, "f1", "table1", "named-entities", "conll2003", 6, "no ELMo"),
     split="eng.testb",
@@ -211,3 +212,12 @@ def test_taggers_of_latin_are_compared_with_the_same_raw_text_and_drawn_as_a_lin
     (axes,) = latin_figure(results).axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(score)
     assert "2,000,000 words of raw text: biLM over fastText +4.00" in front_page(results, [])
+
+
+def test_the_picture_shows_the_gains_of_the_results():
+    picture = (ROOT / "docs" / "overview.svg").read_text(encoding="utf-8")
+    for task in SIX_TASKS:
+        pair = headline(Results(), task, "+ ELMo", SHIPPED)
+        assert pair and pair.gain and (interval := pair.gain.interval())
+        assert f">{interval.estimate:+.1f}<" in picture, "draw it again: python experiments/overview.py"
+    assert "docs/overview.svg" in read_page("README.md")

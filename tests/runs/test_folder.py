@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from elmokit.files.locks import InUseError
 from elmokit.formats.find import resolve_model
@@ -16,7 +18,7 @@ from elmokit.runs.folder import (
     start_writing,
     write_config,
 )
-from elmokit.runs.tensor_files import write_tensors
+from elmokit.runs.tensor_files import read_tensors, write_tensors
 
 
 def read(folder: Path) -> dict[str, object]:
@@ -106,3 +108,11 @@ def test_a_run_that_has_not_begun_says_how_it_is_started_and_a_place_without_roo
         with pytest.raises(NotADirectoryError, match=f"{name} is not a folder"), new_run(tmp_path / name):
             pytest.fail("nothing should be computed")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_tensors_are_read_back_also_those_of_earlier_versions(tmp_path: Path):
+    path = tmp_path / "file"
+    write_tensors(path, {"b": torch.ones(3, 2).t(), "a": torch.tensor(5)}, metadata={"step": "17"})
+    assert torch.equal(read_tensors(path)["b"], torch.ones(2, 3)) and read_tensors(path)["a"] == 5
+    save_file({"a": torch.tensor(5)}, path, metadata={"checksum": "00"})
+    assert read_tensors(path) == {"a": torch.tensor(5)}

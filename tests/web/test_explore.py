@@ -1,12 +1,17 @@
+"""The explorer, the server of its pages, and the demo."""
+
 import http.client
 import json
 import re
 import runpy
 import struct
 import sys
+import tempfile
 import threading
 import unicodedata
+import webbrowser
 from contextlib import closing
+from http.server import ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -277,3 +282,62 @@ def test_inner_products_of_a_mix_follow_from_those_of_the_layers():
     mixed = 0.3 * layers[0] + 0.7 * layers[1]
     found = np.tensordot([0.09, 0.21, 0.49], inner_products(layers), 1)
     np.testing.assert_allclose(found, mixed @ mixed.T, atol=1e-5)
+
+
+def test_the_demo_prints_rates_and_writes_a_page_that_needs_nothing_from_elsewhere(tmp_path: Path, capsys):
+    Elmo(random_bilm(seed=7, std=0.4), Vocabulary(["<S>", "</S>", "<UNK>", "the", "bank"])).save(tmp_path / "<toy>")
+    page, command = tmp_path / "demo.html", ["demo", "--model", str(tmp_path / "<toy>"), "--html"]
+    page.write_text("<!doctype html><title>Mine</title>")
+    assert main([*command, str(page)]) == 2
+    assert "demo.html exists and is not a page of the demo; choose another name" in capsys.readouterr().err
+    page.unlink()
+    for _ in range(2):  # it replaces its own page
+        assert main([*command, str(page)]) == 0
+    shown, _, code = capsys.readouterr().out.rpartition("In Python:\n\n")
+    assert "24 words with several senses, in 384 sentences" in shown
+    assert re.search(r"^static vector +179.2/384 +46.7 %$", shown, re.MULTILINE)
+    assert re.search(r"^lstm2 +\S+/384 +\S+ % \[\S+, \S+\]$", shown, re.MULTILINE)
+    names: dict[str, list] = {}
+    exec(code, names)
+    assert [vectors.shape for vectors in names["vectors"]] == [(7, 12), (6, 12)]
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<figcaption><b>bank</b>") == 1 and text.count("<title>") == 1 + 6 * 16
+    assert "&lt;toy&gt;" in text and "<toy>" not in text
+    assert not re.search(r"<(script|link|img|iframe)|https?://|url\(|@import", text)
+
+
+def test_a_korean_vocabulary_shows_the_korean_list(tmp_path: Path, capsys):
+    Elmo(random_bilm(), Vocabulary(["<S>", "</S>", "<UNK>", "눈이", "배를"])).save(tmp_path / "toy")
+    assert main(["demo", "--model", str(tmp_path / "toy"), "--html", str(tmp_path / "demo.html")]) == 0
+    assert "11 words with several senses, in 184 sentences" in capsys.readouterr().out
+    assert '<div class="words" lang="ko">' in (tmp_path / "demo.html").read_text(encoding="utf-8")
+
+
+def test_without_the_bundled_model_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setattr("elmokit.web.demo.bundled_models", dict)
+    assert main(["demo"]) == 2
+    assert (
+        "the demo needs the bundled model 'small-en', which this installation lacks: reinst" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--no-browser"]])
+def test_the_pages_of_explore_are_the_user_s_alone_and_removed_at_the_end_also_those_of_killed_processes(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    opened: list[str] = []
+
+    def interrupt(server: ThreadingHTTPServer) -> None:
+        (site,) = tmp_path.glob(".elmokit-explore.*/site")
+        url = f"http://127.0.0.1:{server.server_port}/"
+        assert capsys.readouterr().out.startswith(url) and site.parent.stat().st_mode & 0o777 == 0o700
+        assert opened == ([] if options else [url])
+        raise KeyboardInterrupt
+
+    (tmp_path / ".elmokit-explore.0123456789abcdef.tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("elmokit.web.explore.site.write_site", lambda folder, **_: folder.mkdir())
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(ThreadingHTTPServer, "serve_forever", interrupt)
+    assert main(["explore", *options]) == 0
+    assert not list(tmp_path.iterdir())

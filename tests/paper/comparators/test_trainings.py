@@ -1,21 +1,24 @@
-"""Trainings of CoVe and context2vec: what is learnt, the same bits for the same command, refused alike."""
+"""CoVe and context2vec: the published tensors, and trainings that give the same bits for the same command."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from elmokit.runs.tensor_files import DivergenceError
+from elmokit.runs.tensor_files import DivergenceError, write_tensors
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.files import load_vectors
 from paper.__main__ import main
 from paper.comparators import context2vec
 from paper.comparators.all_comparators import TRAININGS
 from paper.comparators.context2vec import Context2vecConfig, ContextEncoder, negative_sampling_loss
-from paper.comparators.cove import Translator, new_encoder, train_cove
+from paper.comparators.cove import Translator, new_encoder, open_cove, read_encoder, train_cove
 from run_contents import contents_of_run
+from toy_vectors import unpadded
 
 SOURCE = "a cat sleeps\na dog runs fast\nthe cat runs\nthe dog sleeps here now\n"
 TARGET = "eine Katze schläft heute\nein Hund läuft sehr schnell\ndie Katze läuft gern\nder Hund schläft jetzt hier\n"
@@ -159,3 +162,47 @@ def test_context2vec_counts_rare_words_as_unknown_and_stops_after_its_tokens(tmp
         drawn.clear()
         toy.train(str(limit), "min_count=2", "epochs=3", f"num_tokens={limit}", "negatives=1")
         assert sum(map(torch.numel, drawn)) == num_tokens
+
+
+SENTENCES = [["the", "cat"], ["cat", "unseen", "the"], [], ["the", "cat"]]
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    (tmp_path / "glove.txt").write_text("the 1 2 3\ncat 0.5 -1 0\n")
+    return tmp_path / "glove.txt"
+
+
+@pytest.fixture
+def lstm(tmp_path: Path) -> nn.LSTM:
+    torch.manual_seed(0)
+    lstm = nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True)
+    torch.save(lstm.state_dict(), tmp_path / "mt.pth")
+    return lstm
+
+
+def test_the_layers_are_those_of_a_plain_lstm_over_each_sentence_alone(lstm: nn.LSTM, words: Path, tmp_path: Path):
+    layers = open_cove(str(tmp_path / "mt.pth"), words)  # as it was published
+    assert (layers.num_layers, layers.dim) == (2, 8)
+    arrays = unpadded(layers, SENTENCES)
+    vectors = {"the": [1.0, 2, 3], "cat": [0.5, -1, 0], "unseen": [0.0, 0, 0]}
+    first = nn.LSTM(3, 4, 1, batch_first=True, bidirectional=True)
+    first.load_state_dict({name: tensor for name, tensor in lstm.state_dict().items() if "_l0" in name})
+    for sentence, array in zip(SENTENCES, arrays, strict=True):
+        assert array.shape == (2, len(sentence), 8)
+        if sentence:
+            inputs = torch.tensor([[vectors[word] for word in sentence]])
+            np.testing.assert_allclose(array[0], first(inputs)[0][0].detach(), atol=1e-6)
+            np.testing.assert_allclose(array[1], lstm(inputs)[0][0].detach(), atol=1e-6)
+
+
+def test_what_is_not_an_encoder_or_does_not_fit_it_is_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):
+    words.write_text("the 1 2\n")
+    with pytest.raises(ValueError, match="reads vectors of 3 numbers, but .*glove.txt has vectors of 2"):
+        open_cove(str(tmp_path / "mt.pth"), words)
+    with pytest.raises(FileNotFoundError, match="none.pth: there is no such file; expected CoVe's encoder"):
+        read_encoder(tmp_path / "none.pth")
+    for name, message in (("weight_ih_l0", "has no weight_ih_l0 of shape"), ("extra", "tensor extra: does not belong")):
+        write_tensors(tmp_path / "other.safetensors", {**lstm.state_dict(), name: torch.zeros(0, 3)})
+        with pytest.raises(ValueError, match=message):
+            read_encoder(tmp_path / "other.safetensors")
