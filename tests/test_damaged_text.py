@@ -19,7 +19,7 @@ from elmokit.tasks.config import Splits
 from elmokit.tasks.data import read_data
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.predict import load_task
-from elmokit.tasks.task import find_task, recipe_config
+from elmokit.tasks.task import find_task
 from elmokit.tasks.train import resume_task, train
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
@@ -49,7 +49,7 @@ def read_vectors(path: Path, *_: Path) -> None:
 
 def read_task_data(path: Path, *_: Path, task: str) -> None:
     found = find_task(task)
-    read_data(found, Splits((path,), (path,)), recipe_config(found, "cpu"))
+    read_data(found, Splits((path,), (path,)), found.recipe("cpu"))
 
 
 Use = Callable[[Path, Path, Path], object]

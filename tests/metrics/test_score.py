@@ -8,7 +8,7 @@ import pytest
 from elmokit.metrics.answers import answer_f1, normalise_answer, score_answers
 from elmokit.metrics.score import Accuracy, Score, scores_by_label
 from elmokit.metrics.statistics import Statistic, paired_t
-from elmokit.tasks.task import label_scores
+from elmokit.tasks.task import find_task
 from elmokit.tasks.task_model import LabelPrediction
 
 
@@ -45,7 +45,7 @@ def test_three_labels_counted_by_hand():
     }
     examples, predictions = ([LabelPrediction(label, {}) for label in labels] for labels in (GOLD, PREDICTED))
     macro_f1 = 100 * (2 / 3 + 0 + 2 / 3) / 3  # as scikit-learn has it
-    assert label_scores(examples, predictions) == {"accuracy": 60, "macro_f1": pytest.approx(macro_f1)}
+    assert find_task("sst").score(examples, predictions) == {"accuracy": 60, "macro_f1": pytest.approx(macro_f1)}
 
 
 def test_three_seeds_and_many_have_students_interval():

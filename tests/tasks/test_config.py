@@ -8,14 +8,14 @@ import pytest
 
 from elmokit.files.json import as_type
 from elmokit.tasks.config import ElmoInput, TaskConfig, TrainingConfig, until_converged, with_settings
-from elmokit.tasks.task import TASKS, Task, recipe_config, task_recipe
+from elmokit.tasks.task import TASKS, Task, task_recipe
 
 Toy = Task[Any, Any]
 
 
 def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
     settings = ["hidden_dim=5", "inputs.elmo=both", "learning_rate=1e-3", "character_filters=[[1,2],[3,4]]"]
-    config = with_settings(recipe_config(toy, "cpu"), settings)
+    config = with_settings(toy.recipe("cpu"), settings)
     assert (config.model.hidden_dim, config.training.learning_rate) == (5, 0.001)
     assert config.inputs.elmo == ElmoInput(position="both")
     assert config.inputs.character_filters == ((1, 2), (3, 4))
@@ -34,7 +34,7 @@ def test_the_settings_on_the_page_of_the_tasks_are_there():
 
 
 def test_settings_of_elmo_have_a_short_form(toy: Toy):
-    config = recipe_config(toy, "cpu")
+    config = toy.recipe("cpu")
     assert config.inputs.elmo is None
     settings = ["elmo.position=output", "elmo.dropout_rate=0.2", "elmo.layers=1"]
     long = with_settings(config, [f"inputs.{setting}" for setting in settings])
@@ -56,7 +56,7 @@ def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
         with_settings(config, ["seed=1"])
     assert with_settings(config, ["model.seed=1"]).model.seed == 1
     with pytest.raises(ValueError, match="unknown recipe 'gpu' of toy; expected one of cpu"):
-        recipe_config(toy, "gpu")
+        toy.recipe("gpu")
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,7 @@ from torch import nn
 
 from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, part_of
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
-from elmokit.tasks.coreference.task import (
-    TASK,
-    CoreferenceConfig,
-    from_json,
-    result,
-    score,
-    symbols,
-    to_text,
-)
+from elmokit.tasks.coreference.task import TASK, CoreferenceConfig
 from task_examples import COREFERENCE, DOCUMENTS, document
 
 
@@ -131,17 +123,21 @@ CLUSTERS = [[(0, 0), (7, 7)], [(2, 3), (5, 5)]]
 EXAMPLE = CoreferenceDocument("GUM_news_x", 2, SENTENCES, ["Bob"] * 5 + ["-"] * 4, CLUSTERS)
 
 
+def written(example: CoreferenceDocument, clusters: list[list[tuple[int, int]]]) -> str:
+    return next(TASK.to_text([(example, clusters)]))
+
+
 def test_writes_columns_that_its_reader_reads(write):
-    path = write("\n".join([to_text(EXAMPLE, CLUSTERS)] * 2))
+    path = write("\n".join([written(EXAMPLE, CLUSTERS)] * 2))
     assert TASK.read(path, CoreferenceConfig(), True).examples == [EXAMPLE, EXAMPLE]
-    spaced = to_text(replace(EXAMPLE, name="a\nb", speakers=["Bob\tLee"] * 9), CLUSTERS)
+    spaced = written(replace(EXAMPLE, name="a\nb", speakers=["Bob\tLee"] * 9), CLUSTERS)
     assert spaced.startswith("#begin document (a b); part") and spaced.count("\tBob Lee\t") == 9
-    nobody = to_text(replace(EXAMPLE, name=" ", speakers=[""] * 9), CLUSTERS)
-    assert nobody == to_text(replace(EXAMPLE, name="-", speakers=["-"] * 9), CLUSTERS)
+    nobody = written(replace(EXAMPLE, name=" ", speakers=[""] * 9), CLUSTERS)
+    assert nobody == written(replace(EXAMPLE, name="-", speakers=["-"] * 9), CLUSTERS)
 
 
 def test_scores_as_conll2012():
-    numbers = score([EXAMPLE, EXAMPLE], [CLUSTERS, [[(0, 0), (7, 7)], [(1, 1), (5, 5)]]])
+    numbers = TASK.score([EXAMPLE, EXAMPLE], [CLUSTERS, [[(0, 0), (7, 7)], [(1, 1), (5, 5)]]])
     # MUC: 2 + 1 of 4 links. B-cubed: 4 + 2 of 8 mentions wholly and one a half. CEAF-e: 2 + 1 + a half of 4 clusters.
     assert numbers["muc_f1"] == pytest.approx(100 * 3 / 4)
     assert numbers["b_cubed_precision"] == pytest.approx(100 * 6.5 / 8)
@@ -152,29 +148,29 @@ def test_scores_as_conll2012():
 
 def test_labels_are_genres():
     names = ("GUM_news_x", "bc/cnn/00/cnn_0000", "text", "the_old_house", "GUM_news_y")  # a title has no genre of GUM
-    assert symbols([replace(EXAMPLE, name=name) for name in names]) == ["bc", "news"]
+    assert TASK.symbols([replace(EXAMPLE, name=name) for name in names]) == ["bc", "news"]
 
 
 def test_reads_json():
     named = CoreferenceDocument("bc/x", 0, SENTENCES, ["Bob"] * 5 + ["Ann"] * 4, [])
-    assert from_json({"sentences": SENTENCES, "speakers": ["Bob", "Ann"], "name": "bc/x"}) == named
-    made = from_json({"text": "Ann saw the cat. It saw her.", "name": "bc/x"})
+    assert TASK.from_json({"sentences": SENTENCES, "speakers": ["Bob", "Ann"], "name": "bc/x"}) == named
+    made = TASK.from_json({"text": "Ann saw the cat. It saw her.", "name": "bc/x"})
     assert (made.name, made.sentences, made.speakers) == ("bc/x", SENTENCES, ["-"] * 9)
-    assert from_json(result(EXAMPLE, CLUSTERS).to_dict()).sentences == SENTENCES
-    assert from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
+    assert TASK.from_json(TASK.result(EXAMPLE, CLUSTERS).to_dict()).sentences == SENTENCES
+    assert TASK.from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
     with pytest.raises(ValueError, match="sentences: is an empty list; expected at least one sentence"):
-        from_json({"sentences": []})
+        TASK.from_json({"sentences": []})
     assert TASK.from_text("Ann saw the cat. It saw her.") == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
 
 
 def test_writes_json_with_mentions_at_their_places_in_the_text():
-    made = result(EXAMPLE, CLUSTERS)
+    made = TASK.result(EXAMPLE, CLUSTERS)
     assert made.to_dict()["name"] == "GUM_news_x" and made.to_dict()["sentences"] == SENTENCES
     assert made.to_dict()["clusters"][1] == [
         {"text": "the cat", "first": 2, "last": 3, "start": 8, "end": 15},
         {"text": "It", "first": 5, "last": 5, "start": 18, "end": 20},
     ]
-    made = result(from_json({"text": "Ann's  dog.", "tokens": ["Ann", "'s", "dog", "."]}), [[(0, 0), (2, 2)]])
+    made = TASK.result(TASK.from_json({"text": "Ann's  dog.", "tokens": ["Ann", "'s", "dog", "."]}), [[(0, 0), (2, 2)]])
     assert made.text == "Ann's  dog." and [mention.start for mention in made.clusters[0]] == [0, 7]
 
 

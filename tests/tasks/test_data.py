@@ -12,14 +12,14 @@ from elmokit.tasks.config import Splits, TrainingConfig, with_settings
 from elmokit.tasks.data import dev_in_use, read_data, task_sentences
 from elmokit.tasks.entailment.task import read_sentence_pairs
 from elmokit.tasks.question_answering.reader import read_questions
-from elmokit.tasks.task import Task, find_task, recipe_config
+from elmokit.tasks.task import Task, find_task
 from task_examples import DATA_FILES
 
 Toy = Task[Any, Any]
 
 
 def read(task: Toy, files: list[Path], *settings: str) -> tuple[list[Any], list[Any]]:
-    config = with_settings(recipe_config(task, "cpu"), settings)
+    config = with_settings(task.recipe("cpu"), settings)
     data = read_data(task, Splits(tuple(files)), config)
     return data.train, data.dev
 
@@ -74,9 +74,9 @@ def test_files_whose_sentences_are_documents_warn(name: str, row: str, frame: st
     for num_documents, num_sentences in ((2, 0), (1, 9)):
         path.write_text("\n".join([frame.format(row * 300)] * num_documents + [frame.format(row * 9)] * num_sentences))
         with pytest.warns(UserWarning, match="have more than 200 tokens, the longest 30.; expected a blank line after"):
-            task.read(path, recipe_config(task, "cpu").model, False)
+            task.read(path, task.recipe("cpu").model, False)
     path.write_text("\n".join([frame.format(row * 300)] + [frame.format(row * 9)] * 10))
-    task.read(path, recipe_config(task, "cpu").model, False)
+    task.read(path, task.recipe("cpu").model, False)
 
 
 def test_a_share_is_set_apart_evenly_and_sentences_that_occur_twice_are_on_one_side(toy: Toy, tmp_path: Path):
@@ -145,7 +145,7 @@ def test_the_sentences_of_files_are_those_of_their_folder(tmp_path: Path, capsys
     for name in ("train", "dev"):
         rows = "".join(f"{number} in {name}\tgood\n" for number in range(12))
         (tmp_path / f"{name}.tsv").write_text(f"text\tlabel\n{rows}")
-    config = recipe_config(find_task("sentiment"), "cpu")
+    config = find_task("sentiment").recipe("cpu")
     both: Any = Splits(str(tmp_path / "train.tsv"), [tmp_path / "dev.tsv"])  # a path, a string, or several of them
     assert both == Splits((tmp_path / "train.tsv",), tmp_path / "dev.tsv")
     assert task_sentences("sst", both, config) == task_sentences("sst", tmp_path, config)

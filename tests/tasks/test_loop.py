@@ -1,7 +1,6 @@
 import json
 import math
 import random
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +14,7 @@ from elmokit.runs.tensor_files import DivergenceError
 from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.loop import TaskTraining, num_tokens, read_progress, training_batches
 from elmokit.tasks.task import Task
+from toy_task import changed
 
 Toy = Task[Any, Any]
 
@@ -43,7 +43,7 @@ def lone_training(
     """Steps of plain gradient descent; each epoch is one step, and ends with the next of the scores."""
     rest = iter(scores)
     config = TrainingConfig(**({"optimizer": "sgd", "learning_rate": 1.0, "max_epochs": len(scores)} | settings))
-    task = replace(toy, score=lambda examples, made: {"accuracy": next(rest)}, sentences=lambda example: [["a"]])
+    task = changed(toy, score=lambda examples, made: {"accuracy": next(rest)}, sentences=lambda example: [["a"]])
     model: Any = Lone(gradient)
     return TaskTraining(task, config, model, train=[0], dev=[0], run_dir=tmp_path)
 
@@ -98,7 +98,7 @@ def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_
     training = lone_training(toy, tmp_path, [1, 2], average_decay=0.15)
     seen: list[float] = []
     score = training.task.score
-    training.task = replace(training.task, score=lambda *given: seen.extend(given[1]) or score(*given))
+    training.task = changed(training.task, score=lambda *given: seen.extend(given[1]) or score(*given))
     training.run()
     first = 0.1 * 0 + 0.9 * -1  # the decay of the first step is 1 / 10, that of the second 2 / 11, or 0.15 at most
     second = 0.15 * first + 0.85 * -2

@@ -9,13 +9,7 @@ from torch import nn
 
 from elmokit.tasks.semantic_roles.model import SemanticRoleParser
 from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_predicates
-from elmokit.tasks.semantic_roles.task import (
-    TASK,
-    SemanticRolesConfig,
-    from_json,
-    read_sentences,
-    without_labels,
-)
+from elmokit.tasks.semantic_roles.task import TASK, SemanticRolesConfig, with_predicate
 from task_examples import ANN, PREDICATES, SEMANTIC_ROLES
 
 GOLD = """#begin document (bc/x); part 000
@@ -110,7 +104,7 @@ def test_a_predicate_whose_roles_cannot_be_read_is_left_out_and_counted(write, c
         reading = TASK.read(path, SemanticRolesConfig(), training)
         assert [example.tags for example in reading.examples] == [["O", "B-V", "B-A1"]]
         assert reading.skipped == {reason: 1}
-    predicted = read_sentences(path, SemanticRolesConfig())
+    predicted = TASK.read_to_predict(path, SemanticRolesConfig(), as_text=True)
     assert [(example.predicate, example.fault) for example in predicted.examples] == [(1, ""), (None, reason)]
     assert predicted.skipped == {reason: 1}
     blocks = list(TASK.to_text((example, ["O", "B-V", "O"]) for example in predicted.examples))
@@ -173,13 +167,13 @@ def test_writes_columns_that_its_reader_reads(write):
     (example,) = TASK.read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
     assert next(TASK.to_text([(example, example.tags)])) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"  # one cell each
     assert (
-        next(TASK.to_text([(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"])]))
+        next(TASK.to_text([(TASK.from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"])]))
         == "-\t_\t(V*)\nc\t-\t*\n"
     )
 
 
 def test_writes_props_that_srl_eval_scores_as_perfect(write):
-    examples = read_sentences(write(GOLD), SemanticRolesConfig()).examples
+    examples = TASK.read_to_predict(write(GOLD), SemanticRolesConfig(), as_text=True).examples
     blocks = list(TASK.to_text((example, example.tags or ["O"] * len(example.tokens)) for example in examples))
     assert len(blocks) == 3 and blocks[0].startswith("Ann\t-\t")
     rows = [line.split() for line in GOLD.splitlines()[1:-1]]  # of which srl-eval.pl reads lemmas with roles
@@ -197,15 +191,17 @@ def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
     path = write("Ann\t-\t*\nsang\tsing\t*\n\nBob\t-\t(A0*)\nsang\tsing\t*\n")
     unlabelled, without_v = TASK.read(path, SemanticRolesConfig(), False).examples
     assert unlabelled.predicate is None  # its roles are all missed when it is scored
-    assert (without_labels(unlabelled).predicate, without_labels(without_v)) == (1, without_v)
-    assert [example.predicate for example in read_sentences(path, SemanticRolesConfig()).examples] == [1, None]
+    assert (with_predicate(unlabelled).predicate, with_predicate(without_v)) == (1, without_v)
+    assert [
+        example.predicate for example in TASK.read_to_predict(path, SemanticRolesConfig(), as_text=True).examples
+    ] == [1, None]
 
 
 def test_writes_json_that_its_reader_reads():
     made = TASK.result(TRIED, TRIED.tags)
     piece = {"text": "to sing", "first": 2, "last": 3, "start": 10, "end": 17}
     assert made.to_dict()["arguments"][2] == {"role": "ARG1", "text": "to sing", "pieces": [piece]}
-    assert from_json(made.to_dict()) == PredicateInSentence(TOKENS, 1, [])
+    assert TASK.from_json(made.to_dict()) == PredicateInSentence(TOKENS, 1, [])
 
 
 def test_the_pieces_of_an_argument_are_at_their_places_in_the_text_without_asterisks():

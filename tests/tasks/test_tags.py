@@ -75,10 +75,9 @@ def test_writes_new_rows_for_text_and_all_sentences_of_a_file(write):
     assert text.splitlines()[1] == "2\trains\t_\tVERB\t_\t_\t_\t_\t_\t_"
     assert read(write(text), "upos") == [made.tags]
     assert TASK.result(example, made).to_dict() == {"text": "It rains.", "tokens": example.tokens, "tags": made.tags}
-    assert TASK.read_to_predict is not None
-    assert (
-        len(TASK.read_to_predict(write(TREEBANK), TagsConfig(column="xpos")).examples) == 2
-    )  # also the one without tags
+    for as_text in (True, False):  # as text, also the one without tags
+        reading = TASK.read_to_predict(write(TREEBANK), TagsConfig(column="xpos"), as_text=as_text)
+        assert len(reading.examples) == 1 + as_text
 
 
 def test_words_with_learnt_vectors_are_scored_apart():

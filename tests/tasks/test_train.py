@@ -24,7 +24,7 @@ from elmokit.tasks.task import Task, labels_of_tags, task_recipe
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.cache import CachedActivations
 from run_contents import contents_of_run
-from toy_task import TOY
+from toy_task import TOY, changed
 
 Toy = Task[Any, Any]
 Run = Callable[..., Path]
@@ -124,7 +124,7 @@ def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
 
 def test_test_scores_stay_as_long_as_the_weights_do(run: Run, toy: Toy, tmp_path: Path):
     rest = chain((50.0, 30.0, 30.0, 40.0, 30.0, 60.0), repeat(30.0))
-    task = replace(toy, score=lambda examples, predictions: {"accuracy": next(rest)})
+    task = changed(toy, score=lambda examples, predictions: {"accuracy": next(rest)})
     run_dir = run("run", task=task, test=True)  # dev of epoch 1, then the result's dev and test
     before = lines(run_dir)[-1]["test"]
     assert before
@@ -149,7 +149,7 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy:
             return toy.score(examples, predictions)
 
         with pytest.raises(KeyboardInterrupt):
-            run(f"broken-{stop}", *EVERYTHING, task=replace(toy, score=break_off), cache=None)
+            run(f"broken-{stop}", *EVERYTHING, task=changed(toy, score=break_off), cache=None)
         broken = tmp_path / f"broken-{stop}"
         assert (broken / "checkpoint.safetensors").exists() == (stop > 1)
         with (broken / "metrics.jsonl").open("a") as file:
@@ -256,7 +256,7 @@ def test_data_of_other_labels_is_reported_when_it_is_scored(
     assert f"the development set {said}" in shown and f"foreign.tsv {said}" in shown
     run("neither", data=Splits((train_file,), (known,), (foreign,)))
     assert said not in capsys.readouterr().err
-    tagging = replace(toy, symbols=lambda _: ["O"], label_names=labels_of_tags)
+    tagging = changed(toy, symbols=lambda _: ["O"], label_names=labels_of_tags)
     report_foreign_labels(tagging, {"dev": []}, ["O", "B-PER"])
     assert "dev has no labels, and the model knows PER: none in common" in capsys.readouterr().err
 

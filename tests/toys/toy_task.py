@@ -1,12 +1,13 @@
 """Fixtures that several subpackages share: imports in this process, a toy task, its data, and two tiny biLMs."""
 
+import copy
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -19,9 +20,9 @@ from elmokit.formats.read import to_weights
 from elmokit.model.bilm import BiLM
 from elmokit.tasks.config import InputConfig, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
-from elmokit.tasks.sentiment import task as sentiment
 from elmokit.tasks.sentiment.reader import LabelledText
-from elmokit.tasks.task import TASKS, Reading, Task, find_splits
+from elmokit.tasks.sentiment.task import Sentiment
+from elmokit.tasks.task import TASKS, Reading, Task
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 from toy_bilm import TINY
 
@@ -122,17 +123,6 @@ class ToyModel(TaskModel):
         return self.labels.predictions(self.logits(examples))
 
 
-def _read(path: Path, config: ToyConfig, training: bool) -> Reading[LabelledText]:
-    reading = Reading[LabelledText]([])
-    for line in path.read_text().splitlines():
-        label, text = line.split("\t")
-        if label == "?":
-            reading.skipped["without a label"] += 1
-        else:
-            reading.examples.append(LabelledText(text.split(), label))
-    return reading
-
-
 def _tiny() -> TaskConfig:
     return TaskConfig(
         ToyConfig(),
@@ -141,20 +131,36 @@ def _tiny() -> TaskConfig:
     )
 
 
-TOY = replace(
-    sentiment.TASK,
-    name="toy",
-    find=partial(find_splits, names=[("train.tsv", "dev.tsv", "test.tsv"), ("train.tsv", "", "")], task_name="toys"),
-    read=_read,
-    build=ToyModel,
-    recipes={"cpu": _tiny},
-    model_config=ToyConfig,
-    keep_together=None,
-)
+class Toy(Sentiment):
+    name = "toy"
+    files = (("train.tsv", "dev.tsv", "test.tsv"), ("train.tsv", "", ""))
+    recipes: ClassVar[dict[str, Any]] = {"cpu": _tiny}
+    model_config = ToyConfig
+    model = "toy_task:ToyModel"
+
+    def read(self, path: Path, config: Any, training: bool) -> Reading[LabelledText]:
+        reading = Reading[LabelledText]([])
+        for line in path.read_text().splitlines():
+            label, text = line.split("\t")
+            if label == "?":
+                reading.skipped["without a label"] += 1
+            else:
+                reading.examples.append(LabelledText(text.split(), label))
+        return reading
+
+
+TOY = Toy()
+
+
+def changed(task: Task[Any, Any], **others: Any) -> Task[Any, Any]:
+    """The task with other methods or attributes."""
+    other = copy.copy(task)
+    vars(other).update(others)
+    return other
 
 
 @pytest.fixture(scope="session")
-def toy() -> Task[LabelledText, LabelPrediction]:
+def toy() -> Toy:
     """A task of two lines, to test the frame with: a sentence's label is told by its first word."""
     return TOY
 

@@ -7,9 +7,8 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic
@@ -102,14 +101,14 @@ def report_on(task: Task[E, P], data: TaskExamples[E], *, test: bool) -> None:
     Raises ValueError if all training examples have the same label.
     """
     symbols = task.symbols(data.train)
-    if task.label_names is not None and len(symbols) == 1:
+    if task.symbols_are_labels and len(symbols) == 1:
         raise ValueError(f"all training examples have the label {first_token(symbols[0])}; expected at least two")
     report_foreign_labels(task, {"the development set": data.dev} | (data.test if test else {}), symbols)
 
 
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
     """Training and development set of the same files, by `dev_share`; each is read in its own way."""
-    group = task.keep_together or partial(_own_sentences, task)
+    group = task.keep_together
     dev = read_files(task, files, config.model, name="training and development files")
     train = read_files(task, files, config.model, name="train", training=True)
     groups = list(dict.fromkeys(map(group, dev.examples)))
@@ -129,13 +128,9 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     return Reading(train_examples, train.skipped), Reading(dev_examples)
 
 
-def _own_sentences(task: Task[E, P], example: E) -> Hashable:
-    return tuple(map(tuple, task.sentences(example)))
-
-
 def report_foreign_labels(task: Task[E, P], parts: Mapping[str, Iterable[E]], known: Iterable[str]) -> None:
     """Report on stderr the parts, by their names, that have labels which the model does not know, or no labels."""
-    if task.label_names is None:
+    if not task.symbols_are_labels:
         return
     learnt = {*task.label_names(known)}
     for name, examples in parts.items():

@@ -39,9 +39,7 @@ class TrainedTask:
     def __repr__(self) -> str:
         elmo = self.record.config.inputs.elmo
         reads = "without ELMo" if elmo is None else f"with {shortened(elmo.model)} at {elmo.position}"
-        labels = ", ".join(
-            self.record.symbols if self.task.label_names is None else self.task.label_names(self.record.symbols)
-        )
+        labels = ", ".join(self.task.label_names(self.record.symbols))
         return f"<TrainedTask {self.task.name} {reads}{labels and f': {labels}'}>"
 
     def predict(self, value: object) -> Any:
@@ -78,7 +76,7 @@ class TrainedTask:
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
         if kind == "data":
-            examples = self._data_to_predict(path, form)
+            examples = self._data_to_predict(path, as_text=form == "text")
         else:
             lines, name = read_lines(path), shown_name(path)
             if kind == "text" and not (is_named or is_terminal(path)):
@@ -104,7 +102,7 @@ class TrainedTask:
 
         A file that has no label of the training set is reported on stderr: nothing in it can be right.
         """
-        examples = self._read_data(path)
+        examples = read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
         report_foreign_labels(self.task, {str(path): examples}, self.record.symbols)
         return dict(self.task.score(examples, self.model_predictions(examples)))
 
@@ -132,23 +130,19 @@ class TrainedTask:
             return self.task.from_json({"tokens": list(cast("Sequence[str]", value))})
         return value
 
-    def _data_to_predict(self, path: str | Path, form: str) -> list[Any]:
+    def _data_to_predict(self, path: str | Path, *, as_text: bool) -> list[Any]:
         """The examples of data, with or without labels; an error says what to do if the file cannot be read as data."""
         try:
-            if form == "text" and self.task.read_to_predict is not None:
-                reading = self.task.read_to_predict(Path(path), self.record.config.model)
-                report_skipped(str(path), reading.skipped)
-                return reading.examples
-            examples = self._read_data(path)
+            reading = self.task.read_to_predict(Path(path), self.record.config.model, as_text=as_text)
+            report_skipped(str(path), reading.skipped)
+            if not reading.examples:
+                raise ValueError(f"no examples in {path}")
         except ValueError as error:
             raise ValueError(
                 f"{error}; if this is raw text, or JSON lines, say so with --input-kind text or json, or kind='text' "
                 "or 'json'"
             ) from error
-        return examples if self.task.without_labels is None else list(map(self.task.without_labels, examples))
-
-    def _read_data(self, path: str | Path) -> list[Any]:
-        return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
+        return reading.examples
 
     def _checked_text(self, lines: Iterator[str], *, name: str) -> Iterator[str]:
         """The lines of a file that is text by its name. Raises ValueError if its first lines are something else."""

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import importlib
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
-from itertools import starmap
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from elmokit.files.json import picked
 from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.metrics.score import Score, scores_by_label
 from elmokit.system.messages import FormatError, did_you_mean, first_token, printable
-from elmokit.tasks.config import Splits, TaskConfig, until_converged, with_settings
+from elmokit.tasks.config import Splits, TaskConfig, with_settings
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
@@ -63,66 +62,90 @@ class Prediction:
         return asdict(self)
 
 
-def unique(names: Iterable[str]) -> list[str]:
-    """The names, each once, in their order."""
-    return list(dict.fromkeys(names))
+class Task(ABC, Generic[E, P]):
+    """All differences between the tasks. A task is a subclass; it has no state, and one instance, `TASK`."""
 
-
-def labels_of_tags(tags: Iterable[str]) -> list[str]:
-    """The labels of tags: `B-PER` is of the label `PER`, and `O` of none."""
-    return unique(re.sub("^[BILU]-", "", tag) for tag in tags if tag != "O")
-
-
-@dataclass(frozen=True)
-class Task(Generic[E, P]):
-    """All differences between the tasks."""
-
-    name: str
+    name: ClassVar[str]
     """Name on the command line and in run folders, for instance `named-entities`."""
-    metric: str
+    metric: ClassVar[str]
     """Name of the score that decides which epoch is best: a percentage, higher is better."""
-    find: Callable[[Path], Splits]
-    """Finds the files of a data set in a folder by their original names; ValueError says which were expected."""
-    read: Callable[[Path, Any, bool], Reading[E]]
-    """(file, model config, whether for training) -> the examples, and the skipped ones counted."""
-    sentences: Callable[[E], Sequence[Sequence[str]]]
-    """All sentences of an example for which the model needs vectors. Their words and activations are kept."""
-    symbols: Callable[[Iterable[E]], list[str]]
-    """The names that the model must know from the training set, in a fixed order: the labels of most tasks, the genres
-    of coreference; empty for a task that has none."""
-    build: Callable[[Any, TokenInputs, Sequence[str]], TaskModel]
-    """(model config, inputs, symbols) -> the model, with fresh weights. Imports torch only when it is called."""
-    score: Callable[[Sequence[E], Sequence[P]], Mapping[str, float]]
-    """(examples, predictions) -> numbers by name, as the official scorer computes them."""
-    recipes: Mapping[str, Recipe]
-    """Recipes by name: `paper` has the published sizes, `cpu` trains in minutes on two cores."""
-    model_config: type[Any]
+    files: ClassVar[Sequence[tuple[str, str, str]]] = ()
+    """The original names of known data sets, for `find_splits`."""
+    model_config: ClassVar[type[Any]]
     """Type of `TaskConfig.model`."""
-    from_json: Callable[[Mapping[str, Any]], E]
-    """Makes an unlabelled example from the fields of a JSON object."""
-    to_text: Callable[[Iterable[tuple[E, P]]], Iterator[str]]
-    """Formats examples and their predictions in the usual format of the task: lines, without the line feed of the last
-    one. If a blank line ends a sentence, it is the last line. Examples of one block, such as the predicates of a
-    sentence, follow each other."""
-    result: Callable[[E, P], Prediction]
-    """Turns an example and its prediction into what users get: a frozen dataclass, or its JSON object."""
-    text_fields: tuple[str, ...] = ("text",)
+    model: ClassVar[str]
+    """Place of the model's class, or of a function that makes one: `module:name`. The module needs torch."""
+    recipes: ClassVar[Mapping[str, Recipe]]
+    """Recipes by name: `paper` has the published sizes, `cpu` trains in minutes on two cores, `cpu-converged` until the
+    score stops improving."""
+    symbols_are_labels: ClassVar[bool] = True
+    """False for other symbols, such as genres."""
+    text_fields: ClassVar[tuple[str, ...]] = ("text",)
     """The fields of JSON that a line of raw text has; a tab separates two of them."""
-    without_labels: Callable[[E], E] | None = None
-    """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
-    label_names: Callable[[Iterable[str]], list[str]] | None = unique
-    """The labels that the symbols stand for, such as the kinds of entities of tags; None for other symbols, such as
-    genres."""
-    keep_together: Callable[[E], Hashable] | None = None
-    """What an example shares with others that must not be apart in training and development sets, such as its document;
-    None if that is the sentences themselves."""
-    read_to_predict: Callable[[Path, Any], Reading[E]] | None = None
-    """(file, model config) -> the examples whose text is written. A block without an example has one that asks for
-    nothing. None if these are the examples that `read` gives."""
-    other_forms: Mapping[str, Callable[[Iterable[tuple[E, P]]], Iterator[str]]] = field(
-        default_factory=dict[str, Callable[[Iterable[tuple[E, P]]], Iterator[str]]]
-    )
-    """Other forms of output by name, such as the file that SQuAD's own script scores."""
+    other_forms: ClassVar[Mapping[str, Callable[[Iterable[Any]], Iterator[str]]]] = {}
+    """Other forms of output than text and JSON by name, such as the file that SQuAD's own script scores. Each gets the
+    pairs of an example and its prediction."""
+
+    def find(self, folder: Path) -> Splits:
+        """The files of a data set in a folder. Raises ValueError, listing the expected names, if there is none."""
+        return find_splits(folder, self.files, task_name=self.name.replace("-", " "))
+
+    @abstractmethod
+    def read(self, path: Path, config: Any, training: bool) -> Reading[E]:
+        """The examples of a file, for training or for evaluation. config: the model's."""
+
+    def read_to_predict(self, path: Path, config: Any, *, as_text: bool) -> Reading[E]:
+        """The examples of a file to predict; those without labels ask for something all the same.
+
+        as_text: the file is written again, so a block without an example has one that asks for nothing.
+        """
+        return self.read(path, config, False)
+
+    def sentences(self, example: Any) -> Sequence[Sequence[str]]:
+        """All sentences of an example for which the model needs vectors. Their words and activations are kept."""
+        return [example.tokens]
+
+    def keep_together(self, example: Any) -> Hashable:
+        """What an example shares with others that must not be apart in training and development sets.
+
+        By default its document; without one, its sentences.
+        """
+        return getattr(example, "document", "") or tuple(map(tuple, self.sentences(example)))
+
+    @abstractmethod
+    def symbols(self, examples: Iterable[E]) -> list[str]:
+        """The names that the model must know from the training set, in a fixed order: the labels of most tasks, the
+        genres of coreference; empty for a task that has none.
+        """
+
+    def label_names(self, symbols: Iterable[str]) -> list[str]:
+        """The labels that the symbols stand for, such as the kinds of entities of tags."""
+        return list(symbols)
+
+    def build(self, config: Any, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
+        """The model, with fresh weights. Its module is imported only now."""
+        module, _, name = self.model.partition(":")
+        return getattr(importlib.import_module(module), name)(config, inputs, symbols)
+
+    @abstractmethod
+    def score(self, examples: Sequence[E], predictions: Sequence[P]) -> Mapping[str, float]:
+        """Numbers by name, as the official scorer computes them."""
+
+    @abstractmethod
+    def from_json(self, fields: Mapping[str, Any]) -> E:
+        """An unlabelled example from the fields of a JSON object. Raises ValueError if it cannot be one."""
+
+    @abstractmethod
+    def to_text(self, predictions: Iterable[tuple[E, P]]) -> Iterator[str]:
+        """Examples and their predictions in the usual format of the task: lines, without the line feed of the last one.
+
+        If a blank line ends a sentence, it is the last line. Examples of one block, such as the predicates of a
+        sentence, follow each other.
+        """
+
+    @abstractmethod
+    def result(self, example: E, prediction: P) -> Prediction:
+        """What users get for an example and its prediction."""
 
     def from_text(self, line: str) -> E:
         """Make an unlabelled example from a line of raw text, tokenised by `elmokit.tokenize`.
@@ -135,10 +158,33 @@ class Task(Generic[E, P]):
             raise ValueError(f"{first_token(line)} has {len(parts) - 1} tabs; expected {expected}, separated by a tab")
         return self.from_json(dict(zip(self.text_fields, parts, strict=True)))
 
+    def recipe(self, name: str) -> TaskConfig:
+        """The config that a recipe gives. Raises ValueError for a name that the task does not have."""
+        if name not in self.recipes:
+            raise ValueError(f"unknown recipe {name!r} of {self.name}; expected one of {', '.join(self.recipes)}")
+        return self.recipes[name]()
 
-def each_alone(to_text: Callable[[E, P], str]) -> Callable[[Iterable[tuple[E, P]]], Iterator[str]]:
-    """`Task.to_text` of a task whose text has one block for each example."""
-    return partial(starmap, to_text)
+
+class LabelTask(Task[Any, "LabelPrediction"]):
+    """A task whose examples have a `label`, which is None if it is not known."""
+
+    metric = "accuracy"
+
+    def symbols(self, examples: Iterable[Any]) -> list[str]:
+        return sorted({example.label for example in examples if example.label is not None})
+
+    def score(self, examples: Sequence[Any], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
+        """Accuracy, and the mean F1 of the labels, in percent. Every example has a label."""
+        pairs = [(example.label, each.label) for example, each in zip(examples, predictions, strict=True)]
+        gold, predicted = ({(label, number) for number, label in enumerate(side)} for side in zip(*pairs, strict=True))
+        by_label = scores_by_label(gold=gold, predicted=predicted)
+        accuracy = sum(by_label.values(), Score()).recall
+        return {"accuracy": accuracy, "macro_f1": fmean(score.f1 for score in by_label.values())}
+
+    def to_text(self, predictions: Iterable[tuple[Any, LabelPrediction]]) -> Iterator[str]:
+        """Rows of a table: the predicted label and the tokens of each sentence, separated by tabs."""
+        for example, prediction in predictions:
+            yield as_tsv([[prediction.label, *map(" ".join, self.sentences(example))]])[:-1]
 
 
 def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:
@@ -159,46 +205,9 @@ def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_nam
     )
 
 
-def build_model(place: str, config: Any, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
-    """A model of the class that `place` names, as `module:Class`. The module, which needs torch, is imported now."""
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)(config, inputs, symbols)
-
-
-def label_row(example: Any, prediction: LabelPrediction, *, sentences: Callable[[Any], Sequence[Sequence[str]]]) -> str:
-    """A row of a table: the predicted label and the tokens of each sentence, separated by tabs."""
-    return as_tsv([[prediction.label, *map(" ".join, sentences(example))]])[:-1]
-
-
-def own_tokens(example: Any) -> Sequence[Sequence[str]]:
-    """The sentences of an example that has one."""
-    return [example.tokens]
-
-
-def document_of(example: Any) -> str | tuple[str, ...]:
-    """The key that an example shares with the rest of its document; without a document, the words of its sentence."""
-    return example.document or tuple(example.tokens)
-
-
-def recipes_by_name(paper: Recipe, cpu: Recipe, others: Mapping[str, Recipe] | None = None) -> Mapping[str, Recipe]:
-    """A task's recipes. `cpu-converged` is `cpu`, trained `until_converged`, if the others do not have their own."""
-    return {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu), **(others or {})}
-
-
-def recipe_config(task: Task[Any, Any], name: str) -> TaskConfig:
-    """The config that a task's recipe gives. Raises ValueError for a name that the task does not have."""
-    if name not in task.recipes:
-        raise ValueError(f"unknown recipe {name!r} of {task.name}; expected one of {', '.join(task.recipes)}")
-    return task.recipes[name]()
-
-
-def label_scores(examples: Sequence[Any], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
-    """Accuracy, and the mean F1 of the labels, in percent. Every example has a label."""
-    pairs = [(example.label, each.label) for example, each in zip(examples, predictions, strict=True)]
-    gold, predicted = ({(label, number) for number, label in enumerate(side)} for side in zip(*pairs, strict=True))
-    by_label = scores_by_label(gold=gold, predicted=predicted)
-    accuracy = sum(by_label.values(), Score()).recall
-    return {"accuracy": accuracy, "macro_f1": fmean(score.f1 for score in by_label.values())}
+def labels_of_tags(tags: Iterable[str]) -> list[str]:
+    """The labels of tags: `B-PER` is of the label `PER`, and `O` of none."""
+    return list(dict.fromkeys(re.sub("^[BILU]-", "", tag) for tag in tags if tag != "O"))
 
 
 def shortened(text: str) -> str:
@@ -235,7 +244,7 @@ def task_recipe(task: str, name: str = "cpu", settings: Sequence[str] = ()) -> T
     settings: changes written as `field=value`. Raises ValueError for an unknown task, recipe or field, and for a wrong
     value.
     """
-    return with_settings(recipe_config(find_task(task), name), settings)
+    return with_settings(find_task(task).recipe(name), settings)
 
 
 @dataclass(frozen=True, slots=True)

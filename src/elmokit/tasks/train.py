@@ -59,7 +59,7 @@ from elmokit.tasks.run import (
     read_record,
     write_record,
 )
-from elmokit.tasks.task import E, P, Task, find_task, recipe_config
+from elmokit.tasks.task import E, P, Task, find_task
 from elmokit.tasks.task_model import TaskModel
 from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.file_vector_source import FileVectorSource
@@ -162,7 +162,7 @@ def resume_task(
 
 def _chosen(task: Task[E, P], config: TaskConfig | None, settings: Sequence[str]) -> TaskConfig:
     if config is None:
-        return with_settings(recipe_config(task, "cpu"), settings)
+        return with_settings(task.recipe("cpu"), settings)
     if settings:
         raise ValueError("settings change the recipe of a task; with a config, change the config (`task_recipe`)")
     if not isinstance(config.model, task.model_config):

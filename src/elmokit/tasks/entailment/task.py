@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,16 +22,10 @@ from elmokit.tasks.config import (
     variant,
 )
 from elmokit.tasks.task import (
+    LabelTask,
     Prediction,
     Reading,
-    Task,
-    build_model,
     check_tokens,
-    each_alone,
-    find_splits,
-    label_row,
-    label_scores,
-    recipes_by_name,
     shortened,
     shown_labels,
     tokens_of,
@@ -43,17 +36,6 @@ if TYPE_CHECKING:
     from elmokit.tasks.task_model import LabelPrediction
 
 
-# train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
-# elmokit; tables; KLUE-NLI as published (its test set is not); SICK
-_FILES = (
-    ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
-    ("snli_1.0_train_subset20k.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
-    ("multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
-    ("train.jsonl", "dev.jsonl", "test.jsonl"),
-    ("train.tsv", "dev.tsv", "test.tsv"),
-    ("klue-nli-v1.1_train.json", "klue-nli-v1.1_dev.json", "klue-nli-v1.1_test.json"),
-    ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
-)
 LABELS = ("entailment", "neutral", "contradiction")
 
 _COLUMNS = (
@@ -63,7 +45,6 @@ _COLUMNS = (
 )
 _UNDECIDED = ("-", "", "-1")
 """What SNLI, and its copy at Hugging Face, write if the annotators did not agree."""
-_SENTENCES = attrgetter("premise", "hypothesis")
 _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
 
 
@@ -94,65 +75,6 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
             hypothesis=tokens_of(hypothesis, where=f"{where}, hypothesis: "),
             label=None if label in _UNDECIDED else label,
         )
-
-
-def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[SentencePair]:
-    """Read a file. Pairs that the annotators did not agree on are skipped, both for training and for evaluation."""
-    reading = Reading[SentencePair]([])
-    for pair in read_sentence_pairs(path):
-        if pair.label is None:
-            reading.skipped["without a label"] += 1
-        else:
-            reading.examples.append(pair)
-    return reading
-
-
-def symbols(examples: Iterable[SentencePair]) -> list[str]:
-    """All three usual labels, whether they occur or not; if other labels occur, the labels of the examples."""
-    found = {example.label for example in examples if example.label is not None}
-    return list(LABELS) if found <= {*LABELS} else sorted(found)
-
-
-def from_json(fields: Mapping[str, Any]) -> SentencePair:
-    """Read `{"premise": "It rains.", "hypothesis": "It's dry."}`, or SNLI's names; each is text or a list of tokens."""
-    return SentencePair(premise=_tokens(fields, _PREMISE), hypothesis=_tokens(fields, _HYPOTHESIS), label=None)
-
-
-def result(example: SentencePair, prediction: LabelPrediction) -> LabelledPair:
-    return LabelledPair(example.premise, example.hypothesis, prediction.label, prediction.probabilities)
-
-
-def _premise(pair: SentencePair) -> tuple[str, ...]:
-    """What pairs share: SNLI has each premise three times."""
-    return tuple(pair.premise)
-
-
-def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
-    name = next((name for name in names if name in fields), None)
-    if name is None:
-        others = printable(", ".join(fields))
-        raise FormatError("the pair", f"is missing; there are {others}", part=f"field {names[0]}")
-    given = as_type(fields[name], cast("type[str | list[str]]", str | list[str]), where=f"the {name}")
-    if isinstance(given, str):
-        return tokens_of(given, where=f"the {names[0]} ")
-    check_tokens(given, where=f"the {name}")
-    return given
-
-
-@dataclass(frozen=True, repr=False)
-class LabelledPair(Prediction):
-    """A premise and a hypothesis with the most probable label."""
-
-    premise: list[str]
-    hypothesis: list[str]
-    """Tokens of the two sentences."""
-    label: str
-    probabilities: dict[str, float]
-    """Of each label."""
-
-    def __repr__(self) -> str:
-        premise, hypothesis = shortened(" ".join(self.premise)), shortened(" ".join(self.hypothesis))
-        return f"<LabelledPair {premise}, {hypothesis}: {shown_labels(self.label, self.probabilities)}>"
 
 
 # Settings and recipes of the entailment classifier. P is Peters et al. (2018), appendix; A AllenNLP's esim.jsonnet.
@@ -248,23 +170,82 @@ def cpu_output() -> TaskConfig:
     return variant(until_converged(cpu), elmo=elmo)
 
 
-RECIPES = recipes_by_name(paper, cpu, {"cpu-output": cpu_output})
+@dataclass(frozen=True, repr=False)
+class LabelledPair(Prediction):
+    """A premise and a hypothesis with the most probable label."""
+
+    premise: list[str]
+    hypothesis: list[str]
+    """Tokens of the two sentences."""
+    label: str
+    probabilities: dict[str, float]
+    """Of each label."""
+
+    def __repr__(self) -> str:
+        premise, hypothesis = shortened(" ".join(self.premise)), shortened(" ".join(self.hypothesis))
+        return f"<LabelledPair {premise}, {hypothesis}: {shown_labels(self.label, self.probabilities)}>"
 
 
-TASK: Task[SentencePair, LabelPrediction] = Task(
-    name="entailment",
-    metric="accuracy",
-    find=partial(find_splits, names=_FILES, task_name="entailment"),
-    read=read,
-    sentences=_SENTENCES,
-    symbols=symbols,
-    build=partial(build_model, "elmokit.tasks.entailment.model:EntailmentClassifier"),
-    score=label_scores,
-    recipes=RECIPES,
-    model_config=EntailmentConfig,
-    from_json=from_json,
-    to_text=each_alone(partial(label_row, sentences=_SENTENCES)),
-    result=result,
-    text_fields=("premise", "hypothesis"),
-    keep_together=_premise,
-)
+class Entailment(LabelTask):
+    """Two sentences -> a label; an example is a pair."""
+
+    name = "entailment"
+    # train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
+    # elmokit; tables; KLUE-NLI as published (its test set is not); SICK
+    files = (
+        ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
+        ("snli_1.0_train_subset20k.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
+        ("multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
+        ("train.jsonl", "dev.jsonl", "test.jsonl"),
+        ("train.tsv", "dev.tsv", "test.tsv"),
+        ("klue-nli-v1.1_train.json", "klue-nli-v1.1_dev.json", "klue-nli-v1.1_test.json"),
+        ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
+    )
+    model_config = EntailmentConfig
+    model = "elmokit.tasks.entailment.model:EntailmentClassifier"
+    recipes = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu), "cpu-output": cpu_output}
+    text_fields = ("premise", "hypothesis")
+
+    def read(self, path: Path, config: EntailmentConfig, training: bool) -> Reading[SentencePair]:
+        """Read a file. Pairs that the annotators did not agree on are skipped, both for training and for evaluation."""
+        reading = Reading[SentencePair]([])
+        for pair in read_sentence_pairs(path):
+            if pair.label is None:
+                reading.skipped["without a label"] += 1
+            else:
+                reading.examples.append(pair)
+        return reading
+
+    def sentences(self, example: SentencePair) -> Sequence[Sequence[str]]:
+        return example.premise, example.hypothesis
+
+    def keep_together(self, example: SentencePair) -> Hashable:
+        """What pairs share: SNLI has each premise three times."""
+        return tuple(example.premise)
+
+    def symbols(self, examples: Iterable[SentencePair]) -> list[str]:
+        """All three usual labels, whether they occur or not; if other labels occur, the labels of the examples."""
+        found = {example.label for example in examples if example.label is not None}
+        return list(LABELS) if found <= {*LABELS} else sorted(found)
+
+    def from_json(self, fields: Mapping[str, Any]) -> SentencePair:
+        """Read `{"premise": "It rains.", "hypothesis": "It's dry."}`, or SNLI's names; each is text or tokens."""
+        return SentencePair(premise=_tokens(fields, _PREMISE), hypothesis=_tokens(fields, _HYPOTHESIS), label=None)
+
+    def result(self, example: SentencePair, prediction: LabelPrediction) -> LabelledPair:
+        return LabelledPair(example.premise, example.hypothesis, prediction.label, prediction.probabilities)
+
+
+def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
+    name = next((name for name in names if name in fields), None)
+    if name is None:
+        others = printable(", ".join(fields))
+        raise FormatError("the pair", f"is missing; there are {others}", part=f"field {names[0]}")
+    given = as_type(fields[name], cast("type[str | list[str]]", str | list[str]), where=f"the {name}")
+    if isinstance(given, str):
+        return tokens_of(given, where=f"the {names[0]} ")
+    check_tokens(given, where=f"the {name}")
+    return given
+
+
+TASK = Entailment()

@@ -11,7 +11,6 @@ from elmokit.files.lines import lines_and_first
 from elmokit.metrics.roles import tags_from_props
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
-from elmokit.tasks.task import own_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first, without_documents
@@ -57,7 +56,8 @@ def read_tagged_sentences(path: str | os.PathLike[str]) -> Iterator[TaggedSenten
         sentences = _of_brackets(conll2012.read_conll2012(lines, name=name), name)
     else:
         sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)))
-    yield from without_documents(sentences, own_tokens, name=name, expected="a token and its tag on each line")
+    expected = "a token and its tag on each line"
+    yield from without_documents(sentences, lambda each: [each.tokens], name=name, expected=expected)
 
 
 def _of_brackets(documents: Iterable[conll2012.Document], name: str) -> Iterator[TaggedSentence]:

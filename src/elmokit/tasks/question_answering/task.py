@@ -6,8 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,140 +27,11 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
-    build_model,
-    each_alone,
-    find_splits,
-    recipes_by_name,
     shortened,
     tokens_of,
 )
 
-# train, dev and test files as split by a user; of SQuAD 1.1; of a subset of it; of KorQuAD 1.0. Their own test sets are
-# not public: the development set serves as test set, and the first articles of the training set as development set;
-# `train-v1.1.json#4:` is that file from its fifth article on (see `read`)
-_FILES = (
-    ("train.json", "dev.json", "test.json"),
-    ("train-v1.1.json#4:", "train-v1.1.json#:4", "dev-v1.1.json"),
-    ("train-subset.json#4:", "train-subset.json#:4", "dev-v1.1.json"),
-    ("KorQuAD_v1.0_train.json#20:", "KorQuAD_v1.0_train.json#:20", "KorQuAD_v1.0_dev.json"),
-)
 _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
-
-
-def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
-    """Read a file, or some of its articles: `FILE#FIRST:END`, counted from 0, END exclusive, both optional.
-
-    For training, passages are cut to the config's `max_train_tokens`. A question is skipped if the rest has no answer,
-    if no token covers its answer, or if its answer is not at its offset.
-    """
-    reading = Reading[Question]([])
-    for question in _questions(path):
-        if not training:
-            reading.examples.append(question)
-        elif all(answer.is_misplaced for answer in question.answers):
-            reading.skipped["questions whose answer is not at its answer_start"] += 1
-        elif all(answer.span is None for answer in question.answers):
-            reading.skipped["questions whose answer no token covers"] += 1
-        elif (shorter := _cut(question, config.max_train_tokens, before=reading.examples)) is None:
-            reading.skipped[f"questions with an answer beyond the first {config.max_train_tokens} tokens"] += 1
-        else:
-            reading.examples.append(shorter)
-    return reading
-
-
-def symbols(examples: Iterable[Question]) -> list[str]:
-    return []
-
-
-def score(examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> dict[str, float]:
-    """F1 and exact match, as the official script computes them."""
-    gold = [[answer.text for answer in question.answers] for question in examples]
-    return score_answers(gold=gold, predicted=[answer.text for answer in predictions])
-
-
-def from_json(fields: Mapping[str, Any]) -> Question:
-    """Read `{"question": "Who won?", "context": "The Broncos won."}`, with an optional `id`, repeated in the output."""
-    given = picked(fields, _Asked, where="the question")
-    tokens = tokens_of(given.question, where="the question ")
-    passage = Passage.of(tokens_of(given.context, where="the context "), given.context)
-    return Question(str(given.id), tokens, passage, [])
-
-
-@dataclass(frozen=True)
-class _Asked:
-    question: str
-    context: str
-    id: str | int = ""
-
-
-def to_text(example: Question, prediction: FoundAnswer) -> str:
-    """The answer on one line, after the question's id and a tab if the question has an id. White space is one space."""
-    answer = " ".join(prediction.text.split())
-    return f"{' '.join(example.id.split())}\t{answer}" if example.id else answer
-
-
-def squad_predictions(answers: Iterable[tuple[Question, FoundAnswer]]) -> Iterator[str]:
-    """One JSON object of the answers by the questions' ids, which SQuAD's own script scores."""
-    by_id: dict[str, str] = {}
-    for question, answer in answers:
-        if not question.id:
-            raise ValueError(f"the question {first_token(' '.join(question.tokens))} has no id; SQuAD's form needs one")
-        by_id[question.id] = answer.text
-    yield json.dumps(by_id, ensure_ascii=False)
-
-
-def result(example: Question, prediction: FoundAnswer) -> QuestionAnswer:
-    found = example.passage.span(*prediction.span)
-    places = (found.first, found.last, found.start, found.end)
-    return QuestionAnswer(example.id, example.tokens, found.text, *places, prediction.probability)
-
-
-def _questions(path: Path) -> Iterable[Question]:
-    parts = _ARTICLES.fullmatch(path.name)
-    if parts is None or path.is_file():
-        return read_questions(path)
-    first, end = (int(number) if number else None for number in parts.group("first", "end"))
-    return read_questions(path.with_name(parts["file"]), articles=slice(first, end))
-
-
-def _cut(question: Question, max_tokens: int, *, before: list[Question]) -> Question | None:
-    """The question about the first tokens of its passage, with the answers in them; None if none is left.
-
-    before: the examples so far; questions about the same passage still share it.
-    """
-    passage = question.passage
-    if max_tokens == 0 or len(passage.tokens) <= max_tokens:
-        return question
-    answers = [answer for answer in question.answers if answer.span and answer.span[1] < max_tokens]
-    if before and before[-1].passage.text is passage.text:
-        passage = before[-1].passage
-    else:
-        passage = replace(passage, tokens=passage.tokens[:max_tokens], offsets=passage.offsets[:max_tokens])
-    return replace(question, passage=passage, answers=answers) if answers else None
-
-
-@dataclass(frozen=True, repr=False)
-class QuestionAnswer(Prediction):
-    """A question with the most probable answer."""
-
-    id: str
-    """The question's id; empty if it has none."""
-    question: list[str]
-    """Tokens of the question."""
-    answer: str
-    """As the passage spells it: `passage[start:end]`."""
-    first: int
-    last: int
-    """Indices of the first and the last token in the passage, both part of the answer."""
-    start: int
-    end: int
-    """Offsets in the passage of the first character (SQuAD's `answer_start`), and of the one after the last."""
-    probability: float
-    """Product of the probabilities of the first and of the last token."""
-
-    def __repr__(self) -> str:
-        asked = shortened(" ".join(self.question))
-        return f"<QuestionAnswer {asked}: {self.answer!r} {self.start}:{self.end} ({self.probability:.1%})>"
 
 
 # Settings and recipes of the answer finder. O is Clark and Gardner's code (document-qa), with its script for ELMo.
@@ -256,24 +125,142 @@ def cpu_converged() -> TaskConfig:
     return variant(until_converged(cpu), training={"dev_share": 0.15})
 
 
-RECIPES = recipes_by_name(paper, cpu, {"cpu-converged": cpu_converged})
+@dataclass(frozen=True, repr=False)
+class QuestionAnswer(Prediction):
+    """A question with the most probable answer."""
+
+    id: str
+    """The question's id; empty if it has none."""
+    question: list[str]
+    """Tokens of the question."""
+    answer: str
+    """As the passage spells it: `passage[start:end]`."""
+    first: int
+    last: int
+    """Indices of the first and the last token in the passage, both part of the answer."""
+    start: int
+    end: int
+    """Offsets in the passage of the first character (SQuAD's `answer_start`), and of the one after the last."""
+    probability: float
+    """Product of the probabilities of the first and of the last token."""
+
+    def __repr__(self) -> str:
+        asked = shortened(" ".join(self.question))
+        return f"<QuestionAnswer {asked}: {self.answer!r} {self.start}:{self.end} ({self.probability:.1%})>"
 
 
-TASK: Task[Question, FoundAnswer] = Task(
-    name="question-answering",
-    metric="f1",
-    find=partial(find_splits, names=_FILES, task_name="question answering"),
-    read=read,
-    sentences=attrgetter("passage.tokens", "tokens"),
-    symbols=symbols,
-    build=partial(build_model, "elmokit.tasks.question_answering.model:AnswerFinder"),
-    score=score,
-    recipes=RECIPES,
-    model_config=QuestionAnsweringConfig,
-    from_json=from_json,
-    to_text=each_alone(to_text),
-    result=result,
-    text_fields=("question", "context"),
-    keep_together=attrgetter("article"),
-    other_forms={"squad": squad_predictions},
-)
+def squad_predictions(answers: Iterable[tuple[Question, FoundAnswer]]) -> Iterator[str]:
+    """One JSON object of the answers by the questions' ids, which SQuAD's own script scores."""
+    by_id: dict[str, str] = {}
+    for question, answer in answers:
+        if not question.id:
+            raise ValueError(f"the question {first_token(' '.join(question.tokens))} has no id; SQuAD's form needs one")
+        by_id[question.id] = answer.text
+    yield json.dumps(by_id, ensure_ascii=False)
+
+
+class QuestionAnswering(Task[Question, FoundAnswer]):
+    """A question and a passage -> a span of the passage; an example is a question."""
+
+    name = "question-answering"
+    metric = "f1"
+    # Files as split by a user; of SQuAD 1.1; of a subset of it; of KorQuAD 1.0. Their own test sets are not public: the
+    # development set serves as test set, and the first articles of the training set as development set;
+    # `train-v1.1.json#4:` is that file from its fifth article on (see `read`)
+    files = (
+        ("train.json", "dev.json", "test.json"),
+        ("train-v1.1.json#4:", "train-v1.1.json#:4", "dev-v1.1.json"),
+        ("train-subset.json#4:", "train-subset.json#:4", "dev-v1.1.json"),
+        ("KorQuAD_v1.0_train.json#20:", "KorQuAD_v1.0_train.json#:20", "KorQuAD_v1.0_dev.json"),
+    )
+    model_config = QuestionAnsweringConfig
+    model = "elmokit.tasks.question_answering.model:AnswerFinder"
+    recipes = {"paper": paper, "cpu": cpu, "cpu-converged": cpu_converged}
+    text_fields = ("question", "context")
+    other_forms = {"squad": squad_predictions}
+
+    def read(self, path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
+        """Read a file, or some of its articles: `FILE#FIRST:END`, counted from 0, END exclusive, both optional.
+
+        For training, passages are cut to the config's `max_train_tokens`. A question is skipped if the rest has no
+        answer, if no token covers its answer, or if its answer is not at its offset.
+        """
+        reading = Reading[Question]([])
+        for question in _questions(path):
+            if not training:
+                reading.examples.append(question)
+            elif all(answer.is_misplaced for answer in question.answers):
+                reading.skipped["questions whose answer is not at its answer_start"] += 1
+            elif all(answer.span is None for answer in question.answers):
+                reading.skipped["questions whose answer no token covers"] += 1
+            elif (shorter := _cut(question, config.max_train_tokens, before=reading.examples)) is None:
+                reading.skipped[f"questions with an answer beyond the first {config.max_train_tokens} tokens"] += 1
+            else:
+                reading.examples.append(shorter)
+        return reading
+
+    def sentences(self, example: Question) -> Sequence[Sequence[str]]:
+        return example.passage.tokens, example.tokens
+
+    def keep_together(self, example: Question) -> str:
+        return example.article
+
+    def symbols(self, examples: Iterable[Question]) -> list[str]:
+        return []
+
+    def score(self, examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> dict[str, float]:
+        """F1 and exact match, as the official script computes them."""
+        gold = [[answer.text for answer in question.answers] for question in examples]
+        return score_answers(gold=gold, predicted=[answer.text for answer in predictions])
+
+    def from_json(self, fields: Mapping[str, Any]) -> Question:
+        """Read `{"question": "Who won?", "context": "The Broncos won."}`; an `id`, if given, is in the output too."""
+        given = picked(fields, _Asked, where="the question")
+        tokens = tokens_of(given.question, where="the question ")
+        passage = Passage.of(tokens_of(given.context, where="the context "), given.context)
+        return Question(str(given.id), tokens, passage, [])
+
+    def to_text(self, predictions: Iterable[tuple[Question, FoundAnswer]]) -> Iterator[str]:
+        """The answer on one line, after the id of the question and a tab, if it has one. White space is one space."""
+        for example, found in predictions:
+            answer = " ".join(found.text.split())
+            yield f"{' '.join(example.id.split())}\t{answer}" if example.id else answer
+
+    def result(self, example: Question, prediction: FoundAnswer) -> QuestionAnswer:
+        found = example.passage.span(*prediction.span)
+        places = (found.first, found.last, found.start, found.end)
+        return QuestionAnswer(example.id, example.tokens, found.text, *places, prediction.probability)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    question: str
+    context: str
+    id: str | int = ""
+
+
+def _questions(path: Path) -> Iterable[Question]:
+    parts = _ARTICLES.fullmatch(path.name)
+    if parts is None or path.is_file():
+        return read_questions(path)
+    first, end = (int(number) if number else None for number in parts.group("first", "end"))
+    return read_questions(path.with_name(parts["file"]), articles=slice(first, end))
+
+
+def _cut(question: Question, max_tokens: int, *, before: list[Question]) -> Question | None:
+    """The question about the first tokens of its passage, with the answers in them; None if none is left.
+
+    before: the examples so far; questions about the same passage still share it.
+    """
+    passage = question.passage
+    if max_tokens == 0 or len(passage.tokens) <= max_tokens:
+        return question
+    answers = [answer for answer in question.answers if answer.span and answer.span[1] < max_tokens]
+    if before and before[-1].passage.text is passage.text:
+        passage = before[-1].passage
+    else:
+        passage = replace(passage, tokens=passage.tokens[:max_tokens], offsets=passage.offsets[:max_tokens])
+    return replace(question, passage=passage, answers=answers) if answers else None
+
+
+TASK = QuestionAnswering()

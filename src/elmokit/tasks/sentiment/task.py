@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,16 +19,9 @@ from elmokit.tasks.config import (
 )
 from elmokit.tasks.sentiment.reader import LabelledText, read_texts
 from elmokit.tasks.task import (
+    LabelTask,
     Prediction,
     Reading,
-    Task,
-    build_model,
-    each_alone,
-    find_splits,
-    label_row,
-    label_scores,
-    own_tokens,
-    recipes_by_name,
     sentence_of,
     shortened,
     shown_labels,
@@ -36,62 +29,6 @@ from elmokit.tasks.task import (
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import LabelPrediction
-
-
-# train, dev and test files of the Stanford Sentiment Treebank's trees; tables, such as NSMC as split by elmokit; NSMC
-# as published, of whose training file a share is the development set
-_FILES = (
-    ("train.txt", "dev.txt", "test.txt"),
-    ("train.tsv", "dev.tsv", "test.tsv"),
-    ("ratings_train.txt", "", "ratings_test.txt"),
-)
-
-
-def read(path: Path, config: SentimentConfig, training: bool) -> Reading[LabelledText]:
-    """Read phrases of trees only for training. Texts that have none of the classes, or no tokens, are skipped."""
-    reading = Reading[LabelledText]([])
-    for text in read_texts(path, num_classes=config.num_classes, phrases=training and config.phrases):
-        if text.label is None:
-            reading.skipped["neutral"] += 1
-        elif not text.tokens:
-            reading.skipped["without a word"] += 1
-        elif training and config.phrases and len(text.tokens) < config.min_phrase_tokens:
-            reading.skipped[f"shorter than {config.min_phrase_tokens} tokens"] += 1
-        else:
-            reading.examples.append(text)
-    return reading
-
-
-def symbols(examples: Iterable[LabelledText]) -> list[str]:
-    return sorted({example.label for example in examples if example.label is not None})
-
-
-def from_json(fields: Mapping[str, Any]) -> LabelledText:
-    """Read `{"text": "It's good."}`, or `{"tokens": ["It", "'s", "good", "."]}`."""
-    tokens, _ = sentence_of(fields, where="the text")
-    return LabelledText(tokens, label=None)
-
-
-def result(example: LabelledText, prediction: LabelPrediction) -> TextSentiment:
-    return TextSentiment(example.tokens, prediction.label, prediction.probabilities)
-
-
-def _sentence(text: LabelledText) -> tuple[str, ...]:
-    """The words that a sentence shares with its phrases and its copies; without a tree, the words of the text."""
-    return tuple(text.sentence or text.tokens)
-
-
-@dataclass(frozen=True, repr=False)
-class TextSentiment(Prediction):
-    """A text with the most probable label."""
-
-    tokens: list[str]
-    label: str
-    probabilities: dict[str, float]
-    """Of each label."""
-
-    def __repr__(self) -> str:
-        return f"<TextSentiment {shortened(' '.join(self.tokens))}: {shown_labels(self.label, self.probabilities)}>"
 
 
 # Settings and recipes of the sentiment classifier. A is AllenNLP's BCN (sst_5_bcn.jsonnet and its ELMo twin), which
@@ -227,22 +164,65 @@ def cpu_output() -> TaskConfig:
     return variant(until_converged(cpu), elmo={"position": "output"})
 
 
-RECIPES = recipes_by_name(paper, cpu, {"cpu-output": cpu_output, "cpu-cnn": cpu_cnn, "cpu-ko": cpu_ko})
+@dataclass(frozen=True, repr=False)
+class TextSentiment(Prediction):
+    """A text with the most probable label."""
+
+    tokens: list[str]
+    label: str
+    probabilities: dict[str, float]
+    """Of each label."""
+
+    def __repr__(self) -> str:
+        return f"<TextSentiment {shortened(' '.join(self.tokens))}: {shown_labels(self.label, self.probabilities)}>"
 
 
-TASK: Task[LabelledText, LabelPrediction] = Task(
-    name="sentiment",
-    metric="accuracy",
-    find=partial(find_splits, names=_FILES, task_name="sentiment"),
-    read=read,
-    sentences=own_tokens,
-    symbols=symbols,
-    build=partial(build_model, "elmokit.tasks.sentiment.model:SentimentClassifier"),
-    score=label_scores,
-    recipes=RECIPES,
-    model_config=SentimentConfig,
-    from_json=from_json,
-    to_text=each_alone(partial(label_row, sentences=own_tokens)),
-    result=result,
-    keep_together=_sentence,
-)
+class Sentiment(LabelTask):
+    """Tokens -> a label; an example is a text."""
+
+    name = "sentiment"
+    # trees of the Stanford Sentiment Treebank; tables, such as NSMC as split by elmokit; NSMC as published
+    files = (
+        ("train.txt", "dev.txt", "test.txt"),
+        ("train.tsv", "dev.tsv", "test.tsv"),
+        ("ratings_train.txt", "", "ratings_test.txt"),
+    )
+    model_config = SentimentConfig
+    model = "elmokit.tasks.sentiment.model:SentimentClassifier"
+    recipes = {
+        "paper": paper,
+        "cpu": cpu,
+        "cpu-converged": partial(until_converged, cpu),
+        "cpu-output": cpu_output,
+        "cpu-cnn": cpu_cnn,
+        "cpu-ko": cpu_ko,
+    }
+
+    def read(self, path: Path, config: SentimentConfig, training: bool) -> Reading[LabelledText]:
+        """Read phrases of trees only for training. Texts that have none of the classes, or no tokens, are skipped."""
+        reading = Reading[LabelledText]([])
+        for text in read_texts(path, num_classes=config.num_classes, phrases=training and config.phrases):
+            if text.label is None:
+                reading.skipped["neutral"] += 1
+            elif not text.tokens:
+                reading.skipped["without a word"] += 1
+            elif training and config.phrases and len(text.tokens) < config.min_phrase_tokens:
+                reading.skipped[f"shorter than {config.min_phrase_tokens} tokens"] += 1
+            else:
+                reading.examples.append(text)
+        return reading
+
+    def keep_together(self, example: LabelledText) -> Hashable:
+        """The words that a sentence shares with its phrases and its copies; without a tree, the words of the text."""
+        return tuple(example.sentence or example.tokens)
+
+    def from_json(self, fields: Mapping[str, Any]) -> LabelledText:
+        """Read `{"text": "It's good."}`, or `{"tokens": ["It", "'s", "good", "."]}`."""
+        tokens, _ = sentence_of(fields, where="the text")
+        return LabelledText(tokens, label=None)
+
+    def result(self, example: LabelledText, prediction: LabelPrediction) -> TextSentiment:
+        return TextSentiment(example.tokens, prediction.label, prediction.probabilities)
+
+
+TASK = Sentiment()

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from elmokit.files.lines import lines_and_first
-from elmokit.tasks.task import own_tokens
 from elmokit.text.corpora import conllu
 from elmokit.text.corpora.columns import column_sentences, with_words_first, without_documents
 
@@ -42,7 +41,7 @@ def read_tagged_words(path: str | os.PathLike[str], *, column: str) -> Iterator[
     is_conllu = first.startswith("# ") or first.count("\t") == len(conllu.COLUMNS) - 1
     sentences = _of_conllu(lines, column, name=name) if is_conllu else _of_columns(lines, name=name)
     expected = "CoNLL-U, or a word and its tag on each line"
-    yield from without_documents(sentences, own_tokens, name=name, expected=expected)
+    yield from without_documents(sentences, lambda each: [each.tokens], name=name, expected=expected)
 
 
 def _of_conllu(lines: Iterable[str], column: str, *, name: str) -> Iterator[TaggedWords]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,11 +26,7 @@ from elmokit.tasks.task import (
     Prediction,
     Reading,
     Task,
-    build_model,
-    document_of,
-    each_alone,
     find_splits,
-    own_tokens,
     sentence_of,
     shortened,
 )
@@ -38,7 +34,6 @@ from elmokit.tasks.task import (
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import WordTags
 
-_FILES = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
 _UD_TRAIN = "*-ud-train.conllu"
 _COLUMN = re.compile(r"upos|xpos|[A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?")
 
@@ -54,77 +49,6 @@ class TagsConfig(TaggerConfig):
         super().__post_init__()
         if not _COLUMN.fullmatch(self.column):
             raise ValueError(f"column is {self.column!r}; expected upos, xpos, or the name of a feature, such as Case")
-
-
-def find(folder: Path) -> Splits:
-    """The files of a treebank of Universal Dependencies (`en_ewt-ud-train.conllu`), or `train.conllu` and the like."""
-    found = sorted(expanded(folder).glob(_UD_TRAIN))
-    name = found[0].name.removesuffix("train.conllu") if len(found) == 1 else ""
-    names = [(f"{name}train.conllu", f"{name}dev.conllu", f"{name}test.conllu")] if name else []
-    without_dev = [(train, "", test) for train, _, test in (*names, *_FILES)]
-    return find_splits(folder, [*names, *_FILES, *without_dev], task_name="tags")
-
-
-def read(path: Path, config: TagsConfig, training: bool) -> Reading[TaggedWords]:
-    reading = Reading[TaggedWords]([])
-    for sentence in read_tagged_words(path, column=config.column):
-        if sentence.tags:
-            reading.examples.append(sentence)
-        else:
-            reading.skipped["sentences with a word without a tag"] += 1
-    return reading
-
-
-def read_all(path: Path, config: TagsConfig) -> Reading[TaggedWords]:
-    """Read all sentences, with or without tags."""
-    return Reading(list(read_tagged_words(path, column=config.column)))
-
-
-def symbols(examples: Iterable[TaggedWords]) -> list[str]:
-    return sorted({tag for example in examples for tag in example.tags})
-
-
-def score(examples: Sequence[TaggedWords], predictions: Sequence[WordTags]) -> dict[str, float]:
-    """Accuracy over all words, over those whose vectors were learnt in training, and over the others."""
-    hits: dict[str, list[bool]] = {"accuracy": [], "accuracy_known": [], "accuracy_unknown": []}
-    for example, made in zip(examples, predictions, strict=True):
-        for gold, guess, is_known in zip(example.tags, made.tags, made.known, strict=True):
-            hits["accuracy"].append(gold == guess)
-            hits["accuracy_known" if is_known else "accuracy_unknown"].append(gold == guess)
-    return {name: Accuracy(sum(found), len(found)).percent for name, found in hits.items()}
-
-
-def from_json(fields: Mapping[str, Any]) -> TaggedWords:
-    """Read `{"tokens": ["It", "rains"]}`, or `{"text": "It rains"}`, or both."""
-    tokens, text = sentence_of(fields, where="the sentence")
-    return TaggedWords(tokens, [], text=text)
-
-
-def to_text(example: TaggedWords, prediction: WordTags) -> str:
-    """Lines of CoNLL-U: the lines of the file with the predicted tags, or new lines."""
-    tags = iter(prediction.tags)
-    comments, rows = ([], []) if example.source is None else (example.source.comments, example.source.rows)
-    rows = rows or [[str(number), token, *"________"] for number, token in enumerate(example.tokens, start=1)]
-    tagged = [with_tag(row, prediction.column, next(tags)) if row[0].isdecimal() else row for row in rows]
-    return "".join(f"{line}\n" for line in [*comments, *map("\t".join, tagged)])
-
-
-def result(example: TaggedWords, prediction: WordTags) -> TaggedTokens:
-    return TaggedTokens(Passage.of(example.tokens, example.text).text, example.tokens, prediction.tags)
-
-
-@dataclass(frozen=True, repr=False)
-class TaggedTokens(Prediction):
-    """A sentence with a tag for each word."""
-
-    text: str
-    """The sentence as it was given; the tokens joined by spaces if only these were given."""
-    tokens: list[str]
-    tags: list[str]
-
-    def __repr__(self) -> str:
-        pairs = " ".join(f"{token}/{tag}" for token, tag in zip(self.tokens, self.tags, strict=True))
-        return f"<TaggedTokens {shortened(pairs)}>"
 
 
 def cpu() -> TaskConfig:
@@ -149,22 +73,81 @@ def cpu() -> TaskConfig:
     )
 
 
-RECIPES = {"cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
+@dataclass(frozen=True, repr=False)
+class TaggedTokens(Prediction):
+    """A sentence with a tag for each word."""
 
-TASK: Task[TaggedWords, WordTags] = Task(
-    name="tags",
-    metric="accuracy",
-    find=find,
-    read=read,
-    sentences=own_tokens,
-    symbols=symbols,
-    build=partial(build_model, "elmokit.tasks.task_model:word_tagger"),
-    score=score,
-    recipes=RECIPES,
-    model_config=TagsConfig,
-    from_json=from_json,
-    to_text=each_alone(to_text),
-    result=result,
-    keep_together=document_of,
-    read_to_predict=read_all,
-)
+    text: str
+    """The sentence as it was given; the tokens joined by spaces if only these were given."""
+    tokens: list[str]
+    tags: list[str]
+
+    def __repr__(self) -> str:
+        pairs = " ".join(f"{token}/{tag}" for token, tag in zip(self.tokens, self.tags, strict=True))
+        return f"<TaggedTokens {shortened(pairs)}>"
+
+
+class Tags(Task[TaggedWords, "WordTags"]):
+    """Words -> tags; an example is a sentence."""
+
+    name = "tags"
+    metric = "accuracy"
+    files = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
+    model_config = TagsConfig
+    model = "elmokit.tasks.task_model:word_tagger"
+    recipes = {"cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
+
+    def find(self, folder: Path) -> Splits:
+        """The files of a treebank of Universal Dependencies (`en_ewt-ud-train.conllu`), or one of `files`."""
+        found = sorted(expanded(folder).glob(_UD_TRAIN))
+        name = found[0].name.removesuffix("train.conllu") if len(found) == 1 else ""
+        names = [(f"{name}train.conllu", f"{name}dev.conllu", f"{name}test.conllu")] if name else []
+        without_dev = [(train, "", test) for train, _, test in (*names, *self.files)]
+        return find_splits(folder, [*names, *self.files, *without_dev], task_name=self.name)
+
+    def read(self, path: Path, config: TagsConfig, training: bool) -> Reading[TaggedWords]:
+        reading = Reading[TaggedWords]([])
+        for sentence in read_tagged_words(path, column=config.column):
+            if sentence.tags:
+                reading.examples.append(sentence)
+            else:
+                reading.skipped["sentences with a word without a tag"] += 1
+        return reading
+
+    def read_to_predict(self, path: Path, config: TagsConfig, *, as_text: bool) -> Reading[TaggedWords]:
+        """As text, all sentences, with or without tags."""
+        if as_text:
+            return Reading(list(read_tagged_words(path, column=config.column)))
+        return self.read(path, config, False)
+
+    def symbols(self, examples: Iterable[TaggedWords]) -> list[str]:
+        return sorted({tag for example in examples for tag in example.tags})
+
+    def score(self, examples: Sequence[TaggedWords], predictions: Sequence[WordTags]) -> dict[str, float]:
+        """Accuracy over all words, over those whose vectors were learnt in training, and over the others."""
+        hits: dict[str, list[bool]] = {"accuracy": [], "accuracy_known": [], "accuracy_unknown": []}
+        for example, made in zip(examples, predictions, strict=True):
+            for gold, guess, is_known in zip(example.tags, made.tags, made.known, strict=True):
+                hits["accuracy"].append(gold == guess)
+                hits["accuracy_known" if is_known else "accuracy_unknown"].append(gold == guess)
+        return {name: Accuracy(sum(found), len(found)).percent for name, found in hits.items()}
+
+    def from_json(self, fields: Mapping[str, Any]) -> TaggedWords:
+        """Read `{"tokens": ["It", "rains"]}`, or `{"text": "It rains"}`, or both."""
+        tokens, text = sentence_of(fields, where="the sentence")
+        return TaggedWords(tokens, [], text=text)
+
+    def to_text(self, predictions: Iterable[tuple[TaggedWords, WordTags]]) -> Iterator[str]:
+        """Lines of CoNLL-U: the lines of the file with the predicted tags, or new lines."""
+        for example, prediction in predictions:
+            tags = iter(prediction.tags)
+            comments, rows = ([], []) if example.source is None else (example.source.comments, example.source.rows)
+            rows = rows or [[str(number), token, *"________"] for number, token in enumerate(example.tokens, start=1)]
+            tagged = [with_tag(row, prediction.column, next(tags)) if row[0].isdecimal() else row for row in rows]
+            yield "".join(f"{line}\n" for line in [*comments, *map("\t".join, tagged)])
+
+    def result(self, example: TaggedWords, prediction: WordTags) -> TaggedTokens:
+        return TaggedTokens(Passage.of(example.tokens, example.text).text, example.tokens, prediction.tags)
+
+
+TASK = Tags()
