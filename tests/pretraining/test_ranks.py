@@ -19,7 +19,7 @@ from toy_run import SENTENCES, write_text
 
 SETTINGS = (
     *("precision=float64", "softmax=sampled", "num_negatives=6", "reset_state=false", "dropout_rate=0"),
-    *("batch_size=4", "bptt_steps=5", "num_steps=8", "checkpoint_every=4", "log_every=1", "evaluate_every=4"),
+    *("batch_size=4", "bptt_steps=5", "num_steps=4", "checkpoint_every=2", "log_every=1", "evaluate_every=2"),
     *("lstm_dim=12", "projection_dim=8", "filters=[[1,4],[2,4]]", "optimizer=muon", "accumulate=2"),
 )
 
@@ -52,18 +52,30 @@ def losses(run: Path) -> list[tuple[int, list[float]]]:
 
 def assert_same_losses(run: Path, other: Path) -> None:
     expected = [(step, pytest.approx(both, abs=1e-9)) for step, both in losses(other)]
-    assert losses(run) == expected and len(expected) == 8
+    assert losses(run) == expected and len(expected) == 4
+
+
+@pytest.fixture(scope="module")
+def begin(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The arguments of every run but its folder."""
+    shard, vocabulary = write_text(tmp_path_factory.mktemp("text"), SENTENCES * 8)
+    files = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--device", "cpu"]
+    return [*map(str, files), "--set", *SETTINGS]
+
+
+@pytest.fixture(scope="module")
+def alone(begin: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of a single process."""
+    run = tmp_path_factory.mktemp("alone") / "run"
+    assert main(["pretrain", *begin, "--run-dir", str(run)]) == 0
+    return run
 
 
 @pytest.mark.parametrize("directions", ["separate", "stacked"])
 def test_two_processes_train_what_one_trains_and_each_resumes_the_other(
-    tmp_path: Path, forks: Any, directions: str
+    alone: Path, begin: list[str], tmp_path: Path, forks: Any, directions: str
 ) -> None:
-    shard, vocabulary = write_text(tmp_path, SENTENCES * 8)
-    begin = [shard, "--vocabulary", vocabulary, "--recipe", "tiny", "--held-out", shard, "--device", "cpu"]
-    begin += ["--set", *SETTINGS]
-    alone, together = tmp_path / "alone", tmp_path / "together"
-    assert main(["pretrain", *map(str, begin), "--run-dir", str(alone)]) == 0
+    together = tmp_path / "together"
     assert run_together(tmp_path, forks, *begin, f"directions={directions}", "--run-dir", together)[0] == [0, 0]
     assert_same_losses(alone, together)
     weights, others = (load_file(run / "model.safetensors") for run in (alone, together))
@@ -73,7 +85,7 @@ def test_two_processes_train_what_one_trains_and_each_resumes_the_other(
     for num_processes in (1, 2):
         halfway = tmp_path / f"resumed-by-{num_processes}"
         shutil.copytree(together, halfway)
-        shutil.rmtree(halfway / "checkpoints" / "step-00000008")
+        shutil.rmtree(halfway / "checkpoints" / "step-00000004")
         if num_processes == 1:
             resume_pretraining(halfway, device="cpu")
         else:
@@ -81,9 +93,12 @@ def test_two_processes_train_what_one_trains_and_each_resumes_the_other(
         assert_same_losses(alone, halfway)
     same = (tmp_path / "resumed-by-2" / "model.safetensors").read_bytes()
     assert same == (together / "model.safetensors").read_bytes()
-    with lock(together):
-        codes, said = run_together(tmp_path, forks, "--resume", together, "--device", "cpu")
-    assert codes == [2, 2] and f"elmokit: error: {together} is in use by another process" in said
+
+
+def test_a_run_that_another_process_trains_is_refused_by_both(alone: Path, tmp_path: Path, forks: Any) -> None:
+    with lock(alone):
+        codes, said = run_together(tmp_path, forks, "--resume", alone, "--device", "cpu")
+    assert codes == [2, 2] and f"elmokit: error: {alone} is in use by another process" in said
 
 
 def test_streams_are_shared_out_evenly_or_not_at_all() -> None:
