@@ -24,12 +24,12 @@ from elmokit.layers.devices import is_about_devices
 
 Files = dict[str, bytes]
 """Contents of the files of a folder, by relative path."""
-Way = Callable[[bytes, Random], bytes]
 
 _NUMBERS = (b"0", b"-1", b"1", b"20000", b"1e9", b"99999999999", b"1" * 30, b"1e400", b"NaN", b"0.5", b"9" * 5000)
 _VALUES = (b"null", b"[]", b"{}", b'"\\ud800"', b'"\\u0000"', b'"\\u001b[31m"', b"true", b"[" * 5000, b'""', b"-1")
-_INSERTED = (b"\0", b"\n", b"\xff", b"\x1b[2J", b" ", b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\r\n\r\n")
 _WORDS = tuple(word * 100_000 for word in (b"q", b"*", b"9", b"q,"))  # no error may quote such a word
+_REPLACED = {rb"\d+(\.\d+)?": _NUMBERS, rb'"[^"]*"|\[[^\[\]]*\]|\d+': _VALUES, rb'[^\s",:{}\[\]]+': _WORDS}
+_INSERTED = (b"\0", b"\n", b"\xff", b"\x1b[2J", b" ", b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\r\n\r\n")
 _TREES: list[Any] = [None, [], {}, "", "x", "\0", "\x1b[2J", True, 0, -1, 1, 0.5, 10**12, 10**30, [[]], [0], {"a": 1}]
 _UNREADABLE = (
     *(ValueError, OSError, EOFError, LookupError, RecursionError, NotImplementedError, RuntimeError),
@@ -58,19 +58,18 @@ class Damage:
         """Make the folder hold these files, damaged, and nothing else."""
         shutil.rmtree(folder, ignore_errors=True)
         for name, content in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
         path = folder / self.name
         path.unlink()
-        if self.way == "a folder":
-            path.mkdir()
-        elif self.way == "a link":
-            path.symlink_to(self.content.decode())
-        elif self.way == "a pipe":
-            os.mkfifo(path)
-        elif self.way == "other contents":
-            path.write_bytes(self.content)
+        make: dict[str, Callable[[], object]] = {
+            "other contents": lambda: path.write_bytes(self.content),
+            "a folder": path.mkdir,
+            "a pipe": lambda: os.mkfifo(path),
+            "a link": lambda: path.symlink_to(self.content.decode()),
+            "nothing": lambda: None,
+        }
+        make[self.way]()
 
 
 def check_damaged(folder: Path, use: Callable[[Path], object], *, devices: bool = True, num_examples: int = 10) -> None:
@@ -89,7 +88,7 @@ def check_damaged(folder: Path, use: Callable[[Path], object], *, devices: bool 
     @given(drawn)
     def check(damage: Damage) -> None:
         damage.write(damaged, files)
-        with memory_of_at_most(2 * sum(map(len, files.values())) + (64 << 20)):
+        with _memory_of_at_most(2 * sum(map(len, files.values())) + (64 << 20)):
             try:
                 use(damaged)
             except (ValueError, OSError) as error:
@@ -102,65 +101,60 @@ def check_damaged(folder: Path, use: Callable[[Path], object], *, devices: bool 
 
 
 @contextmanager
-def memory_of_at_most(num_bytes: int) -> Iterator[None]:
+def _memory_of_at_most(num_bytes: int) -> Iterator[None]:
     """Fails if what runs inside takes more memory than this; at a GiB more, MemoryError (on Linux)."""
     if not Path("/proc/self/clear_refs").exists():
         yield
         return
+
+    def own(field: str) -> int:
+        return 1024 * int(Path("/proc/self/status").read_text().split(f"{field}:")[1].split()[0])
+
     with suppress(OSError):  # where it is forbidden to forget the peak so far, larger ones still show
         Path("/proc/self/clear_refs").write_text("5")
-    before, limits = _own_memory("VmRSS"), resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (_own_memory("VmSize") + (1 << 30), limits[1]))
+    before, limits = own("VmRSS"), resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (own("VmSize") + (1 << 30), limits[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
-    assert _own_memory("VmHWM") - before <= num_bytes
-
-
-def _own_memory(field: str) -> int:
-    """Bytes that this process has, by the kernel's name for them."""
-    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return int(found[1]) * 1024
+    assert own("VmHWM") - before <= num_bytes
 
 
 def _damage(files: Files, random: Random, *, devices: bool) -> Damage:
     """Damage to one file: nine times in ten to its contents."""
     name = random.choice(sorted(files))
     if random.randrange(10):
-        return Damage(name, "other contents", _mutant(files[name], random))
-    targets = ("/etc/passwd", "/dev/zero", "/dev/stdin", "/nowhere", Path(name).name, "..", *sorted(files))
-    ways = [
-        Damage(name, "other contents", random.choice(_ANOTHER_KIND)),
-        Damage(name, "other contents", files[random.choice(sorted(files))]),
-        Damage(name, "nothing"),
-        Damage(name, "a folder"),
-        Damage(name, "a pipe"),
-        Damage(name, "a link", random.choice(targets).encode()),
-    ]
-    return random.choice(ways if devices else ways[:-2])
+        content = files[name]
+        for _ in range(random.choice((1, 1, 1, 2, 3))):
+            content = _mutant(content, random)
+        return Damage(name, "other contents", content)
+    others = (random.choice(_ANOTHER_KIND), files[random.choice(sorted(files))])
+    ways = [*(Damage(name, "other contents", other) for other in others)]
+    ways += [Damage(name, way) for way in ("nothing", "a folder")]
+    if devices:
+        targets = ("/etc/passwd", "/dev/zero", "/dev/stdin", "/nowhere", Path(name).name, "..", *sorted(files))
+        ways += [Damage(name, "a pipe"), Damage(name, "a link", random.choice(targets).encode())]
+    return random.choice(ways)
 
 
 def _mutant(content: bytes, random: Random) -> bytes:
-    """One to three kinds of damage, to the bytes or to what a container holds, which is then packed again."""
-    for _ in range(random.choice((1, 1, 1, 2, 3))):
-        change = _inside_of(content) if random.randrange(2) else _change_bytes
-        try:
-            content = change(content, random)
-        except _UNREADABLE:
-            content = _change_bytes(content, random)
-    return content
-
-
-def _inside_of(content: bytes) -> Way:
-    """Damage to what a file of this kind holds."""
-    other = _change_safetensors if content[8:9] == b"{" else _change_bytes
-    return next((inside for start, inside in _CONTAINERS.items() if content.startswith(start)), other)
-
-
-def _change_bytes(content: bytes, random: Random) -> bytes:
-    return random.choice(_WAYS)(content, random) if content else random.choice(_ANOTHER_KIND)
+    """Damage to the bytes, or to what a container holds, which is then packed again."""
+    with suppress(*_UNREADABLE):
+        if random.randrange(2):
+            if content.startswith(b"\x1f\x8b"):
+                return gzip.compress(_mutant(gzip.decompress(content), random), mtime=0)
+            if content.startswith(b"\xfd7zXZ\x00"):
+                return lzma.compress(_mutant(lzma.decompress(content), random), preset=0)
+            if content.startswith(b"PK\x03\x04"):
+                return _change_zip(content, random)
+            if content.startswith(b"{"):
+                return _change_json(content, random)
+            if content[8:9] == b"{":  # safetensors, whose header keeps its right length
+                end = 8 + int.from_bytes(content[:8], "little")
+                header = _change_json(content[8:end], random)
+                return len(header).to_bytes(8, "little") + header + content[end:]
+    return _change_bytes(content, random) if content else random.choice(_ANOTHER_KIND)
 
 
 def _change_zip(content: bytes, random: Random) -> bytes:
@@ -173,31 +167,23 @@ def _change_zip(content: bytes, random: Random) -> bytes:
     return packed.getvalue()
 
 
-def _change_safetensors(content: bytes, random: Random) -> bytes:
-    """Damage to the header, whose length is then right."""
-    length = int.from_bytes(content[:8], "little")
-    header = _change_json(content[8 : 8 + length], random)
-    return len(header).to_bytes(8, "little") + header + content[8 + length :]
-
-
 def _change_json(content: bytes, random: Random) -> bytes:
-    """One value of the tree is replaced, removed, nested, or named twice."""
+    """One value of the tree is replaced, nested or removed, or is there under a second name."""
     tree = json.loads(content)
-    places = list(_places(tree))
-    if not places:
+    if not (places := list(_places(tree))):
         return json.dumps(random.choice(_TREES)).encode()
     parent, key = random.choice(places)
-    way, value = random.choice(("remove", "repeat", "nest", "count", "replace")), parent[key]
+    value = parent[key]
+    new = [random.choice(_TREES), random.choice(([value], {"0": value}))]
+    if isinstance(value, int | float):
+        new.append(random.choice((value + 1, value * 1000, -value, value * 10**9, 0)))
+    way = random.choice(("remove", "repeat", "replace", "replace", "replace"))
     if way == "remove":
         del parent[key]
     elif way == "repeat" and isinstance(parent, dict):
         parent["new"] = value
-    elif way == "nest":
-        parent[key] = random.choice(([value], {"0": value}))
-    elif way == "count" and isinstance(value, int | float):
-        parent[key] = random.choice((value + 1, value * 1000, -value, value * 10**9, 0))
     else:
-        parent[key] = random.choice(_TREES)
+        parent[key] = random.choice(new)
     return json.dumps(tree).encode()
 
 
@@ -209,68 +195,29 @@ def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(value)
 
 
-def _place(content: bytes, random: Random) -> int:
+def _change_bytes(content: bytes, random: Random) -> bytes:
     """Half of the damage is in the first bytes, where headers are."""
-    return random.randrange(min(len(content), random.choice((300, len(content)))))
+    at = random.randrange(min(len(content), random.choice((300, len(content)))))
+    end = min(len(content), at + random.choice((1, 2, 4, 8, 40, 512, len(content))))
+    before, block, after = content[:at], content[at:end], content[end:]
+    size = len(block)
 
+    def replaced() -> bytes:
+        """One of the first places that match, in the first 64 KiB."""
+        pattern = random.choice(list(_REPLACED))
+        match = random.choice(list(re.finditer(pattern, content[: 1 << 16])) or [None])
+        new = random.choice(_REPLACED[pattern])
+        return content if match is None else content[: match.start()] + new + content[match.end() :]
 
-def _replaced(pattern: bytes, new: tuple[bytes, ...]) -> Way:
-    """One of the first places that match, in the first 64 KiB, is replaced."""
-
-    def replace(content: bytes, random: Random) -> bytes:
-        found = list(re.finditer(pattern, content[: 1 << 16]))
-        if not found:
-            return content
-        match = random.choice(found)
-        return content[: match.start()] + random.choice(new) + content[match.end() :]
-
-    return replace
-
-
-def _at(change: Callable[[bytes, Random], tuple[bytes, int]]) -> Way:
-    """The bytes after some place are replaced: `change` gives new bytes, and how many old ones they replace."""
-
-    def damaged(content: bytes, random: Random) -> bytes:
-        at = _place(content, random)
-        new, length = change(content[at:], random)
-        return content[:at] + new + content[at + length :]
-
-    return damaged
-
-
-def _moved(content: bytes, random: Random) -> bytes:
-    """Two blocks change places."""
-    first, second = sorted((_place(content, random), _place(content, random)))
-    size = random.randrange(1, 64)
-    return content[:first] + content[second : second + size] + content[first:second] + content[second + size :]
-
-
-def _overwritten(rest: bytes, random: Random) -> tuple[bytes, int]:
-    size = random.choice((1, 2, 4, 8, 512))
-    return random.choice((b"\0" * size, b"\xff" * size, random.randbytes(8))), size
-
-
-def _block(rest: bytes, random: Random) -> bytes:
-    return rest[: random.randrange(1, random.choice((8, 40, max(41, len(rest)))))]
-
-
-_CONTAINERS: dict[bytes, Way] = {
-    b"\x1f\x8b": lambda content, random: gzip.compress(_mutant(gzip.decompress(content), random), mtime=0),
-    b"\xfd7zXZ\x00": lambda content, random: lzma.compress(_mutant(lzma.decompress(content), random), preset=0),
-    b"PK\x03\x04": _change_zip,
-    b"{": _change_json,
-}
-"""By the first bytes of a file."""
-_WAYS: tuple[Way, ...] = (
-    _at(lambda rest, random: (bytes([rest[0] ^ 1 << random.randrange(8)]), 1)),
-    _replaced(rb"\d+(\.\d+)?", _NUMBERS),
-    _moved,
-    _at(_overwritten),
-    _at(lambda rest, random: (b"", len(rest))),  # cut
-    _at(lambda rest, random: (b"", len(_block(rest, random)))),  # a block is gone
-    _at(lambda rest, random: (_block(rest, random), 0)),  # a block is there twice
-    _at(lambda rest, random: (random.choice(_INSERTED) * random.choice((1, 9, 1000)), 0)),
-    lambda content, random: content + random.choice((b"\0", b"\n", content, bytes(range(100)))),
-    _replaced(rb'"[^"]*"|\[[^\[\]]*\]|\d+', _VALUES),
-    _replaced(rb'[^\s",:{}\[\]]+', _WORDS),
-)
+    ways: tuple[Callable[[], bytes], ...] = (
+        lambda: before + bytes([content[at] ^ 1 << random.randrange(8)]) + content[at + 1 :],
+        lambda: before,  # cut
+        lambda: before + after,  # a block is gone
+        lambda: before + block + block + after,
+        lambda: before + after[:size] + block + after[size:],  # two blocks change places
+        lambda: before + random.choice((b"\0" * size, b"\xff" * size, random.randbytes(size))) + after,
+        lambda: before + random.choice(_INSERTED) * random.choice((1, 9, 1000)) + content[at:],
+        lambda: content + random.choice((b"\0", b"\n", content, bytes(range(100)))),
+        *[replaced] * 3,
+    )
+    return random.choice(ways)()

@@ -1,5 +1,6 @@
 """Files of vectors in every layout: what was written is read, and what is damaged is refused with its name."""
 
+import csv
 import io
 import json
 import pickle
@@ -13,8 +14,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
 from elmokit.vectors.reader import FlatVectors, offsets_path
+from elmokit.vectors.save_vectors import save_vectors
+from elmokit.vectors.text_tables import check_word2vec, write_type_table
 from toy_vectors import write_vectors
 
 ENDINGS = (".h5", ".hdf5", ".npz", ".npy", ".safetensors")
@@ -206,3 +210,130 @@ def test_a_dataset_that_may_not_be_read_is_named_when_it_is_asked_for(
     assert stored[2].shape == (2, 2, 3)
     with pytest.raises(ValueError, match=rf"v.h5: dataset 1: {message}"):
         stored[1]
+
+
+TOKENS = [["a", '"'], [], ["\u2028", "\xa0", "밥"]]
+
+
+def any_floats(*shape: int) -> np.ndarray:
+    """Of every size: largest, smallest, denormal, negative zero, and random bits."""
+    bits = np.random.default_rng(0).integers(0, 2**32, size=shape, dtype=np.uint32)
+    numbers = bits.view(np.float32)
+    numbers[~np.isfinite(numbers)] = 1 / 3
+    numbers.flat[:5] = [3.4028235e38, 1e-45, 1.17549435e-38, -0.0, 16777217]
+    return numbers
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, delimiter="\t"))
+
+
+@pytest.mark.parametrize("num_layers", [None, 2])
+def test_a_table_has_a_row_for_each_token_and_layer(num_layers: int | None, tmp_path: Path) -> None:
+    vectors = any_floats(5, *([] if num_layers is None else [num_layers]), 3)
+    texts = [("", tokens) for tokens in TOKENS]
+    path = tmp_path / "v.tsv"
+    write_vectors(path, FlatVectors(vectors, OFFSETS, texts=texts))
+    names, *rows = rows_of(path)
+    keys = ["sentence_id", "token_id", "token", *([] if num_layers is None else ["layer"])]
+    assert names == [*keys, "v1", "v2", "v3"]
+    expected = [(1, 1, "a"), (1, 2, '"'), (3, 1, "\u2028"), (3, 2, "\xa0"), (3, 3, "밥")]
+    layers = [()] if num_layers is None else [("0",), ("1",)]
+    assert [tuple(row[: len(keys)]) for row in rows] == [
+        (str(sentence), str(place), token, *layer) for sentence, place, token in expected for layer in layers
+    ]
+    numbers = np.array([row[len(keys) :] for row in rows], np.float32)
+    assert numbers.tobytes() == vectors.tobytes()  # negative zeros, too
+    with pytest.raises(ValueError, match=r"v\.tsv: is a table for other programs"):
+        load_vectors(path)
+
+
+def test_a_table_of_words_has_their_counts_and_one_without_texts_no_tokens(tmp_path: Path) -> None:
+    with (tmp_path / "w.tsv").open("w", encoding="utf-8", newline="") as file:
+        write_type_table(file, [('"', 2, np.array([0.5, 0.1], np.float32))], num_words=1, dim=2)
+    assert rows_of(tmp_path / "w.tsv") == [["word", "count", "v1", "v2"], ['"', "2", "0.5", "0.100000001"]]
+    path = tmp_path / "v.tsv"
+    write_vectors(path, FlatVectors(any_floats(5, 1), OFFSETS))
+    assert rows_of(path)[0] == ["sentence_id", "token_id", "v1"]
+    with pytest.raises(ValueError, match=r"\.vec has one vector for each word: add --types"):
+        format_to_write(tmp_path / "v.vec")
+
+
+@pytest.mark.parametrize("word", ["", "New York", "a\nb", "a\tb"])
+def test_a_word_that_word2vec_s_format_cannot_hold_is_refused(word: str) -> None:
+    with pytest.raises(ValueError, match=r"is empty or has white space in it, .*write a \.tsv file"):
+        check_word2vec(["good", word])
+
+
+SENTENCES = [["the", "cat"], [], ["밥"]]
+ARRAYS = [np.arange(12, dtype=np.float32).reshape(2, 2, 3), np.zeros((2, 0, 3)), np.full((2, 1, 3), 0.1)]
+
+
+def test_what_was_saved_is_loaded_with_its_sentences_from_files_that_numpy_would_save(tmp_path: Path):
+    save_vectors(tmp_path / "v.npy", SENTENCES, ARRAYS)
+    vectors = load_vectors(tmp_path / "v.npy")
+    assert vectors.sentences() == SENTENCES
+    for ours, theirs in zip(vectors, ARRAYS, strict=True):
+        assert ours.dtype == np.float16
+        np.testing.assert_array_equal(ours, theirs.astype(np.float16))
+    rows = np.concatenate([array.swapaxes(0, 1) for array in ARRAYS]).astype(np.float16)
+    for name, array in (("v.npy", np.ascontiguousarray(rows)), ("v.offsets.npy", np.array([0, 2, 2, 3], np.int64))):
+        np.save(tmp_path / "array.npy", array)
+        assert (tmp_path / name).read_bytes() == (tmp_path / "array.npy").read_bytes()
+    assert (tmp_path / "v.npy.tokens.txt").read_bytes() == "the cat\n\n밥\n".encode()
+
+
+def test_a_text_of_the_same_name_stays_and_what_exists_is_replaced_only_if_asked_for(tmp_path: Path):
+    (tmp_path / "corpus.txt").write_text("my corpus\n")
+    save_vectors(tmp_path / "corpus.npy", [["a"]], [np.zeros((1, 3))])
+    assert (tmp_path / "corpus.txt").read_text() == "my corpus\n"
+    arrays = iter(ARRAYS)
+    with pytest.raises(FileExistsError, match=r"corpus\.npy exists; .* overwrite=True, to replace it"):
+        save_vectors(tmp_path / "corpus.npy", SENTENCES, arrays)
+    assert len(list(arrays)) == len(ARRAYS)  # nothing was computed
+    save_vectors(tmp_path / "corpus.npy", SENTENCES, ARRAYS, overwrite=True)
+    assert load_vectors(tmp_path / "corpus.npy").sentences() == SENTENCES
+
+
+def test_vectors_with_their_sentences_in_a_text_of_their_name_are_still_read(tmp_path: Path):
+    save_vectors(tmp_path / "v.npy", SENTENCES, ARRAYS)
+    (tmp_path / "v.npy.tokens.txt").rename(tmp_path / "v.txt")  # as save_vectors wrote them until November 2026
+    assert load_vectors(tmp_path / "v.npy").sentences() == SENTENCES
+    assert FileVectorSource(tmp_path / "v.npy")(SENTENCES[:1]).shape == (2, 1, 2, 3)
+
+
+TWO, ROW = [["a"], ["b"]], np.zeros((1, 4))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentences", "arrays", "message"),
+    [
+        ("v.h5", [["a"]], [ROW], r"v.h5 does not end in .npy"),
+        *(
+            ("v.npy", [[token]], [ROW], f"a token is empty, or has white space, .* in it: .*{shown}")
+            for token, shown in (("a b", "a b"), ("a\0", "x00"), ("\ufeffa", ""), ("a\ud83d", ""), ("a\r", r"\\r"))
+        ),
+        ("v.npy", [["a", "b"]], [ROW], r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),
+        ("v.npy", [], [], r"no sentences"),
+        ("v.npy", ["ab"], [np.zeros((2, 4))], r"sentence 0 is the string 'ab'; expected a list of tokens"),
+        (
+            "v.npy",
+            TWO,
+            [ROW, np.zeros((1, 5))],
+            r"sentence 1 .*\(1, 5\); expected .* as sentence 0, of shape \(1, 4\)",
+        ),
+        *(
+            ("v.npy", TWO, [ROW, ROW + value], "sentence 1: .* not finite, or beyond the range of float16")
+            for value in (1e6, -1e6, np.nan)
+        ),
+        ("v.npy", TWO, [ROW], "2 sentences, but 1 arrays; expected one for each"),
+        ("v.npy", TWO, [ROW] * 3, "2 sentences, but more arrays; expected one for each"),
+    ],
+)
+def test_what_cannot_be_saved_leaves_nothing(
+    tmp_path: Path, name: str, sentences: list[str | list[str]], arrays: list[np.ndarray], message: str
+):
+    with pytest.raises(ValueError, match=message):
+        save_vectors(tmp_path / name, sentences, arrays)
+    assert list(tmp_path.iterdir()) == []
