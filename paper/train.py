@@ -511,7 +511,7 @@ def measure_items(run_dir: Path, *, elmo_model: str | None = None) -> None:
     """Write the counts and clusters of all test items into a run's folder. Raises what loading its model raises."""
     trained = load_task(run_dir, elmo_model=elmo_model)
     task, record = trained.task, trained.record
-    for path in record.splits.test[:1]:
+    for path in record.files.test[:1]:
         examples = read_files(task, [path], record.config.model, name=path.name).examples
         predictions = trained.model_predictions(examples)
         counts = [COUNTS[task.name](example, made) for example, made in zip(examples, predictions, strict=True)]

@@ -17,7 +17,7 @@ from elmokit.formats.find import convert
 from elmokit.tasks.config import Splits
 from elmokit.tasks.predict import TrainedTask, load_task
 from elmokit.tasks.task import Reading, Task
-from elmokit.tasks.train import resume_task, train
+from elmokit.tasks.train import ModelParts, resume_task, train
 from toy_task import changed
 
 Toy = Task[Any, Any]
@@ -218,8 +218,7 @@ def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_ta
     config = json.loads((strangers / "config.json").read_text())
     (config if part is None else config[part]).update(values)
     (strangers / "config.json").write_text(json.dumps(config))
-    for module in ("predict", "train"):
-        monkeypatch.setattr(f"elmokit.tasks.{module}.new_model", lambda *_, **__: pytest.fail("memory is taken"))
+    monkeypatch.setattr(ModelParts, "new_model", lambda _: pytest.fail("memory is taken"))
     with pytest.raises(ValueError, match=message):
         load_task(strangers, task=toy, device="cpu")
     if values == {"hidden_dim": 20_000}:  # a run that is resumed is compared with its checkpoint

@@ -105,7 +105,7 @@ def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
     assert lines(run_dir)[-1]["test"]["test.tsv"]["accuracy"] % 5 == 0  # of 20 examples
 
     def scores(*test: Path) -> dict[str, Any]:
-        data = replace(read_record(run_dir, toy).splits, test=test) if test else None
+        data = replace(read_record(run_dir, toy).files, test=test) if test else None
         resume_task(run_dir, task=toy, data=data, test=True, device="cpu")
         return lines(run_dir)[-1]["test"]
 
@@ -119,7 +119,7 @@ def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
     scores(Path("new/test.tsv"), Path("link/test.tsv"))
     monkeypatch.chdir("/")
     assert list(scores()) == ["new/test.tsv", "link/test.tsv"]
-    assert read_record(run_dir, toy).splits.test == tuple(tmp_path / name for name in ("new/test.tsv", "link/test.tsv"))
+    assert read_record(run_dir, toy).files.test == tuple(tmp_path / name for name in ("new/test.tsv", "link/test.tsv"))
 
 
 def test_test_scores_stay_as_long_as_the_weights_do(run: Run, toy: Toy, tmp_path: Path):
@@ -200,9 +200,9 @@ def test_without_a_development_file_a_tenth_is_set_apart(
     run_dir = run("run", data=Splits((toy_data / "train.tsv", toy_data / "dev.tsv")))
     assert "no development file: 10% of the training files are set apart (dev_share)" in capsys.readouterr().err
     record = read_record(run_dir, toy)
-    assert (record.config.training.dev_share, record.splits.dev) == (0.1, ())
+    assert (record.config.training.dev_share, record.files.dev) == (0.1, ())
     assert record.config.training.random_dev
-    assert record.counts["dev"]["examples"] in (5, 6, 7) and lines(run_dir)[-1]["test"] == {}
+    assert record.examples["dev"]["examples"] in (5, 6, 7) and lines(run_dir)[-1]["test"] == {}
     resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
     assert lines(run_dir)[-1]["epoch"] == 2
 
@@ -333,7 +333,7 @@ def test_labels_of_classes_are_no_tags(run: Run, tmp_path: Path, capsys: pytest.
 
 def test_a_run_is_resumed_with_the_examples_that_it_began_with(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
     run_dir = run("run", data=Path(shutil.copytree(toy_data, tmp_path / "data")))
-    train_file = read_record(run_dir, toy).splits.train[0]
+    train_file = read_record(run_dir, toy).files.train[0]
     before = train_file.read_text()
     train_file.write_text(before * 2)
     with pytest.raises(ValueError, match=r"set has changed since the run began.*\(named in .*config\.json\)"):
@@ -341,7 +341,7 @@ def test_a_run_is_resumed_with_the_examples_that_it_began_with(run: Run, toy: To
     train_file.write_text(re.sub(r"(?m)^[ab]\t", lambda label: {"a\t": "b\t", "b\t": "a\t"}[label[0]], before))
     with pytest.raises(ValueError, match=r"set has changed since the run began; a run is resumed"):
         resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
-    swapped = read_data(toy, read_record(run_dir, toy).splits, read_record(run_dir, toy).config)
+    swapped = read_data(toy, read_record(run_dir, toy).files, read_record(run_dir, toy).config)
     earlier = replace(read_record(run_dir, toy), digest=digest(toy, swapped, labels=False))
     train_file.write_text(before)
     write_record(run_dir, earlier)  # of a version without labels in it
@@ -372,4 +372,4 @@ def test_a_run_whose_data_and_bilm_have_moved_ends_with_the_same_bits(
     resume_task(run_dir, ["max_epochs=2"], task=toy, data=new / "data", elmo_model=new / "bilm", device="cpu")
     assert (run_dir / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")  # the new places are known now
-    assert read_record(run_dir, toy).splits.test == (new / "data" / "test.tsv",)
+    assert read_record(run_dir, toy).files.test == (new / "data" / "test.tsv",)

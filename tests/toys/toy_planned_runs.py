@@ -49,7 +49,9 @@ def write_arm(
         fingerprint = None if run.config.inputs.elmo is None else FINGERPRINT + "89abcdef"
         counts = {"train": {"examples": num_train}, "dev": {"examples": 50}}
         symbols = ["O", "B-PER"]
-        record = TaskRecord(run.task, run.config, symbols, files, fingerprint, counts)
+        record = TaskRecord(
+            run.task, **vars(run.config), elmo_fingerprint=fingerprint, symbols=symbols, files=files, examples=counts
+        )
         tests = {} if test is None else {found.test_set: {found.metric: test[run.config.training.seed]}}
         lines: list[dict[str, Any]] = [
             {"epoch": number, "step": step, "loss": 1.0, "dev": {found.metric: reached}}

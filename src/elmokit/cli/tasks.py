@@ -105,7 +105,7 @@ def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
     if not arguments.train:
         return None
     splits = Splits(tuple(arguments.train), tuple(arguments.dev or ()), tuple(arguments.test_file or ()))
-    for path in (*splits.train, *splits.dev, *splits.test):
+    for path in splits.paths:
         _check_data(path)
     return splits
 

@@ -76,7 +76,7 @@ def results(runs: Sequence[TaskRun]) -> list[Result]:
                         data=run.data,
                         arm=NO_ELMO if elmo is None else f"{ELMO} at {elmo.position}",
                         model="" if elmo is None else Path(elmo.model).name,
-                        fingerprint=(run.record.fingerprint or "")[:8],
+                        fingerprint=(run.record.elmo_fingerprint or "")[:8],
                         seed=run.seed,
                         split=split,
                         train_size=run.num_used,
@@ -175,27 +175,27 @@ class TaskRun:
     @property
     def data(self) -> str:
         """Name of the folder of the training data."""
-        return self.record.splits.train[0].parent.name
+        return self.record.files.train[0].parent.name
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The training and development files, where they were."""
-        return (*self.record.splits.train, *self.record.splits.dev)
+        return (*self.record.files.train, *self.record.files.dev)
 
     @property
     def num_examples(self) -> tuple[int, int]:
         """Numbers of examples in the training and development sets."""
-        return self.record.counts["train"]["examples"], self.record.counts["dev"]["examples"]
+        return self.record.examples["train"]["examples"], self.record.examples["dev"]["examples"]
 
     @property
     def num_used(self) -> int:
         """Number of training examples that the run uses."""
-        return self.record.counts["train"].get("used", self.num_examples[0])
+        return self.record.examples["train"].get("used", self.num_examples[0])
 
     @property
     def model(self) -> str:
         """The biLM, or the system in its place, with its fingerprint: `small-en (d864464f)`; `no ELMo` without one."""
-        elmo, fingerprint = self.record.config.inputs.elmo, self.record.fingerprint
+        elmo, fingerprint = self.record.config.inputs.elmo, self.record.elmo_fingerprint
         if elmo is None:
             return NO_ELMO
         if not fingerprint:

@@ -232,6 +232,15 @@ class Splits:
             several = (files,) if isinstance(files, str | Path) else files
             object.__setattr__(self, name, tuple(expanded(file) for file in several))
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All files."""
+        return (*self.train, *self.dev, *self.test)
+
+    def absolute(self) -> Splits:
+        """The files by their absolute paths; files that are links keep their names."""
+        return Splits(*(tuple(path.parent.resolve() / path.name for path in paths) for paths in vars(self).values()))
+
 
 def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     """Change settings of the model, the inputs and the training: `learning_rate=0.01`, `model.dropout_rate=0.3`.

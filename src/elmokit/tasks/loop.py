@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from elmokit.files.json import parse_json
 from elmokit.files.safetensors import read_layout
@@ -71,9 +71,30 @@ class TaskTraining(Generic[E, P]):
         self.average = MovingAverage(self.parameters, config)
 
     def load(self) -> None:
-        """Continue after the last finished epoch, if there is one. Raises what `load_checkpoint` does."""
-        progress = load_checkpoint(self.run_dir, self.model, self.optimizer, self.average.values)
-        self.progress = progress or self.progress
+        """Continue after the last finished epoch, if there is one. All of the checkpoint is checked before it is used.
+
+        FormatError, a ValueError, and OSError name the file that is damaged or gone.
+        """
+        path = self.run_dir / CHECKPOINT_FILE
+        if not path.exists():
+            epochs = [record.integer("epoch") for record in read_log(self.run_dir / METRICS_NAME).records]
+            if max(epochs, default=0) > 1:  # an epoch is logged before its checkpoint
+                raise FileNotFoundError(
+                    f"{path} is missing, and the run has finished more than one epoch; put back a copy"
+                )
+            return
+        progress, tensors, expected = read_progress(path), read_tensors(path), self.model.state_dict()
+        others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
+        weights = tensors_under(MODEL_PREFIX, tensors)
+        check_tensors(path, weights, expected)
+        check_tensors(path, others, self.average.values | expected_optimizer_tensors(self.optimizer, found=others))
+        if progress.best_epoch:
+            check_tensors(self.run_dir / BEST_FILE, read_tensors(self.run_dir / BEST_FILE), expected)
+        self.model.load_state_dict(weights)
+        load_optimizer(self.optimizer, others)
+        for name, value in self.average.values.items():
+            value.copy_(others[name])
+        self.progress = progress
 
     def run(self) -> TaskProgress:
         """Train until the last epoch, or until patience runs out."""
@@ -90,7 +111,7 @@ class TaskTraining(Generic[E, P]):
                 if self.progress.best_epoch == self.progress.epoch:
                     write_tensors(self.run_dir / BEST_FILE, self.model.state_dict())
             self._log(loss, rate, scores)
-            write_checkpoint(self.run_dir, self.progress, self.model, self.optimizer, self.average.values)
+            self._write_checkpoint()
         return self.progress
 
     def scores(self, examples: Sequence[E], *, label: str) -> Mapping[str, float]:
@@ -154,6 +175,12 @@ class TaskTraining(Generic[E, P]):
     def _learning_rate(self, step: int) -> float:
         config = self.config
         return config.learning_rate * self.progress.rate_factor * config.decay ** (step // config.decay_steps)
+
+    def _write_checkpoint(self) -> None:
+        tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors |= self.average.values | optimizer_tensors(self.optimizer)
+        metadata = {"progress": json.dumps(asdict(self.progress))}
+        write_tensors(self.run_dir / CHECKPOINT_FILE, tensors, metadata=metadata)
 
     def _log(self, loss: float, rate: float, scores: Mapping[str, float]) -> None:
         now = self.progress
@@ -227,7 +254,9 @@ class MovingAverage:
     def __init__(self, parameters: Sequence[nn.Parameter], config: TrainingConfig) -> None:
         self.parameters = parameters
         self.config = config
-        self.values = [value.detach().clone() for value in parameters] if config.average_decay else []
+        averaged = parameters if config.average_decay else ()
+        self.values = {f"{AVERAGE_PREFIX}{number}": value.detach().clone() for number, value in enumerate(averaged)}
+        """By the names in a checkpoint."""
 
     @torch.no_grad()
     def update(self, step: int) -> None:
@@ -239,7 +268,7 @@ class MovingAverage:
             decay = self.config.average_decay
             if self.config.average_warm_up:
                 decay = min(decay, (1 + step) / (10 + step))
-            for average, parameter in zip(self.values, self.parameters, strict=True):
+            for average, parameter in zip(self.values.values(), self.parameters, strict=True):
                 average.lerp_(parameter, 1 - decay)
 
     @contextmanager
@@ -253,7 +282,7 @@ class MovingAverage:
 
     @torch.no_grad()
     def _swap(self) -> None:
-        for parameter, average in zip(self.parameters, self.values, strict=bool(self.values)):
+        for parameter, average in zip(self.parameters, self.values.values(), strict=bool(self.values)):
             kept = parameter.clone()
             parameter.copy_(average)
             average.copy_(kept)
@@ -332,51 +361,6 @@ def clocks() -> tuple[float, float]:
     return time.monotonic(), time.process_time()
 
 
-def write_checkpoint(
-    run_dir: Path, progress: TaskProgress, model: TaskModel, optimizer: torch.optim.Optimizer, average: Sequence[Tensor]
-) -> None:
-    """Replace the checkpoint of a run."""
-    tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in model.state_dict().items()}
-    tensors |= _named(average)
-    tensors |= optimizer_tensors(optimizer)
-    write_tensors(run_dir / CHECKPOINT_FILE, tensors, metadata={"progress": json.dumps(asdict(progress))})
-
-
-def load_checkpoint(
-    run_dir: Path, model: TaskModel, optimizer: torch.optim.Optimizer, average: Sequence[Tensor]
-) -> TaskProgress | None:
-    """Load a checkpoint into the model, the optimiser and the average, once all of it has been checked.
-
-    Returns the progress, or None for a run that was stopped in its first epoch.
-
-    model, optimizer, average: as they are at the start of the run.
-    FormatError, a ValueError, and OSError name the file that is damaged or gone.
-    """
-    path = run_dir / CHECKPOINT_FILE
-    if not path.exists():
-        epochs = [record.integer("epoch") for record in read_log(run_dir / METRICS_NAME).records]
-        if max(epochs, default=0) > 1:  # an epoch is logged before its checkpoint
-            raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch; put back a copy")
-        return None
-    progress = read_progress(path)
-    tensors = read_tensors(path)
-    others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
-    weights = tensors_under(MODEL_PREFIX, tensors)
-    check_tensors(path, weights, model.state_dict())
-    check_tensors(path, others, _named(average) | expected_optimizer_tensors(optimizer, found=others))
-    if progress.best_epoch:
-        check_tensors(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE), model.state_dict())
-    model.load_state_dict(weights)
-    load_optimizer(optimizer, others)
-    for name, value in _named(average).items():
-        value.copy_(others[name])
-    return progress
-
-
 def read_progress(path: Path) -> TaskProgress:
     """Read the progress from a checkpoint's header. Raises FileNotFoundError, and FormatError for a damaged one."""
     return parse_json(read_layout(path).metadata.get("progress", ""), TaskProgress, where=path, part="progress")
-
-
-def _named(average: Sequence[Tensor]) -> dict[str, Tensor]:
-    return {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(average)}

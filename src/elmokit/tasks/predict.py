@@ -17,10 +17,10 @@ from elmokit.system.batches import batched
 from elmokit.system.paths import expanded
 from elmokit.tasks.data import read_files, report_foreign_labels, report_skipped
 from elmokit.tasks.loop import predict_all
-from elmokit.tasks.run import BEST_FILE, TaskRecord, read_record, with_elmo_model
+from elmokit.tasks.run import BEST_FILE, TaskRecord, read_record
 from elmokit.tasks.task import Task, find_task, shortened
 from elmokit.tasks.task_model import TaskModel
-from elmokit.tasks.train import load_parts, new_model, read_weights
+from elmokit.tasks.train import ModelParts
 from elmokit.text.plain_text import other_than_text
 
 INPUT_KINDS = ("text", "json", "data")
@@ -37,7 +37,7 @@ class TrainedTask:
         self.model = model
 
     def __repr__(self) -> str:
-        elmo = self.record.config.inputs.elmo
+        elmo = self.record.inputs.elmo
         reads = "without ELMo" if elmo is None else f"with {shortened(elmo.model)} at {elmo.position}"
         labels = ", ".join(self.task.label_names(self.record.symbols))
         return f"<TrainedTask {self.task.name} {reads}{labels and f': {labels}'}>"
@@ -95,14 +95,14 @@ class TrainedTask:
 
     def model_predictions(self, examples: Sequence[Any]) -> list[Any]:
         """What the task's model says of examples, in the form that `task.score` takes; `predict_all` is for users."""
-        return predict_all(self.task, self.model, examples, batch_size=self.record.config.training.batch_size)
+        return predict_all(self.task, self.model, examples, batch_size=self.record.training.batch_size)
 
     def evaluate(self, path: str | Path) -> dict[str, float]:
         """The scores on a file in the format of the training data, as the official scorer computes them.
 
         A file that has no label of the training set is reported on stderr: nothing in it can be right.
         """
-        examples = read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
+        examples = read_files(self.task, [Path(path)], self.record.model, name=str(path)).examples
         report_foreign_labels(self.task, {str(path): examples}, self.record.symbols)
         return dict(self.task.score(examples, self.model_predictions(examples)))
 
@@ -118,7 +118,7 @@ class TrainedTask:
             return "json" if suffix == ".jsonl" else "data"
         with suppress(ValueError, OSError):
             splits = self.task.find(path.parent)
-            return "data" if path in (*splits.train, *splits.dev, *splits.test) else "text"
+            return "data" if path in splits.paths else "text"
         return "text"
 
     def _example(self, value: object) -> Any:
@@ -133,7 +133,7 @@ class TrainedTask:
     def _data_to_predict(self, path: str | Path, *, as_text: bool) -> list[Any]:
         """The examples of data, with or without labels; an error says what to do if the file cannot be read as data."""
         try:
-            reading = self.task.read_to_predict(Path(path), self.record.config.model, as_text=as_text)
+            reading = self.task.read_to_predict(Path(path), self.record.model, as_text=as_text)
             report_skipped(str(path), reading.skipped)
             if not reading.examples:
                 raise ValueError(f"no examples in {path}")
@@ -181,11 +181,12 @@ def load_task(
     folder, device = expanded(folder), find_device(device)
     record = read_record(folder, task)
     task = task or find_task(record.task)
-    record = record if elmo_model is None else with_elmo_model(record, str(elmo_model))
+    if elmo_model is not None:
+        record = record.with_elmo_model(str(elmo_model))
     if not (folder / BEST_FILE).is_file():
         raise FileNotFoundError(f"{folder} has no {BEST_FILE} yet; the first epoch of the run has not ended")
-    parts = load_parts(folder, task, record, has_moved=elmo_model is not None, cache=None, device=device)
-    weights = read_weights(folder / BEST_FILE, parts)
-    model = new_model(parts, device=device)
+    parts = ModelParts.of_run(folder, task, record, elmo_model=elmo_model, device=device)
+    weights = parts.read_weights(folder / BEST_FILE)
+    model = parts.new_model()
     model.load_state_dict(weights)
     return TrainedTask(task, record, model.eval())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
@@ -18,7 +17,7 @@ from elmokit.layers.devices import describe_machine, find_device, on_meta_device
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bilm import BiLM
 from elmokit.model.vector_source import VectorSource
-from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.log import append_json_line, keep_records, provenance, read_log
 from elmokit.runs.tensor_files import check_tensors, read_tensors, tensors_under
 from elmokit.system.messages import FormatError, printable
@@ -47,14 +46,9 @@ from elmokit.tasks.loop import DEV_NAME, MODEL_PREFIX, TaskTraining
 from elmokit.tasks.run import (
     BEST_FILE,
     CHECKPOINT_FILE,
-    IF_DATA_MOVED,
-    IF_MODEL_MOVED,
     TaskRecord,
     absolute_model,
-    absolute_splits,
-    check_is_unchanged,
     find_data,
-    moved,
     named_by,
     read_record,
     write_record,
@@ -67,6 +61,8 @@ from elmokit.vectors.files import recognise
 
 EXAMPLES_FOR_SCALES = 500
 """Spread evenly over the training set, enough to estimate a mean."""
+IF_MODEL_MOVED = "; if it has moved, say where it is: --model M, or elmo_model=M"
+IF_DATA_MOVED = "; if the data have moved, say where they are: --data DIR or --train FILE ..., or data=DIR"
 NO_TEST_FILE = "the data have no test file to score"
 RESUMABLE = ("max_epochs", "patience", "min_steps")
 """Settings that may change when a run is resumed."""
@@ -98,15 +94,15 @@ def train(
     device = find_device(device)
     run_dir = expanded(run_dir)
     with new_run(run_dir, files=(CHECKPOINT_FILE, BEST_FILE, METRICS_NAME, WORDS_FILE, VECTORS_FILE)):
-        splits = find_data(task, data)
-        if test and not splits.test:
+        files = find_data(task, data)
+        if test and not files.test:
             raise ValueError(f"{NO_TEST_FILE}; name one, or leave out --test, or test=True")
-        config = with_development_set(_chosen(task, config, settings), splits)
-        examples = read_data(task, splits, config)
+        config = with_development_set(_chosen(task, config, settings), files)
+        examples = read_data(task, files, config)
         report_on(task, examples, test=test)
-        parts = _new_parts(task, config, splits, examples, cache=cache, device=device)
+        parts = _new_parts(task, config, files, examples, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
-        loop = _new_loop(parts, examples, run_dir=run_dir, device=device)
+        loop = _new_loop(parts, examples, run_dir)
         start_writing(run_dir)  # what can be refused was refused before
         if parts.words is not None:
             save_word_table(run_dir, parts.words)
@@ -139,20 +135,27 @@ def resume_task(
     with existing_run(run_dir):
         before = read_record(run_dir, task)
         task = task or find_task(before.task)
-        record = replace(before, config=_changed(before.config, settings))
-        record = moved(record, task, data, elmo_model)
-        if test and not record.splits.test:
+        record = replace(before, **vars(_changed(before.config, settings)))
+        if data is not None:
+            record = record.with_files(find_data(task, data).absolute())
+        if elmo_model is not None:
+            record = record.with_elmo_model(absolute_model(str(elmo_model)))
+        if test and not record.files.test:
             raise ValueError(f"{NO_TEST_FILE}; `elmokit evaluate`, or `load_task`, scores other files")
-        with nullcontext() if data is not None else named_by(run_dir, if_moved=IF_DATA_MOVED):
-            examples = read_data(task, record.splits, record.config)
-            check_is_unchanged(task, record, examples)
+        with named_by(run_dir, unless=data, if_moved=IF_DATA_MOVED):
+            examples = read_data(task, record.files, record.config)
+            if record.digest not in (None, digest(task, examples), digest(task, examples, labels=False)):
+                raise ValueError(
+                    "the training or development set has changed since the run began; a run is resumed with the files "
+                    "that it began with"
+                )
         if test:
             report_foreign_labels(task, examples.test, record.symbols)
         examples = examples if test else replace(examples, test={})
-        parts = load_parts(run_dir, task, record, has_moved=elmo_model is not None, cache=cache, device=device)
+        parts = ModelParts.of_run(run_dir, task, record, elmo_model=elmo_model, cache=cache, device=device)
         if (run_dir / CHECKPOINT_FILE).exists():
-            read_weights(run_dir / CHECKPOINT_FILE, parts, prefix=MODEL_PREFIX)
-        loop = _new_loop(parts, examples, run_dir=run_dir, device=device)
+            parts.read_weights(run_dir / CHECKPOINT_FILE, prefix=MODEL_PREFIX)  # compared before memory is taken
+        loop = _new_loop(parts, examples, run_dir)
         loop.load()
         if record != before:
             write_record(run_dir, record)
@@ -184,11 +187,11 @@ def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
 def _new_parts(
     task: Task[E, P],
     config: TaskConfig,
-    splits: Splits,
+    files: Splits,
     examples: TaskExamples[E],
     *,
     cache: str | Path | None,
-    device: str | torch.device | None,
+    device: torch.device,
 ) -> ModelParts[E, P]:
     """What a new run's model is made of; the record has the biLM's place and the width of the word vectors."""
     inputs, words = config.inputs, None
@@ -198,28 +201,29 @@ def _new_parts(
         words = new_word_table(inputs, *sentences_of(task, examples), seed=config.training.seed)
         inputs = replace(inputs, word_dim=words.vectors.shape[1])
     elmo = read_elmo(inputs.elmo, cache=cache, device=device)
+    frozen = frozen_layers(elmo)
     record = TaskRecord(
-        task=task.name,
-        config=replace(config, inputs=inputs),
+        task.name,
+        model=config.model,
+        inputs=inputs,
+        training=config.training,
+        elmo_fingerprint=None if frozen is None else frozen.fingerprint(),
         symbols=task.symbols(examples.train),
-        splits=absolute_splits(splits),
-        fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
-        counts=examples.counts,
+        files=files.absolute(),
+        examples=examples.counts,
         digest=digest(task, examples),
         other_vectors=isinstance(elmo, FileVectorSource),
     )
-    return ModelParts(task, record, words, elmo)
+    return ModelParts(task, record, words, elmo, device)
 
 
-def _new_loop(
-    parts: ModelParts[E, P], examples: TaskExamples[E], *, run_dir: Path, device: str | torch.device | None
-) -> TaskTraining[E, P]:
+def _new_loop(parts: ModelParts[E, P], examples: TaskExamples[E], run_dir: Path) -> TaskTraining[E, P]:
     """A loop at its start; the layers of all sentences are computed here."""
-    task, config = parts.task, parts.record.config.training
+    task, config = parts.task, parts.record.training
     if (frozen := frozen_layers(parts.elmo)) is not None:
         training, others = sentences_of(task, examples)
         frozen.add([*training, *others])
-    model = new_model(parts, device=device)
+    model = parts.new_model()
     spread = examples.train[:: max(1, len(examples.train) // EXAMPLES_FOR_SCALES)]
     sentences = [sentence for example in spread for sentence in task.sentences(example) if sentence]
     model.inputs.measure_scales(sentences)
@@ -288,6 +292,61 @@ class ModelParts(Generic[E, P]):
     record: TaskRecord
     words: WordTable | None
     elmo: VectorSource | BiLM | None
+    device: torch.device
+
+    @classmethod
+    def of_run(
+        cls,
+        run_dir: Path,
+        task: Task[E, P],
+        record: TaskRecord,
+        *,
+        elmo_model: object = None,
+        cache: str | Path | None = None,
+        device: torch.device,
+    ) -> ModelParts[E, P]:
+        """Open the parts of a run. Raises ValueError if the biLM is not the one that it was trained with.
+
+        elmo_model: what the user gave in place of the biLM that config.json names.
+        """
+        with named_by(run_dir, unless=elmo_model, if_moved=IF_MODEL_MOVED):
+            elmo = read_elmo(record.inputs.elmo, cache=cache, device=device)
+        words = load_word_table(run_dir) if record.inputs.word_dim else None
+        frozen = frozen_layers(elmo)
+        if frozen is not None and (found := frozen.fingerprint()) != record.elmo_fingerprint:
+            raise ValueError(
+                f"{run_dir} was trained with the biLM of fingerprint {record.elmo_fingerprint}; the one given has "
+                f"{found}, so its vectors are different; give the biLM of the training"
+            )
+        return cls(task, record, words, elmo, device)
+
+    def new_model(self) -> TaskModel:
+        """A model with fresh weights from the seed.
+
+        The seed is set again after the inputs, so that the rest of the model starts with ELMo as it does without.
+        """
+        seed = self.record.training.seed
+        with seeded(seed):
+            inputs = TokenInputs(self.record.inputs, words=self.words, elmo=self.elmo)
+        with seeded(seed):
+            model = self.task.build(self.record.model, inputs, self.record.symbols)
+        return model.to(self.device)
+
+    def read_weights(self, path: Path, *, prefix: str = "") -> dict[str, Tensor]:
+        """Read the weights in a file, compared with the model, which is built without memory.
+
+        prefix: of the names of the model's tensors in the file; without one, the file has no other tensors.
+        Raises FormatError for a model that cannot be built, and as `check_tensors` does.
+        """
+        weights = tensors_under(prefix, read_tensors(path))
+        try:
+            with on_meta_device():
+                inputs = TokenInputs(self.record.inputs, words=self.words, elmo=self.elmo)
+                model = self.task.build(self.record.model, inputs, self.record.symbols)
+        except (ValueError, RuntimeError, OverflowError) as error:  # torch has a largest number of numbers
+            raise FormatError(path.with_name(CONFIG_NAME), f"describes no model: {error}") from None
+        check_tensors(path, weights, model.state_dict())
+        return weights
 
 
 def read_elmo(
@@ -314,58 +373,3 @@ def read_elmo(
 def frozen_layers(elmo: VectorSource | BiLM | None) -> VectorSource | None:
     """The layers that do not change; None without ELMo, and for a biLM that is trained with the task."""
     return None if isinstance(elmo, nn.Module) else elmo
-
-
-def load_parts(
-    run_dir: Path,
-    task: Task[E, P],
-    record: TaskRecord,
-    *,
-    has_moved: bool,
-    cache: str | Path | None,
-    device: str | torch.device | None,
-) -> ModelParts[E, P]:
-    """Open what a run's model is made of. Raises ValueError if the biLM is not the one that it was trained with.
-
-    has_moved: whether the record's place of the biLM was given now, and so is not that of config.json.
-    """
-    with nullcontext() if has_moved else named_by(run_dir, if_moved=IF_MODEL_MOVED):
-        elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
-    words = load_word_table(run_dir) if record.config.inputs.word_dim else None
-    frozen = frozen_layers(elmo)
-    if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
-        raise ValueError(
-            f"{run_dir} was trained with the biLM of fingerprint {record.fingerprint}; the one given has {found}, so "
-            "its vectors are different; give the biLM of the training"
-        )
-    return ModelParts(task, record, words, elmo)
-
-
-def new_model(parts: ModelParts[E, P], *, device: str | torch.device | None) -> TaskModel:
-    """A model with fresh weights from the seed, which is set again after the inputs.
-
-    So the rest of the model starts as similarly as it can with ELMo and without.
-    """
-    config = parts.record.config
-    with seeded(config.training.seed):
-        inputs = TokenInputs(config.inputs, words=parts.words, elmo=parts.elmo)
-    with seeded(config.training.seed):
-        model = parts.task.build(config.model, inputs, parts.record.symbols)
-    return model.to(find_device(device))
-
-
-def read_weights(path: Path, parts: ModelParts[E, P], *, prefix: str = "") -> dict[str, Tensor]:
-    """Read the weights in a file, compared with the model of these parts, which is built without memory.
-
-    prefix: of the names of the model's tensors in the file; without one, the file has no other tensors.
-    Raises FormatError for a model that cannot be built, and as `check_tensors` does.
-    """
-    weights, config = tensors_under(prefix, read_tensors(path)), parts.record.config
-    try:
-        with on_meta_device():
-            inputs = TokenInputs(config.inputs, words=parts.words, elmo=parts.elmo)
-            model = parts.task.build(config.model, inputs, parts.record.symbols)
-    except (ValueError, RuntimeError, OverflowError) as error:  # torch has a largest number of numbers
-        raise FormatError(path.with_name("config.json"), f"describes no model: {error}") from None
-    check_tensors(path, weights, model.state_dict())
-    return weights
