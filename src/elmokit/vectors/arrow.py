@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
+from elmokit.files.json import parse_json
 from elmokit.system.messages import FormatError, join_names, printable
 from elmokit.system.optional import require
 from elmokit.text.alignment import token_offsets
-from elmokit.vectors.reader import FlatVectors, read_about
+from elmokit.vectors.reader import FlatVectors
 
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
@@ -59,7 +60,7 @@ class TableVectors:
         self.num_layers, self.dim = _depth_and_width(groups)
         metadata: dict[bytes, bytes] = groups.schema.metadata or {}
         about = metadata.get(ABOUT_KEY)
-        self.about = {} if about is None else read_about(groups.path, about, part="elmokit")
+        self.about = parse_json(about or b"{}", dict[str, str], where=groups.path, part="elmokit")
         self._ends = np.cumsum(groups.sizes, dtype=np.int64)
         self._last: tuple[int, FlatVectors] | None = None
 

@@ -40,8 +40,8 @@ from elmokit.vectors.flat import (
     write_npz,
 )
 from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
-from elmokit.vectors.reader import FlatVectors, SentenceArrays, offsets_path, tokens_path
-from elmokit.vectors.text_tables import START_OF_TSV, read_tsv, write_tsv
+from elmokit.vectors.reader import FlatVectors, offsets_path, tokens_path
+from elmokit.vectors.text_tables import START_OF_TSV, write_tsv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,8 +57,9 @@ class VectorsFormat:
     endings: tuple[str, ...]
     magic: bytes
     """What its files begin with."""
-    read: Callable[[Path], SentenceArrays]
-    """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated."""
+    read: Callable[[Path], FlatVectors | HDF5Vectors | TableVectors] | None
+    """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated. None for a layout
+    that is for other programs."""
     write: Callable[[Path, FlatVectors], None] | None = None
     """Writes a file from vectors that are complete."""
     start: Callable[[tuple[int, ...], Int64[np.ndarray, " M"], Mapping[str, str]], bytes] | None = None
@@ -85,7 +86,7 @@ FORMATS = (
     ),
     VectorsFormat((".parquet",), PARQUET_MAGIC, TableVectors, write_table, holds_text=True, package="pyarrow"),
     VectorsFormat((".arrow", ".feather"), ARROW_MAGIC, TableVectors, write_table, holds_text=True, package="pyarrow"),
-    VectorsFormat((".tsv",), START_OF_TSV, read_tsv, write_tsv, holds_text=True),
+    VectorsFormat((".tsv",), START_OF_TSV, None, write_tsv, holds_text=True),
 )
 BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}
 
@@ -101,14 +102,16 @@ def load_vectors(path: str | Path) -> StoredVectors:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected a file of vectors")
     layout = recognise(path)
+    endings = ", ".join(ending for ending, known in BY_ENDING.items() if known.read is not None)
     if layout is None:
-        endings = [ending for ending, known in BY_ENDING.items() if known.read is not read_tsv]
-        expected = f"holds no vectors; expected a file of `elmokit embed` ({', '.join(endings)})"
         by_name = "; its datasets are not numbered from 0, perhaps named by sentences: read them with h5py"
-        raise FormatError(path, expected + (by_name if _start(path).startswith(SIGNATURE) else ""))
+        hint = by_name if _start(path).startswith(SIGNATURE) else ""
+        raise FormatError(path, f"holds no vectors; expected a file of `elmokit embed` ({endings}){hint}")
+    if layout.read is None:
+        raise FormatError(path, f"is a table for other programs, such as R and pandas; load_vectors reads {endings}")
     if BY_ENDING.get(path.suffix, layout) is not layout:
         raise FormatError(path, f"has the contents of a {layout.endings[0]} file; rename it")
-    return StoredVectors(path, layout)
+    return StoredVectors(path, layout.files(path), layout.read(path))
 
 
 class StoredVectors:
@@ -119,11 +122,11 @@ class StoredVectors:
     the file again.
     """
 
-    def __init__(self, path: Path, layout: VectorsFormat) -> None:
+    def __init__(self, path: Path, files: tuple[Path, ...], arrays: FlatVectors | HDF5Vectors | TableVectors) -> None:
         self.path = path
-        self.files: tuple[Path, ...] = layout.files(path)
+        self.files = files
         """The files that hold the vectors: `path`, and `NAME.offsets.npy` in the `.npy` layout."""
-        self._arrays = layout.read(path)
+        self._arrays = arrays
         self.num_layers: int | None = self._arrays.num_layers
         """L; None if the arrays have no axis of layers."""
         self.dim: int = self._arrays.dim
@@ -168,7 +171,7 @@ class StoredVectors:
 
         Raises ValueError if there are more or fewer lines than sentences, or tokens in a line than vectors.
         """
-        in_file = self._arrays.sentences()
+        in_file = self._arrays.sentences() if isinstance(self._arrays, TableVectors) else None
         if in_file is not None or not self.text_path.is_file():
             return in_file
         is_ours = self.text_path == tokens_path(self.path)

@@ -11,7 +11,8 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -21,16 +22,16 @@ import numpy as np
 from numpy.lib import format as npy
 
 from elmokit.files.atomic import atomic_write
+from elmokit.files.json import parse_json
 from elmokit.files.safetensors import DTYPES, header_bytes, looks_like_safetensors, read_layout
 from elmokit.system.messages import FormatError, printable, readable_bytes
-from elmokit.vectors.reader import FlatVectors, RowsInFile, offsets_path, read_about
+from elmokit.vectors.reader import FlatVectors, RowsInFile, offsets_path, tokens_first
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64, Shaped
 
 MAGIC = b"\x93NUMPY"
 NAMES = ("vectors", "offsets", "about")
-MAX_ABOUT_CHARACTERS = 100_000
 ZIP_MAGIC = b"PK\x03\x04"
 _LOCAL_HEADER_BYTES = 30  # before the name of an entry
 _BYTES_PER_WRITE = 1 << 24
@@ -77,6 +78,38 @@ def write_npz(path: Path, stored: FlatVectors) -> None:
                 write_array(file, array)
 
 
+def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
+    """Write both files in float16, one sentence at a time: its vectors (T,E) or (L,T,E), with T from `lengths`.
+
+    Raises ValueError, with the number of the sentence, for a different shape and for numbers that float16 cannot hold,
+    and for more or fewer arrays than lengths.
+    """
+    ends = np.cumsum([0, *lengths], dtype=np.int64)
+    first: tuple[int, ...] = ()
+    with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:
+        with vectors_path.open("wb") as file:
+            for number, (length, given) in enumerate(zip_longest(lengths, arrays)):
+                if given is None or length is None:
+                    found = number if given is None else "more"
+                    raise ValueError(f"{len(lengths)} sentences, but {found} arrays; expected one for each")
+                array = np.asarray(given)
+                first = first or array.shape
+                if len(first) not in (2, 3) or array.shape != (*first[:-2], length, first[-1]):
+                    raise ValueError(
+                        f"sentence {number} has {length} tokens, but vectors of shape {array.shape}; expected (T,E) or "
+                        f"(L,T,E), with the same L and E as sentence 0, of shape {first}"
+                    )
+                if not fits_float16(array):
+                    raise ValueError(f"sentence {number}: its vectors are not finite, or beyond the range of float16")
+                if number == 0:
+                    file.write(npy_start((int(ends[-1]), *first[:-2], first[-1]), np.float16))
+                file.write(tokens_first(array).astype(np.float16).tobytes())
+        if not first:
+            raise ValueError("there are no sentences; expected at least one")
+        with unfinished_offsets.open("wb") as file:
+            write_array(file, ends)
+
+
 def read_npy(path: Path) -> FlatVectors:
     """Map both arrays. Raises `FormatError` or FileNotFoundError if one is damaged or missing, or they do not fit."""
     offsets = offsets_path(path)
@@ -99,7 +132,11 @@ def read_npz(path: Path) -> FlatVectors:
         with archive:
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
             arrays = {name: _map_entry(path, file, entries[name], part=name) for name in NAMES if name in entries}
-    return _checked(path, arrays, about=_about_of(path, arrays["about"]) if "about" in arrays else {})
+    try:
+        text = str(arrays["about"]).encode() if "about" in arrays else b"{}"  # of numbers, it is no JSON object
+    except ValueError as error:  # numbers that are not characters
+        raise FormatError(path, f"is not text: {error}", part="about") from None
+    return _checked(path, arrays, about=parse_json(text, dict[str, str], where=path, part="about"))
 
 
 def recognise_safetensors(path: Path, start: bytes) -> bool:
@@ -159,10 +196,8 @@ def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], *, start: int
 
 
 def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str) -> Shaped[np.ndarray, "..."]:
-    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 or entry.header_offset < 0:
         raise FormatError(path, "is compressed or encrypted; expected a plain array, as of numpy.savez", part=part)
-    if entry.header_offset < 0:
-        raise FormatError(path, "begins before the archive", part=part)
     file.seek(entry.header_offset)
     local = file.read(_LOCAL_HEADER_BYTES)  # it repeats the lengths of the name and the extra field
     name_and_extra = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
@@ -171,16 +206,6 @@ def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str
         raise FormatError(path, "is not where the archive's directory says", part=part)
     file.seek(start)
     return _map_npy_part(path, file, num_bytes=entry.file_size, part=part)
-
-
-def _about_of(path: Path, array: Shaped[np.ndarray, "..."]) -> dict[str, str]:
-    if array.dtype.kind != "U" or array.ndim != 0 or array.dtype.itemsize > 4 * MAX_ABOUT_CHARACTERS:
-        raise FormatError(path, f"has {array.dtype} of shape {array.shape}; expected a short text", part="about")
-    try:
-        text = str(array).encode()
-    except ValueError as error:  # numbers that are not characters
-        raise FormatError(path, f"is not text: {error}", part="about") from None
-    return read_about(path, text, part="about")
 
 
 def _checked(

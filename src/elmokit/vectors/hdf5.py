@@ -64,10 +64,6 @@ class HDF5Vectors:
     def lengths(self) -> Int64[np.ndarray, " B"]:
         return np.array([self._num_tokens(sentence) for sentence in range(len(self))], np.int64)
 
-    def sentences(self) -> list[list[str]] | None:
-        """None, as the file has no text."""
-        return None
-
     def _num_tokens(self, sentence: int) -> int:
         """The tokens of a dataset, which must be as wide and as deep as the first one."""
         shape = self._file.entry(str(sentence)).shape

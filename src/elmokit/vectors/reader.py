@@ -1,4 +1,4 @@
-"""Vectors of sentences: what every layout's reader returns, and the files next to them."""
+"""Flat vectors of sentences, in memory or on disk, and the files next to them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.json import parse_json
-
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64
-
-
-class SentenceArrays(Protocol):
-    """What a layout's reader returns: the arrays of sentences 0 to N-1, and what they have in common."""
-
-    @property
-    def about(self) -> Mapping[str, str]: ...
-
-    @property
-    def num_layers(self) -> int | None:
-        """None if the arrays have no axis of layers."""
-
-    @property
-    def dim(self) -> int: ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]: ...
-
-    def lengths(self) -> Int64[np.ndarray, " B"]:
-        """Tokens of each sentence."""
-        ...
-
-    def sentences(self) -> list[list[str]] | None:
-        """Tokens of each sentence, if they are in the file."""
 
 
 @dataclass(frozen=True)
@@ -97,18 +70,10 @@ class FlatVectors:
     def lengths(self) -> Int64[np.ndarray, " B"]:
         return np.diff(self.offsets)
 
-    def sentences(self) -> list[list[str]] | None:
-        return None
-
 
 def tokens_first(array: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """The vectors (T,E) of a sentence as they are, (L,T,E) as (T,L,E), and (T,L,E) as (L,T,E)."""
     return array if array.ndim == 2 else array.swapaxes(0, 1)
-
-
-def read_about(path: Path, text: bytes, *, part: str) -> dict[str, str]:
-    """Model and settings, which are JSON in a part of the file. Raises `FormatError` if it is something else."""
-    return parse_json(text, dict[str, str], where=path, part=part)
 
 
 def offsets_path(path: Path) -> Path:

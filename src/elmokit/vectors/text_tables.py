@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING
 
 from elmokit.files.atomic import atomic_write
-from elmokit.system.messages import FormatError, printable
+from elmokit.system.messages import printable
 from elmokit.text.corpora.tables import as_tsv
 
 if TYPE_CHECKING:
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
 START_OF_TSV = b"sentence_id\ttoken_id\t"
 _NOT_IN_WORD2VEC = re.compile(r"[ \t\r\n]")
-
-
-def read_tsv(path: Path) -> NoReturn:
-    """Raise `FormatError`: tables are for other programs."""
-    raise FormatError(
-        path, "is a table for other programs, such as R and pandas; load_vectors reads .npz, .npy, .safetensors and .h5"
-    )
 
 
 def write_tsv(path: Path, stored: FlatVectors) -> None:
