@@ -78,10 +78,13 @@ class _Dictionary:
 def native_folder(path: Path) -> Path | None:
     """The folder, if the path is a folder with a config.json of elmokit, or a config or file of weights in one."""
     folder = path if path.is_dir() else path.parent
-    if folder != path and kind_of(path) not in (FileKind.SAFETENSORS, FileKind.NATIVE_CONFIG):
-        return None
     config = folder / CONFIG_NAME
-    return folder if config.is_file() and kind_of(config) is FileKind.NATIVE_CONFIG else None
+    if path not in (folder, config) and kind_of(path) is not FileKind.SAFETENSORS:
+        return None
+    try:
+        return folder if read_json(config, is_named=True).get("format") == BILM_FORMAT else None
+    except (FormatError, FileNotFoundError):
+        return None
 
 
 def open_weights(folder: Path, *, with_softmax: bool = False) -> Weights:

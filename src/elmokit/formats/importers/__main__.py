@@ -49,9 +49,9 @@ def read(path: Path, weights: Path | None = None, *, target: Path | None, size: 
         reason = f"is damaged, or made to fill the memory: reading it takes more than {most}"
         return Report(inspection, f"{path}: {reason}")
     except OSError as error:
-        if error.errno in (*DISK_FULL, errno.EACCES):
-            return Report(inspection, error.filename, type(error).__name__, error.errno)
-        return Report(inspection, str(error), type(error).__name__)
+        number = error.errno or (errno.ENOENT if isinstance(error, FileNotFoundError) else errno.EIO)
+        filename = error.filename if number in (*DISK_FULL, errno.EACCES) else None
+        return Report(inspection, str(error), number, filename)
     return Report(inspection)
 
 

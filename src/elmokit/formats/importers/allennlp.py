@@ -16,9 +16,8 @@ from elmokit.files.torch_files import TorchFile
 from elmokit.files.weights_file import read_finite
 from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.formats.importers.bilm_tf import read_options
-from elmokit.formats.importers.layouts import Names, module_rows, read_native
-from elmokit.formats.importers.sources import Imported, Sources
-from elmokit.formats.importers.torch_layout import EXPECTED, numbered, sizes_of, the_file_with
+from elmokit.formats.importers.layouts import SAID_BY_TENSORS, Names, module_rows, numbered, read_native, sizes_of
+from elmokit.formats.importers.sources import Imported, Sources, the_file_with
 from elmokit.formats.inspection import StoredMix
 from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import PADDING_TOKEN, Weights
@@ -60,7 +59,7 @@ def load(sources: Sources) -> Imported | None:
     names = names_of(f"{prefix}_elmo_lstm.")
     options = None if options_path is None else read_options(options_path)
     config = _config(file, names, None if options is None else options.config)
-    tensors, dtypes = read_native([*module_rows(config, names)], file, expected=EXPECTED)
+    tensors, dtypes = read_native([*module_rows(config, names)], file, expected=SAID_BY_TENSORS)
     if options is not None and config != options.config:
         said, found = asdict(options.config), asdict(config)
         differing = ", ".join(name for name in found if found[name] != said[name])

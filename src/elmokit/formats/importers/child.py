@@ -25,7 +25,6 @@ MEMORY, MEMORY_PER_BYTE = 2 << 30, 12
 """Memory in bytes: so much, and so much for each byte of the files."""
 MAX_COUNTED_BYTES = 8 << 30
 _PACKAGES = Path(__file__).parents[3]
-_ERRORS: dict[str, type[OSError]] = {error.__name__: error for error in (FileNotFoundError, PermissionError)}
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,10 @@ class Report:
 
     inspection: Inspection
     error: str | None = None
-    error_type: str = ""
-    """The name of the class, if it is an OSError."""
     errno: int | None = None
-    """Of the disk; then `error` is the name of the file."""
+    """Of an error of the operating system."""
+    filename: str | None = None
+    """Of an error of the disk that is written to."""
 
 
 def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
@@ -47,10 +46,11 @@ def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
     be read, or the folder cannot be written.
     """
     report = run(path, weights, target)
+    if report.filename is not None and report.errno is not None:
+        raise OSError(report.errno, os.strerror(report.errno), report.filename)
     if report.errno is not None:
-        raise OSError(report.errno, os.strerror(report.errno), report.error)
-    if report.error is not None and report.error_type:
-        raise _ERRORS.get(report.error_type, OSError)(report.error)
+        kind = type(OSError(report.errno, ""))  # FileNotFoundError for ENOENT, and so on
+        raise kind(report.error)
     if report.error is not None:
         where, _, reason = report.error.partition(": ")
         raise FormatError(where, reason)

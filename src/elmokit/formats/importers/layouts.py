@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from elmokit.model.config import BiLMConfig
     from elmokit.model.weights import Weights
 
+SAID_BY_OPTIONS = "options.json calls for"
+SAID_BY_TENSORS = "the other tensors call for"
+"""Where the shape of a tensor comes from, for errors."""
 OPTIONS_NAME = "options.json"
 WEIGHTS_NAME = "weights.hdf5"
 VOCABULARY_NAME = "vocabulary.txt"
@@ -78,7 +82,7 @@ class Names:
 
 
 def read_native(
-    table: Sequence[Row], file: WeightsFile, *, expected: str = "options.json calls for"
+    table: Sequence[Row], file: WeightsFile, *, expected: str = SAID_BY_OPTIONS
 ) -> tuple[dict[str, Array], list[str]]:
     """All tensors of a table by native name, and their types in the file.
 
@@ -176,6 +180,47 @@ def module_rows(config: BiLMConfig, names: Names) -> Iterator[Row]:
             yield row(f"{theirs}.state_linearity.weight", f"{ours}.recurrent_weight", way=_GATES)
             yield row(f"{theirs}.state_linearity.bias", f"{ours}.bias", way=_GATE_BIAS)
             yield row(f"{theirs}.state_projection.weight", f"{ours}.projection_weight")
+
+
+def sizes_of(file: WeightsFile, names: Names) -> dict[str, Any]:
+    """The sizes of a biLM with these tensors, by the names of `BiLMConfig`.
+
+    Raises FormatError for a tensor that is missing or has a shape that does not fit the others.
+    """
+    entries = file.entries
+
+    def shape(name: str, dimensions: int) -> tuple[int, ...]:
+        found = entries[name].shape if name in entries else None
+        if found is None or len(found) != dimensions or not all(found):
+            said = "is missing" if found is None else f"has shape {found}"
+            raise FormatError(file.path, f"{said}; expected {dimensions} dimensions", part=f"tensor {name}")
+        return found
+
+    filters = [shape(name, 3) for name in numbered(entries, names.convolution, ".weight")]
+    layer = f"{names.lstm}forward_layer_0."
+    gates, _ = shape(f"{layer}input_linearity.weight", 2)
+    dim, hidden = shape(f"{layer}state_projection.weight", 2)
+    if gates != 4 * hidden:
+        raise FormatError(file.path, f"has {gates} rows; expected four gates of {hidden} cells", part=f"tensor {layer}")
+    if dim >= hidden:
+        reason = f"projects {hidden} cells to {dim}; elmokit reads projections to fewer"
+        raise FormatError(file.path, reason, part=f"tensor {layer}")
+    return {
+        "filters": tuple((width, number) for number, _, width in filters),
+        "character_dim": shape(names.embedding, 2)[1] if filters else 1,
+        "num_highway_layers": len(list(numbered(entries, names.highway, ".weight"))),
+        "num_layers": len(list(numbered(entries, f"{names.lstm}forward_layer_", ".input_linearity.weight"))),
+        "lstm_dim": hidden,
+        "projection_dim": dim,
+    }
+
+
+def numbered(present: Container[str], start: str, end: str) -> Iterator[str]:
+    """The names `start`0`end`, `start`1`end` and so on, up to the first that is missing."""
+    for number in count():
+        if (name := f"{start}{number}{end}") not in present:
+            return
+        yield name
 
 
 def _gates(gates: Any, order: Sequence[int]) -> Any:

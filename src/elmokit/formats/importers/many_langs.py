@@ -15,9 +15,8 @@ from elmokit.files.json import read_json
 from elmokit.files.lines import read_lines
 from elmokit.files.weights_file import JoinedFiles
 from elmokit.formats.file_kinds import PICKLES, FileKind
-from elmokit.formats.importers.layouts import Names, module_rows, read_native
-from elmokit.formats.importers.sources import Imported, IncompleteError, Sources
-from elmokit.formats.importers.torch_layout import EXPECTED, sizes_of, the_file_with
+from elmokit.formats.importers.layouts import SAID_BY_TENSORS, Names, module_rows, read_native, sizes_of
+from elmokit.formats.importers.sources import Imported, IncompleteError, Sources, the_file_with
 from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
 from elmokit.model.weights import Weights
 from elmokit.system.messages import FormatError, first_token, leads_out
@@ -113,7 +112,7 @@ def load(sources: Sources) -> Imported | None:
         )
     except ValueError as error:
         raise FormatError(folder, str(error)) from error
-    tensors, dtypes = read_native([*module_rows(config, _NAMES)], both, expected=EXPECTED)
+    tensors, dtypes = read_native([*module_rows(config, _NAMES)], both, expected=SAID_BY_TENSORS)
     for name, value in said.items():
         if (found := getattr(config, name)) != value:
             raise FormatError(folder, f"{name} is {found} in the tensors, but the architecture says {value}")

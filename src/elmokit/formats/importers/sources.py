@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -166,3 +167,15 @@ def looks_like_vocabulary(path: Path) -> bool:
     head = next(read_chunks(path, size=_HEAD_BYTES), b"").removeprefix(BYTE_ORDER_MARK)
     lines = {line.strip() for line in head.split(b"\n")}
     return all(special.encode() in lines for special in (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN))
+
+
+def the_file_with(where: Path, files: Iterable[TorchFile], ending: str) -> TorchFile | None:
+    """The file with a tensor whose name has these last parts; None if there is none.
+
+    where: what the files were found in, for the message of the FormatError that is raised if there are several.
+    """
+    found = [file for file in files if any(f".{name}".endswith(f".{ending}") for name in file.entries)]
+    if len(found) > 1:
+        names = join_names(file.path.name for file in found)
+        raise FormatError(where, f"holds several files with the weights of ELMo: {names}; give one of them")
+    return found[0] if found else None
