@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.json import parse_json
+from elmokit.files.json import MAX_BYTES, parse_json
 from elmokit.files.safetensors import DTYPES, header_bytes, looks_like_safetensors, read_layout
 from elmokit.system.messages import FormatError, printable, readable_bytes
 from elmokit.vectors.reader import FlatVectors, RowsInFile, offsets_path, tokens_first
@@ -132,8 +132,11 @@ def read_npz(path: Path) -> FlatVectors:
         with archive:
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
             arrays = {name: _map_entry(path, file, entries[name], part=name) for name in NAMES if name in entries}
+    about = arrays.get("about", np.array("{}"))
+    if about.dtype.kind != "U" or about.ndim != 0 or about.nbytes > MAX_BYTES:
+        raise FormatError(path, f"has {about.dtype} of shape {about.shape}; expected a short text", part="about")
     try:
-        text = str(arrays["about"]).encode() if "about" in arrays else b"{}"  # of numbers, it is no JSON object
+        text = str(about).encode()
     except ValueError as error:  # numbers that are not characters
         raise FormatError(path, f"is not text: {error}", part="about") from None
     return _checked(path, arrays, about=parse_json(text, dict[str, str], where=path, part="about"))
