@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from elmokit.formats.importers import __main__ as importer
 from elmokit.formats.importers import child
+from elmokit.formats.importers import load as importer
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
 from elmokit.model.bilm import BiLM

@@ -10,7 +10,7 @@ import pytest
 
 from elmokit.model.vector_source import VectorSource
 from elmokit.vectors.files import format_to_write
-from elmokit.vectors.reader import FlatVectors, offsets_path
+from elmokit.vectors.flat import FlatVectors, offsets_path
 from elmokit.vectors.writer import Writer
 
 

@@ -11,7 +11,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.reader import FlatVectors
+from elmokit.vectors.flat import FlatVectors
 from elmokit.vectors.save_vectors import save_vectors
 from limited_disk import files_of_at_most
 from toy_bilm import random_bilm

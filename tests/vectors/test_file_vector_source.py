@@ -12,7 +12,7 @@ from elmokit.tasks.run import read_record
 from elmokit.tasks.task import find_task
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.file_vector_source import FileVectorSource, WordVectorSource
-from elmokit.vectors.reader import tokens_path
+from elmokit.vectors.flat import tokens_path
 from elmokit.vectors.save_vectors import save_vectors
 from task_examples import new_inputs
 

@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
-from elmokit.vectors.reader import FlatVectors, offsets_path
+from elmokit.vectors.flat import FlatVectors, offsets_path
 from elmokit.vectors.save_vectors import save_vectors
 from elmokit.vectors.text_tables import check_word2vec, write_type_table
 from toy_vectors import write_vectors
@@ -156,12 +156,13 @@ CLAIM = npy_bytes(vectors()).replace(b"(5, 2, 3), ", b"(5, 2, 30), ")
         (lambda path: npz_with(path, vectors=CLAIM), r"v.npz: vectors: is not a NumPy array, or is cut short"),
         (lambda path: npz_with(path, offsets=npy_bytes(np.array([0, 4, 2, 5]))), r"npz: offsets: goes from 0 to 5"),
         (lambda path: npz_with(path, offsets=npy_bytes(np.zeros(0, int))), r"offsets: has int64 of shape \(0,\)"),
-        (lambda path: npz_with(path, about=npy_bytes(np.zeros(3))), r"v.npz: about: is not valid JSON"),
+        (lambda path: npz_with(path, about=npy_bytes(np.zeros(3))), r"v.npz: about: has float64 of shape \(3,\)"),
         (lambda path: npz_with(path, about=npy_bytes(np.array("no JSON"))), r"v.npz: about: is not valid JSON"),
         (
             lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))),
             r"v.npz: about: field .*: expected `str`",
         ),
+        (lambda path: npz_with(path, about=npy_bytes(np.array("x" * 200_000))), r"v.npz: about: has <U200000"),
         (with_entry_beyond_the_end, r"v.npz: about: is not where the archive's directory says"),
         (lambda path: path.write_bytes(path.read_bytes()[:-30]), r"v.npz: cannot be opened as a zip archive"),
         (lambda path: np.savez(path, vectors=vectors()), r"v.npz: offsets: is missing"),

@@ -24,7 +24,7 @@ from elmokit.files.json import as_type, json_text, read_json
 from elmokit.files.lines import read_chunks, up_to
 from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
 from elmokit.formats.file_kinds import FileKind, kind_of, naming_failed_download
-from elmokit.formats.native_softmax import SOFTMAX_DTYPES, read_softmax, softmax_shards, split_softmax, write_softmax
+from elmokit.formats.native_softmax import SOFTMAX_DTYPES, read_softmax, softmax_shards, write_softmax
 from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import SOFTMAX_WEIGHT, Weights, check_padding, check_shapes, fingerprint_of
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
@@ -129,7 +129,8 @@ def write_native(
 
     Raises FileExistsError for a folder that is not empty, and FormatError for weights that could not be read back.
     """
-    for name, given, known in (("dtype", dtype, WEIGHTS), ("softmax_dtype", softmax_dtype or dtype, SOFTMAX_DTYPES)):
+    softmax_dtype = softmax_dtype or dtype
+    for name, given, known in (("dtype", dtype, WEIGHTS), ("softmax_dtype", softmax_dtype, SOFTMAX_DTYPES)):
         if given not in known:
             raise ValueError(f"{name} is {given!r}; expected {' or '.join(known)}")
     weights.check(folder)
@@ -138,10 +139,12 @@ def write_native(
     config: dict[str, object] = {"format": BILM_FORMAT, "version": VERSION, "bilm": fields_of(weights.config)}
     config |= {} if weights.pretraining is None else {"pretraining": weights.pretraining}
     config_text = json_text(folder / CONFIG_NAME, config)
-    own, parts = split_softmax(weights, dtype, softmax_dtype or dtype, max_file_bytes)
-    arrays = {name: np.asarray(array, dtype) for name, array in own.items()}
+    is_separate = max_file_bytes is not None or softmax_dtype != dtype
+    own = weights.without_softmax() if is_separate else weights
+    arrays = {name: np.asarray(array, dtype) for name, array in own.tensors.items()}
     with new_folder(folder) as target:
-        write_softmax(target, parts, dtype=softmax_dtype or dtype, metadata=METADATA)
+        if is_separate and weights.has_softmax:
+            write_softmax(target, weights, dtype=softmax_dtype, max_file_bytes=max_file_bytes, metadata=METADATA)
         write_arrays(target / WEIGHTS_NAME, arrays, metadata=METADATA | _identity(weights, arrays))
         write_text(target / CARD_NAME, card_of(weights) if card is None else card)
         if weights.vocabulary is not None:

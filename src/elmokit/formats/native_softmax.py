@@ -10,10 +10,9 @@ import re
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
 from elmokit.files.weights_file import Array
@@ -79,42 +78,31 @@ def read_softmax(weights: Path, config: BiLMConfig, layout: Layout) -> dict[str,
     return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in SOFTMAX_NAMES}
 
 
-def split_softmax(
-    model: Weights, dtype: str, softmax_dtype: str, max_file_bytes: int | None
-) -> tuple[Mapping[str, NDArray[Any]], list[dict[str, NDArray[Any]]]]:
-    """The tensors of model.safetensors, and the parts of the softmax, by rows, that go into separate files.
+def write_softmax(
+    folder: Path, model: Weights, *, dtype: str, max_file_bytes: int | None, metadata: Mapping[str, str]
+) -> None:
+    """Write the softmax into separate files of at most `max_file_bytes`, by rows; None writes one file.
 
-    Raises ValueError if a file with a single row would be larger than `max_file_bytes`.
+    Raises ValueError if a file with a single row would be larger.
     """
-    if max_file_bytes is None and softmax_dtype == dtype:
-        return model.tensors, []
-    own = model.without_softmax().tensors
-    if not model.has_softmax:
-        return own, []
     weight, bias = model.tensors[SOFTMAX_WEIGHT], model.tensors[SOFTMAX_BIAS]
     rows = len(bias)
     if max_file_bytes is not None:
         dim = weight.shape[1]  # in int8, the bias and the row's scale are float32
-        row_bytes = dim + 2 * 4 if softmax_dtype == "int8" else (dim + 1) * np.dtype(softmax_dtype).itemsize
+        row_bytes = dim + 2 * 4 if dtype == "int8" else (dim + 1) * np.dtype(dtype).itemsize
         most = (max_file_bytes - _HEADER_ROOM) // row_bytes
         if most < 1:
             raise ValueError(f"max_file_bytes is {max_file_bytes}; a single row of the softmax needs more")
         rows = ceil(rows / ceil(rows / most))
-    parts = (slice(start, start + rows) for start in range(0, len(bias), rows))
-    return own, [{SOFTMAX_WEIGHT: weight[part], SOFTMAX_BIAS: bias[part]} for part in parts]
-
-
-def write_softmax(
-    folder: Path, parts: list[dict[str, NDArray[Any]]], *, dtype: str, metadata: Mapping[str, str]
-) -> None:
-    """Write the parts, a file each."""
-    for number, part in enumerate(parts, start=1):
+    starts = range(0, len(bias), rows)
+    for number, start in enumerate(starts, start=1):
+        own_weight, own_bias = weight[start : start + rows], bias[start : start + rows]
         if dtype == "int8":
-            weight, scale = _as_int8(part[SOFTMAX_WEIGHT])
-            arrays = {SOFTMAX_WEIGHT: weight, SOFTMAX_SCALE: scale, SOFTMAX_BIAS: part[SOFTMAX_BIAS]}
+            steps, scale = _as_int8(own_weight)
+            arrays = {SOFTMAX_WEIGHT: steps, SOFTMAX_SCALE: scale, SOFTMAX_BIAS: own_bias}
         else:
-            arrays = {name: np.asarray(array, dtype=dtype) for name, array in part.items()}
-        write_arrays(folder / _shard_name(number, len(parts)), arrays, metadata=metadata)
+            arrays = {SOFTMAX_WEIGHT: np.asarray(own_weight, dtype), SOFTMAX_BIAS: np.asarray(own_bias, dtype)}
+        write_arrays(folder / _shard_name(number, len(starts)), arrays, metadata=metadata)
 
 
 def _check_shard(shard: Path, entries: Mapping[str, TensorEntry], config: BiLMConfig) -> None:

@@ -19,7 +19,7 @@ from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import progress_bar
 from elmokit.vectors.embed_file import EmbeddedFile
 from elmokit.vectors.file_vector_source import WordVectorSource
-from elmokit.vectors.reader import tokens_path
+from elmokit.vectors.flat import tokens_path
 from elmokit.vectors.save_vectors import save_vectors
 from elmokit.vectors.sources import open_source
 

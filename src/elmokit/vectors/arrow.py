@@ -28,7 +28,7 @@ from elmokit.files.json import parse_json
 from elmokit.system.messages import FormatError, join_names, printable
 from elmokit.system.optional import require
 from elmokit.text.alignment import token_offsets
-from elmokit.vectors.reader import FlatVectors
+from elmokit.vectors.flat import FlatVectors
 
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64

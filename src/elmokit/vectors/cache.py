@@ -28,14 +28,15 @@ from elmokit.system.messages import first_token
 from elmokit.system.paths import cache_limit, make_room
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cached_pieces
-from elmokit.vectors.flat import fits_float16, map_npy, read_npy, write_array, write_sentences
+from elmokit.vectors.flat import fits_float16, map_npy, read_npy, write_array
+from elmokit.vectors.save_vectors import write_sentences
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float16
     from torch import Tensor
 
     from elmokit.elmo.elmo import Elmo
-    from elmokit.vectors.reader import FlatVectors
+    from elmokit.vectors.flat import FlatVectors
 
 SENTENCES_PER_BATCH = 1024
 """Sentences that are encoded before they are written, which bounds the memory."""

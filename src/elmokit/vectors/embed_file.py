@@ -25,7 +25,7 @@ from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.vectors.arrow import pyarrow_module
 from elmokit.vectors.files import format_to_write
-from elmokit.vectors.reader import tokens_path
+from elmokit.vectors.flat import tokens_path
 from elmokit.vectors.sources import open_source, read_again
 from elmokit.vectors.writer import Writer, check_outputs, partial_folder
 

@@ -29,7 +29,7 @@ from elmokit.vectors.arrow import (
     table_schema,
 )
 from elmokit.vectors.embed_file import encoded_blocks
-from elmokit.vectors.reader import FlatVectors, tokens_first
+from elmokit.vectors.flat import FlatVectors, tokens_first
 from elmokit.vectors.sources import ColumnSource
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from elmokit.model.vector_source import padded_layers
 from elmokit.system.paths import file_digest
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.reader import tokens_path
+from elmokit.vectors.flat import tokens_path
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32

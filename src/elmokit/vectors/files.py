@@ -30,6 +30,8 @@ from elmokit.vectors.arrow import ARROW_MAGIC, PARQUET_MAGIC, TableVectors, writ
 from elmokit.vectors.flat import (
     MAGIC,
     ZIP_MAGIC,
+    FlatVectors,
+    offsets_path,
     read_npy,
     read_npz,
     read_safetensors,
@@ -37,10 +39,10 @@ from elmokit.vectors.flat import (
     recognise_safetensors,
     start_of_npy,
     start_of_safetensors,
+    tokens_path,
     write_npz,
 )
 from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
-from elmokit.vectors.reader import FlatVectors, offsets_path, tokens_path
 from elmokit.vectors.text_tables import START_OF_TSV, write_tsv
 
 if TYPE_CHECKING:

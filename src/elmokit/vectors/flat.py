@@ -11,8 +11,8 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -25,7 +25,6 @@ from elmokit.files.atomic import atomic_write
 from elmokit.files.json import MAX_BYTES, parse_json
 from elmokit.files.safetensors import DTYPES, header_bytes, looks_like_safetensors, read_layout
 from elmokit.system.messages import FormatError, printable, readable_bytes
-from elmokit.vectors.reader import FlatVectors, RowsInFile, offsets_path, tokens_first
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int64, Shaped
@@ -37,6 +36,78 @@ _LOCAL_HEADER_BYTES = 30  # before the name of an entry
 _BYTES_PER_WRITE = 1 << 24
 _NPY_DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 _ZIP_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError)
+
+
+@dataclass(frozen=True)
+class RowsInFile:
+    """The rows of a float32 array that ends a file. A slice is read, not mapped, so the memory does not grow."""
+
+    path: Path
+    start: int
+    """Byte of the first row."""
+    shape: tuple[int, ...]
+    dtype = np.dtype("<f4")
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> Float[np.ndarray, "N *L E"]:
+        first, end, _ = rows.indices(len(self))
+        row = self.shape[1:]
+        at = self.start + first * prod(row) * self.dtype.itemsize
+        numbers = np.fromfile(self.path, self.dtype, (end - first) * prod(row), offset=at)
+        return numbers.reshape(end - first, *row)
+
+
+@dataclass(frozen=True)
+class FlatVectors:
+    """Vectors of the tokens of all sentences, concatenated; usually arrays on disk, so read them a part at a time."""
+
+    vectors: Float[np.ndarray, "N *L E"] | RowsInFile
+    offsets: Int64[np.ndarray, " M"]
+    """Sentence i has the rows from `offsets[i]` up to `offsets[i + 1]` (exclusive)."""
+    about: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The model's fingerprint, the precision, the layers."""
+    texts: Iterable[tuple[str, list[str]]] | None = None
+    """The text of each sentence and its tokens, when vectors are written in a layout that holds them."""
+    raw_text: bool = False
+    """Whether the texts were tokenised; if not, they are nothing but the tokens."""
+
+    @property
+    def num_layers(self) -> int | None:
+        return self.vectors.shape[1] if self.vectors.ndim == 3 else None
+
+    @property
+    def dim(self) -> int:
+        return self.vectors.shape[-1]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]:
+        return tokens_first(self.vectors[self.offsets[sentence] : self.offsets[sentence + 1]])
+
+    def lengths(self) -> Int64[np.ndarray, " B"]:
+        return np.diff(self.offsets)
+
+
+def tokens_first(array: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    """The vectors (T,E) of a sentence as they are, (L,T,E) as (T,L,E), and (T,L,E) as (L,T,E)."""
+    return array if array.ndim == 2 else array.swapaxes(0, 1)
+
+
+def offsets_path(path: Path) -> Path:
+    """The path `NAME.offsets.npy` for `NAME.npy`."""
+    return path.with_suffix(".offsets.npy")
+
+
+def tokens_path(path: Path) -> Path:
+    """Where the tokens of raw text that was embedded are: `NAME.ENDING.tokens.txt`."""
+    return path.with_name(f"{path.name}.tokens.txt")
 
 
 def npy_start(shape: tuple[int, ...], dtype: np.dtype[Any] | type[np.generic] = np.float32) -> bytes:
@@ -76,38 +147,6 @@ def write_npz(path: Path, stored: FlatVectors) -> None:
             entry = zipfile.ZipInfo(f"{name}.npy")  # always dated 1980
             with archive.open(entry, "w", force_zip64=True) as file:
                 write_array(file, array)
-
-
-def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
-    """Write both files in float16, one sentence at a time: its vectors (T,E) or (L,T,E), with T from `lengths`.
-
-    Raises ValueError, with the number of the sentence, for a different shape and for numbers that float16 cannot hold,
-    and for more or fewer arrays than lengths.
-    """
-    ends = np.cumsum([0, *lengths], dtype=np.int64)
-    first: tuple[int, ...] = ()
-    with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:
-        with vectors_path.open("wb") as file:
-            for number, (length, given) in enumerate(zip_longest(lengths, arrays)):
-                if given is None or length is None:
-                    found = number if given is None else "more"
-                    raise ValueError(f"{len(lengths)} sentences, but {found} arrays; expected one for each")
-                array = np.asarray(given)
-                first = first or array.shape
-                if len(first) not in (2, 3) or array.shape != (*first[:-2], length, first[-1]):
-                    raise ValueError(
-                        f"sentence {number} has {length} tokens, but vectors of shape {array.shape}; expected (T,E) or "
-                        f"(L,T,E), with the same L and E as sentence 0, of shape {first}"
-                    )
-                if not fits_float16(array):
-                    raise ValueError(f"sentence {number}: its vectors are not finite, or beyond the range of float16")
-                if number == 0:
-                    file.write(npy_start((int(ends[-1]), *first[:-2], first[-1]), np.float16))
-                file.write(tokens_first(array).astype(np.float16).tobytes())
-        if not first:
-            raise ValueError("there are no sentences; expected at least one")
-        with unfinished_offsets.open("wb") as file:
-            write_array(file, ends)
 
 
 def read_npy(path: Path) -> FlatVectors:

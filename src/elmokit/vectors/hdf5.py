@@ -17,7 +17,7 @@ from elmokit.system.messages import FormatError
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64
 
-    from elmokit.vectors.reader import FlatVectors
+    from elmokit.vectors.flat import FlatVectors
 
 SENTENCE_TO_INDEX = b"sentence_to_index"
 """Name of the dataset that AllenNLP's `elmo` command writes next to the numbered ones."""

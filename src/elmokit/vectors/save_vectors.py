@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.locks import lock
 from elmokit.system.messages import first_token
 from elmokit.system.paths import expanded
-from elmokit.vectors.flat import write_sentences
-from elmokit.vectors.reader import offsets_path, tokens_path
+from elmokit.vectors.flat import fits_float16, npy_start, offsets_path, tokens_first, tokens_path, write_array
 from elmokit.vectors.writer import check_is_new
 
 if TYPE_CHECKING:
-    import numpy as np
     from jaxtyping import Float
 
 _NOT_IN_A_TOKEN = re.compile("[ \\t\\r\\n\\0\\ud800-\\udfff]|^\\ufeff")
@@ -57,3 +58,35 @@ def save_vectors(
     with lock(path), atomic_write(tokens_path(path)) as text_path:
         text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
         write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])
+
+
+def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
+    """Write both files in float16, one sentence at a time: its vectors (T,E) or (L,T,E), with T from `lengths`.
+
+    Raises ValueError, with the number of the sentence, for a different shape and for numbers that float16 cannot hold,
+    and for more or fewer arrays than lengths.
+    """
+    ends = np.cumsum([0, *lengths], dtype=np.int64)
+    first: tuple[int, ...] = ()
+    with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:
+        with vectors_path.open("wb") as file:
+            for number, (length, given) in enumerate(zip_longest(lengths, arrays)):
+                if given is None or length is None:
+                    found = number if given is None else "more"
+                    raise ValueError(f"{len(lengths)} sentences, but {found} arrays; expected one for each")
+                array = np.asarray(given)
+                first = first or array.shape
+                if len(first) not in (2, 3) or array.shape != (*first[:-2], length, first[-1]):
+                    raise ValueError(
+                        f"sentence {number} has {length} tokens, but vectors of shape {array.shape}; expected (T,E) or "
+                        f"(L,T,E), with the same L and E as sentence 0, of shape {first}"
+                    )
+                if not fits_float16(array):
+                    raise ValueError(f"sentence {number}: its vectors are not finite, or beyond the range of float16")
+                if number == 0:
+                    file.write(npy_start((int(ends[-1]), *first[:-2], first[-1]), np.float16))
+                file.write(tokens_first(array).astype(np.float16).tobytes())
+        if not first:
+            raise ValueError("there are no sentences; expected at least one")
+        with unfinished_offsets.open("wb") as file:
+            write_array(file, ends)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Float
 
-    from elmokit.vectors.reader import FlatVectors
+    from elmokit.vectors.flat import FlatVectors
 
     TypeVector = tuple[str, int, Float[np.ndarray, " E"]]
     """A word, its number of occurrences, and its vector."""

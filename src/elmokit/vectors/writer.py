@@ -26,8 +26,7 @@ from elmokit.files.atomic import atomic_write, check_is_not_input, check_output,
 from elmokit.files.json import json_text, parse_json, read_json
 from elmokit.system.messages import FormatError, first_token, join_names, readable_bytes
 from elmokit.vectors.files import format_to_write
-from elmokit.vectors.flat import write_array
-from elmokit.vectors.reader import FlatVectors, RowsInFile, tokens_first
+from elmokit.vectors.flat import FlatVectors, RowsInFile, tokens_first, write_array
 
 if TYPE_CHECKING:
     from jaxtyping import Float32, Int64

@@ -23,7 +23,6 @@ from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import PADDING_TOKEN, Weights
 from elmokit.system.messages import FormatError, join_names, plural
 
-NAME = "allennlp"
 DESCRIPTION = "AllenNLP (state dict of ELMo or of a model with ELMo)"
 _EMBEDDING = "_elmo_lstm._token_embedder._char_embedding_weights"
 _ORIGINALS = "fta"

@@ -1,7 +1,7 @@
-"""The released format of bilm-tf and AllenNLP: an `options.json` and an HDF5 file of weights, under any names.
+"""The files of bilm-tf: the released pair, which AllenNLP also reads, training checkpoints, and cached token vectors.
 
-It is read and written by one table (`layouts.py`). It cannot store the softmax. A vocabulary is not part of it, but may
-be in the same folder. Checkpoints and cached token vectors are read by the same steps.
+The pair is an `options.json` and an HDF5 file of weights, under any names. One table reads and writes it
+(`layouts.py`). It cannot store the softmax. A vocabulary is not part of it, but may be in the same folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from elmokit.files.hdf5 import HDF5File
 from elmokit.files.json import as_type, read_json
-from elmokit.files.weights_file import Array, Entry, WeightsFile
+from elmokit.files.tensor_bundle import TensorBundle, has_data, latest_index
+from elmokit.files.weights_file import Array, Entry, JoinedFiles, WeightsFile
 from elmokit.formats.file_kinds import ADVICE, FileKind
 from elmokit.formats.importers.layouts import (
     AT_PREDICTION,
@@ -35,9 +36,10 @@ from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
 from elmokit.model.weights import Weights
 from elmokit.system.messages import FormatError, join_names
 
-NAME = "bilm_tf"
-DESCRIPTION = "bilm-tf / AllenNLP (options.json, HDF5)"
-ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
+PAIR = "bilm-tf / AllenNLP (options.json, HDF5)"
+CHECKPOINT = "bilm-tf checkpoint (options.json, TensorFlow 1)"
+TOKEN_VECTORS = "bilm-tf with cached token vectors (options.json, two HDF5 files, vocabulary)"
+_ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
 """Datasets whose names begin with one of these are part of the biLM."""
 
 
@@ -63,13 +65,13 @@ class Options:
     risks: list[str]
 
 
-def load(sources: Sources) -> Imported | None:
+def load_pair(sources: Sources) -> Imported | None:
     """The pair, if one of the files is an options.json or HDF5. Raises FormatError if the other one is missing."""
     if not any(kind in (FileKind.OPTIONS, FileKind.HDF5) for kind in sources.given.values()):
         return None
     pair = find_pair(sources)
     options = read_options(pair.options, is_named=pair.is_named)
-    config, tensors, dtypes = read_weights(HDF5File(pair.weights), options)
+    config, tensors, dtypes = _read_weights(HDF5File(pair.weights), options)
     risks = [*options.risks]
     nearby = sources.in_folder if sources.weights is None or config.lookup is not None else {}  # then vectors need it
     try:
@@ -83,6 +85,65 @@ def load(sources: Sources) -> Imported | None:
     return Imported(weights, [pair.options, pair.weights, *words.files], dtypes, risks)
 
 
+def load_checkpoint(sources: Sources) -> Imported | None:
+    """The checkpoint of TensorFlow 1, if an index, a list of checkpoints or options were given, or a folder with them.
+
+    It has the softmax. The import leaves out the optimiser's slots, the step and the training perplexity.
+    """
+    if not _is_checkpoint(sources):
+        return None
+    kinds = sources.nearby
+    indices = _of_kind(sources.given, FileKind.TENSORFLOW_INDEX) or _of_kind(kinds, FileKind.TENSORFLOW_INDEX)
+    listings = _of_kind(kinds, FileKind.TENSORFLOW_CHECKPOINT)
+    given_options = dict.fromkeys(_of_kind(sources.given, FileKind.OPTIONS), FileKind.OPTIONS)
+    options_path = _only_options(sources.path, given_options or kinds, weights=FileKind.TENSORFLOW_INDEX.value)
+    index = latest_index(indices, listings[0] if listings else None)
+    options, bundle = read_options(options_path), TensorBundle(index, root="lm/")
+    config, tensors, dtypes = _read_weights(bundle, options)
+    words = read_words(index, config, kinds, risks := [*options.risks])
+    weights = Weights(config, tensors, words.vocabulary, options.pretraining, words.spelling)
+    weights.check_softmax(index)
+    return Imported(weights, [options_path, index, *bundle.files, *words.files], dtypes, risks)
+
+
+def load_token_vectors(sources: Sources) -> Imported | None:
+    """Cached vectors (`dump_token_embeddings`), if an HDF5 file of them was given with the options.json of a pair.
+
+    Words that are not in the vocabulary are <UNK>: a model whose char encoder is there is better opened without them.
+    """
+    kinds = sources.given
+    if sources.weights is None or {*kinds.values()} != {FileKind.OPTIONS, FileKind.HDF5}:
+        return None
+    options_path, path = sorted(kinds, key=lambda file: kinds[file] is FileKind.HDF5)
+    tokens = HDF5File(path)
+    if WORDS not in tokens.entries or _holds_weights(tokens.entries):
+        return None
+    nearby = Sources(options_path)
+    pair = find_pair(nearby)
+    options = read_options(pair.options, is_named=pair.is_named)
+    options = replace(options, config=replace(options.config, **_words_instead(options.config.projection_dim)))
+    joined = JoinedFiles(path, HDF5File(pair.weights), tokens)
+    config, tensors, dtypes = _read_weights(joined, options, is_partial=True)
+    words = read_words(path, config, nearby.in_folder, risks := [*options.risks])
+    weights = Weights(config, tensors, words.vocabulary, spelling=words.spelling)
+    return Imported(weights, [pair.options, pair.weights, path, *words.files], dtypes, risks)
+
+
+def _is_checkpoint(sources: Sources) -> bool:
+    """Whether there is a checkpoint; weights in HDF5 next to it, which lack the softmax, are read if they are named."""
+    kinds, nearby = {*sources.given.values()}, sources.nearby
+    indices = _of_kind(nearby, FileKind.TENSORFLOW_INDEX)
+    if not indices or not kinds & {FileKind.TENSORFLOW_INDEX, FileKind.TENSORFLOW_CHECKPOINT, FileKind.OPTIONS}:
+        return False
+    if FileKind.HDF5 not in nearby.values() or FileKind.OPTIONS not in kinds:
+        return True
+    return (sources.is_folder or FileKind.HDF5 not in kinds) and any(map(has_data, indices))
+
+
+def _of_kind(kinds: dict[Path, FileKind], wanted: FileKind) -> list[Path]:
+    return [path for path, kind in kinds.items() if kind is wanted]
+
+
 def find_pair(sources: Sources) -> Pair:
     """The options and weights: given as two files, as one with the other in its folder, or as a folder with both.
 
@@ -91,7 +152,7 @@ def find_pair(sources: Sources) -> Pair:
     path = sources.path
     if sources.weights is None:
         kinds = sources.in_folder
-        options = path if kinds.get(path) is FileKind.OPTIONS else only_options(path, kinds, weights="weights in HDF5")
+        options = path if kinds.get(path) is FileKind.OPTIONS else _only_options(path, kinds, weights="weights in HDF5")
         weights = path if kinds.get(path) is FileKind.HDF5 else _only_weights(path, kinds)
         return Pair(options, weights, is_named=options == path)
     kinds, options, weights = sources.given, path, sources.weights
@@ -104,7 +165,7 @@ def find_pair(sources: Sources) -> Pair:
     return Pair(options, weights, is_named=True)
 
 
-def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Path:
+def _only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Path:
     """The options.json among these files, or JSON that is broken; `weights` describes what it is sought for.
 
     Raises FormatError if there is none, or more than one.
@@ -130,7 +191,7 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
     damaged: list[FormatError] = []
     for candidate in found:
         try:
-            weights += [candidate] if holds_weights(HDF5File(candidate).entries) else []
+            weights += [candidate] if _holds_weights(HDF5File(candidate).entries) else []
         except FormatError as error:
             damaged.append(error)
     if weights:
@@ -194,7 +255,7 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
             risks.append(f"lstm.{name} is 0: read as no clipping, as AllenNLP does; bilm-tf clips everything to 0")
     try:
         config = BiLMConfig(
-            **(words_instead(lstm.projection_dim) if characters is None else _sizes_of_characters(characters)),
+            **(_words_instead(lstm.projection_dim) if characters is None else _sizes_of_characters(characters)),
             projection_dim=lstm.projection_dim,
             lstm_dim=lstm.dim,
             num_layers=lstm.n_layers,
@@ -230,14 +291,14 @@ def _sizes_of_characters(characters: _CharCnn) -> dict[str, Any]:
     }
 
 
-def words_instead(width: int) -> dict[str, Any]:
+def _words_instead(width: int) -> dict[str, Any]:
     """The fields of a config without a char_cnn, which reads whole words; the weights say how many there are."""
     lookup = LookupConfig(num_words=1, word_dim=width, num_symbols=0, padding_symbol=0, projects=False)
     most = MAX_CHARACTERS  # words are not cut
     return {"filters": (), "num_highway_layers": 0, "max_characters_per_token": most, "lookup": lookup}
 
 
-def read_weights(
+def _read_weights(
     file: WeightsFile, options: Options, *, is_partial: bool = False
 ) -> tuple[BiLMConfig, dict[str, Array], list[str]]:
     """The config, all weights by native name (the softmax if the file has it), and their types in the file.
@@ -252,7 +313,7 @@ def read_weights(
     names = {row.name for row in table}
     for name in () if is_partial else file.entries:
         is_slot = name.rpartition("/")[0] in names  # of the optimiser, in a checkpoint: `char_embed/Adagrad`
-        if name.startswith(ROOTS) and name not in names and not is_slot:
+        if name.startswith(_ROOTS) and name not in names and not is_slot:
             raise FormatError(
                 file.path, "is not called for by options.json: they are not a pair", part=f"tensor {name}"
             )
@@ -276,6 +337,6 @@ def _layout_of(options: Options, entries: Mapping[str, Entry]) -> tuple[BiLMConf
     return config, [*bilm_tf_rows(config, entries), *softmax_rows(config, entries)]
 
 
-def holds_weights(names: Iterable[str]) -> bool:
+def _holds_weights(names: Iterable[str]) -> bool:
     """Whether the names belong to a biLM, complete or not."""
-    return any(name.startswith(ROOTS) for name in names)
+    return any(name.startswith(_ROOTS) for name in names)

@@ -74,7 +74,7 @@ def run(path: Path, weights: Path | None, target: Path | None) -> Report:
         written = Path(folder, "report.json")
         given = [str(num_bytes), str(written), str(target or ""), str(path)]
         given += [] if weights is None else [str(weights)]
-        command = [sys.executable, "-P", "-m", "elmokit.formats.importers", *given]
+        command = [sys.executable, "-P", "-m", "elmokit.formats.importers.load", *given]
         try:
             done = subprocess.run(
                 command,

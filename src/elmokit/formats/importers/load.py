@@ -1,25 +1,43 @@
 """Reading a model of another format, whatever it is: by the contents of its files, never by their names.
 
-This runs in a child process (`importers/child.py`), because it parses files that others have made.
+`child.py` runs this module as a process with limits, because it parses files that others have made.
 """
 
 from __future__ import annotations
 
+import errno
+import importlib
+import json
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
+
+import msgspec
 
 from elmokit.files.archives import meant, unpacked
-from elmokit.formats.file_kinds import ARCHIVES, is_about, kind_of, refuse_failed_download
-from elmokit.formats.importers import allennlp, bilm_tf, many_langs, tensorflow, token_vectors
+from elmokit.files.atomic import DISK_FULL
+from elmokit.formats.file_kinds import ARCHIVES, PICKLES, is_about, kind_of, refuse_failed_download
+from elmokit.formats.importers import allennlp, bilm_tf, many_langs
+from elmokit.formats.importers.child import Report, memory_bytes, parts_of, processor_seconds
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources
 from elmokit.formats.inspection import Inspection, describe_native
-from elmokit.formats.native import native_folder, open_weights
+from elmokit.formats.native import native_folder, open_weights, write_native
 from elmokit.model.weights import SOFTMAX_BIAS, Weights
-from elmokit.system.messages import FormatError, printable
+from elmokit.system.messages import FormatError, printable, readable_bytes
 
-IMPORTERS: tuple[ModuleType, ...] = (tensorflow, allennlp, many_langs, token_vectors, bilm_tf)
-"""The formats, in the order of trying; each has `NAME`, `DESCRIPTION` and `load`."""
+if sys.platform != "win32":
+    import resource
+
+MAX_OPEN_FILES = 64
+IMPORTERS: tuple[tuple[str, str, Callable[[Sources], Imported | None]], ...] = (
+    ("tensorflow", bilm_tf.CHECKPOINT, bilm_tf.load_checkpoint),
+    ("allennlp", allennlp.DESCRIPTION, allennlp.load),
+    ("many_langs", many_langs.DESCRIPTION, many_langs.load),
+    ("token_vectors", bilm_tf.TOKEN_VECTORS, bilm_tf.load_token_vectors),
+    ("bilm_tf", bilm_tf.PAIR, bilm_tf.load_pair),
+)
+"""Name, description and reader of each format, in the order of trying."""
 
 
 def load(path: Path, weights: Path | None = None, *, inspection: Inspection | None = None) -> Weights:
@@ -57,14 +75,14 @@ def _load(sources: Sources, inspection: Inspection) -> Weights:
     if sources.weights is None and (folder := native_folder(sources.path)) is not None:
         describe_native(folder, inspection)
         return open_weights(folder, with_softmax=True)
-    for importer in IMPORTERS:
-        previous = inspection.format, inspection.description
-        inspection.format, inspection.description = importer.NAME, importer.DESCRIPTION  # if it refuses the files
-        imported: Imported | None = importer.load(sources)
+    previous = inspection.format, inspection.description
+    for name, description, load_it in IMPORTERS:
+        inspection.format, inspection.description = name, description  # if it refuses the files
+        imported = load_it(sources)
         if imported is not None:
             _describe(imported, inspection)
             return imported.weights
-        inspection.format, inspection.description = previous
+    inspection.format, inspection.description = previous
     raise sources.not_a_model()
 
 
@@ -89,3 +107,54 @@ def _load_unpacked(folder: Path, inspection: Inspection) -> Weights:
             with suppress(IncompleteError):
                 return _load_unpacked(folders[0], inspection)
         raise
+
+
+def main(size: str, report: str, target: str, *given: str) -> None:
+    """The limits follow `size`, the bytes of the files; an empty `target` stands for None."""
+    path, *weights = map(Path, given)
+    if any(kind_of(part) in (*PICKLES, *ARCHIVES) for part in parts_of(path, *(weights or [None]))):
+        importlib.import_module("torch")  # takes seconds, and must not count
+    _limit_this_process(int(size))
+    found = read(path, *weights, target=Path(target) if target else None, size=int(size))
+    values = msgspec.to_builtins(found, enc_hook=str, str_keys=True)
+    Path(report).write_bytes(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace"))  # of names, too
+
+
+def read(path: Path, weights: Path | None = None, *, target: Path | None, size: int) -> Report:
+    """Read a model, and write it into the new folder `target` if that is given."""
+    inspection = Inspection(path)
+    try:
+        model = load(path, weights, inspection=inspection)
+        if target is not None:
+            write_native(target, model)
+    except ValueError as error:
+        return Report(inspection, str(error))
+    except MemoryError:
+        most = readable_bytes(memory_bytes(size))
+        reason = f"is damaged, or made to fill the memory: reading it takes more than {most}"
+        return Report(inspection, f"{path}: {reason}")
+    except OSError as error:
+        number = error.errno or (errno.ENOENT if isinstance(error, FileNotFoundError) else errno.EIO)
+        filename = error.filename if number in (*DISK_FULL, errno.EACCES) else None
+        return Report(inspection, str(error), number, filename)
+    return Report(inspection)
+
+
+def _limit_this_process(num_bytes: int) -> None:
+    """Limit memory, processor time and open files; what the process has used so far, to start, does not count."""
+    if sys.platform == "win32":
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limits = {
+        resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + processor_seconds(num_bytes),
+        resource.RLIMIT_DATA: memory_bytes(num_bytes),
+        resource.RLIMIT_NOFILE: MAX_OPEN_FILES,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, most in limits.items():
+        hard = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

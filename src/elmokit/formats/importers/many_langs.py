@@ -22,7 +22,6 @@ from elmokit.model.weights import Weights
 from elmokit.system.messages import FormatError, first_token, leads_out
 from elmokit.text.indexer import DictionarySpelling
 
-NAME = "many_langs"
 DESCRIPTION = "ELMoForManyLangs (encoder.pkl, token_embedder.pkl, dictionaries)"
 _NAMES = Names(
     embedding="char_emb_layer.embedding.weight",
