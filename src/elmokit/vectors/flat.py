@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.json import MAX_BYTES, parse_json
+from elmokit.files.json import parse_json
 from elmokit.files.safetensors import DTYPES, header_bytes, looks_like_safetensors, read_layout
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x93NUMPY"
 NAMES = ("vectors", "offsets", "about")
+MAX_ABOUT_BYTES = 400_000  # NumPy has four for each character
 ZIP_MAGIC = b"PK\x03\x04"
 _LOCAL_HEADER_BYTES = 30  # before the name of an entry
 _BYTES_PER_WRITE = 1 << 24
@@ -172,7 +173,7 @@ def read_npz(path: Path) -> FlatVectors:
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
             arrays = {name: _map_entry(path, file, entries[name], part=name) for name in NAMES if name in entries}
     about = arrays.get("about", np.array("{}"))
-    if about.dtype.kind != "U" or about.ndim != 0 or about.nbytes > MAX_BYTES:
+    if about.dtype.kind != "U" or about.ndim != 0 or about.nbytes > MAX_ABOUT_BYTES:
         raise FormatError(path, f"has {about.dtype} of shape {about.shape}; expected a short text", part="about")
     try:
         text = str(about).encode()
