@@ -225,8 +225,8 @@ def parser(stand_in_inputs) -> SemanticRoleParser:
 
 def test_the_loss_is_the_sum_over_the_tokens(parser: SemanticRoleParser):
     nn.init.zeros_(parser.dense.weight)  # every tag is as likely as any other
-    assert parser([PREDICATES[0]]).item() == pytest.approx(5 * math.log(len(parser.labels.names)))
-    assert parser(PREDICATES).item() == pytest.approx(17 / 4 * math.log(len(parser.labels.names)))
+    assert parser([PREDICATES[0]]).item() == pytest.approx(5 * math.log(len(parser.labels)))
+    assert parser(PREDICATES).item() == pytest.approx(17 / 4 * math.log(len(parser.labels)))
 
 
 def test_the_predicate_decides_and_without_one_nothing_is_found(parser: SemanticRoleParser):

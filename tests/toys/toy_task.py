@@ -23,7 +23,7 @@ from elmokit.tasks.inputs import EncodedTokens, TokenInputs
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.task import Sentiment
 from elmokit.tasks.task import TASKS, Reading, Task
-from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
+from elmokit.tasks.task_model import Classifier
 from toy_bilm import TINY
 
 IMPORT_IN_A_CHILD = child.run
@@ -103,24 +103,17 @@ class ToyConfig:
     dropout_rate: float = 0.3
 
 
-class ToyModel(TaskModel):
+class ToyModel(Classifier):
     def __init__(self, config: ToyConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__(inputs)
-        self.labels = Labels(labels)
+        super().__init__(inputs, labels)
         self.dropout = nn.Dropout(config.dropout_rate)
         self.encode = nn.Linear(inputs.input_dim, config.hidden_dim)
         self.score = nn.Linear(config.hidden_dim + inputs.output_dim, len(labels))
 
-    def logits(self, examples: Sequence[LabelledText]) -> Tensor:
+    def scores(self, examples: Sequence[LabelledText]) -> Tensor:
         tokens = self.inputs([example.tokens for example in examples])
         hidden = torch.cat([torch.tanh(self.encode(self.dropout(tokens.inputs))), tokens.outputs], dim=2)
         return self.score(hidden[:, 0])
-
-    def forward(self, examples: Sequence[LabelledText]) -> Tensor:
-        return self.labels.loss(self.logits(examples), examples)
-
-    def predict(self, examples: Sequence[LabelledText]) -> list[LabelPrediction]:
-        return self.labels.predictions(self.logits(examples))
 
 
 def _tiny() -> TaskConfig:

@@ -42,8 +42,6 @@ _TEXT = "text"
 
 
 # Settings of the coreference resolver, and its recipes.
-
-
 @dataclass(frozen=True)
 class CoreferenceConfig:
     """Sizes and limits of the resolver, by default as in Lee et al. (2017), sections 7.1 and 7.2."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from elmokit.layers.masks import masked_max, masked_mean
 from elmokit.layers.tasks.attention import soft_align
 from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
-from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel, glorot
+from elmokit.tasks.task_model import Classifier, glorot
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
 
 
-class EntailmentClassifier(TaskModel):
+class EntailmentClassifier(Classifier):
     """Pairs of sentences -> labels. Both sentences of a pair go through the same layers."""
 
     def __init__(self, config: EntailmentConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__(inputs)
-        self.labels = Labels(labels)
+        super().__init__(inputs, labels)
         self.lstm_dropout = VariationalDropout(rate=config.lstm_dropout_rate)
         self.attention_dropout = nn.Dropout(config.attention_dropout_rate)
         self.output_dropout = nn.Dropout(config.output_dropout_rate)
@@ -39,16 +38,7 @@ class EntailmentClassifier(TaskModel):
         for layer in (self.projection, self.hidden, self.score):
             glorot(layer)  # as in AllenNLP's esim
 
-    def forward(self, examples: Sequence[SentencePair]) -> Float[Tensor, ""]:
-        """Mean cross entropy."""
-        return self.labels.loss(self._scores(examples), examples)
-
-    @torch.no_grad()
-    def predict(self, examples: Sequence[SentencePair]) -> list[LabelPrediction]:
-        """The most probable label of each pair."""
-        return self.labels.predictions(self._scores(examples))
-
-    def _scores(self, examples: Sequence[SentencePair]) -> Float[Tensor, "B K"]:
+    def scores(self, examples: Sequence[SentencePair]) -> Float[Tensor, "B K"]:
         """Scores of the labels. Premises, followed by hypotheses, are one batch (2B) except in the alignment."""
         vectors = self.inputs([*(pair.premise for pair in examples), *(pair.hypothesis for pair in examples)])
         encoded = self.encoder(self.lstm_dropout(vectors.inputs), vectors.mask)

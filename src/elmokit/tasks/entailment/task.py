@@ -78,8 +78,6 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
 
 
 # Settings and recipes of the entailment classifier. P is Peters et al. (2018), appendix; A AllenNLP's esim.jsonnet.
-
-
 @dataclass(frozen=True)
 class EntailmentConfig:
     """Sizes of the classifier: the widths of P and of Chen et al. (2017), section 5, and the rates of P."""

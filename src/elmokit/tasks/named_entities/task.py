@@ -29,9 +29,8 @@ from elmokit.tasks.task import (
     shortened,
 )
 
+
 # Recipes. A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper.
-
-
 def paper() -> TaskConfig:
     """Peters et al. (2018), appendix, but with GloVe's 50-d vectors (give their file) instead of Senna's."""
     return TaskConfig(
@@ -123,7 +122,7 @@ class NamedEntities(Task[TaggedSentence, list[str]]):
         ("train.txt", "valid.txt", "test.txt"),
     )
     model_config = TaggerConfig
-    model = "elmokit.tasks.task_model:name_tagger"
+    model = "elmokit.tasks.task_model:NameTagger"
     recipes = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu), "cpu-ko": cpu_ko}
 
     def read(self, path: Path, config: TaggerConfig, training: bool) -> Reading[TaggedSentence]:

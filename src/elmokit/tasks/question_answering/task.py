@@ -37,13 +37,6 @@ _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
 # Settings and recipes of the answer finder. O is Clark and Gardner's code (document-qa), with its script for ELMo.
 
 
-_ELMO = ElmoInput(
-    position="both",  # Peters et al. (2018), appendix
-    dropout_rate=0.5,  # O
-    penalty=0.0,  # O
-)
-
-
 @dataclass(frozen=True)
 class QuestionAnsweringConfig:
     """Sizes of the network, and limits of its passages and answers, by default as in O without ELMo."""
@@ -75,7 +68,11 @@ def paper() -> TaskConfig:
             character_dim=20,  # O
             character_filters=((5, 100),),  # O, without its dropout on the characters
             max_characters=16,  # O: 14 letters, and a token's two boundaries
-            elmo=_ELMO,
+            elmo=ElmoInput(
+                position="both",  # Peters et al. (2018), appendix
+                dropout_rate=0.5,  # O
+                penalty=0.0,  # O
+            ),
         ),
         training=TrainingConfig(
             optimizer="adadelta",  # O

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from elmokit.layers.tasks.crf import bio_transitions, viterbi
 from elmokit.layers.tasks.recurrent import AlternatingHighwayLSTM, VariationalDropout
-from elmokit.tasks.task_model import Labels, TaskModel
+from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -27,8 +27,7 @@ class SemanticRoleParser(TaskModel):
     allowed: Tensor
 
     def __init__(self, config: SemanticRolesConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__(inputs)
-        self.labels = Labels(labels)
+        super().__init__(inputs, labels)
         self.flags = nn.Embedding(2, config.flag_dim)
         nn.init.normal_(self.flags.weight, std=0.01)  # as in He et al.'s code
         self.input_dropout = VariationalDropout(rate=config.input_dropout_rate)
@@ -42,12 +41,12 @@ class SemanticRoleParser(TaskModel):
         self.dense = nn.Linear(config.hidden_dim + inputs.output_dim, len(labels))
         nn.init.normal_(self.dense.weight, std=0.01)  # as in He et al.'s code
         nn.init.zeros_(self.dense.bias)
-        self.register_buffer("allowed", bio_transitions(self.labels.names), persistent=False)
+        self.register_buffer("allowed", bio_transitions(self.labels), persistent=False)
 
     def forward(self, examples: Sequence[PredicateInSentence]) -> Float[Tensor, ""]:
         """Negative log likelihood of the tags, summed over tokens and averaged over the batch (as in He et al.)."""
         scores, mask = self._scores(examples)
-        gold = self.labels.ids_of_tags(examples).to(mask.device)
+        gold = self.ids_of_tags(examples).to(mask.device)
         return functional.nll_loss(scores[mask], gold[mask], reduction="sum") / len(examples)
 
     @torch.no_grad()
@@ -58,7 +57,7 @@ class SemanticRoleParser(TaskModel):
         if with_predicate:
             scores, mask = self._scores([examples[index] for index in with_predicate])
             for index, path in zip(with_predicate, viterbi(scores, mask, allowed=self.allowed), strict=True):
-                tags[index] = [self.labels.names[label] for label in path]
+                tags[index] = [self.labels[label] for label in path]
         return tags
 
     def _scores(self, examples: Sequence[PredicateInSentence]) -> tuple[Float[Tensor, "B T K"], Bool[Tensor, "B T"]]:

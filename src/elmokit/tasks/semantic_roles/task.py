@@ -37,11 +37,6 @@ from elmokit.text.tokenizer import tokenize
 
 _MARK = "*"
 MAX_LAYERS = 64
-_ELMO = ElmoInput(
-    position="input",  # Peters, table 3
-    dropout_rate=0.1,  # A
-    penalty=0.001,  # A; Peters, table 2
-)
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,11 @@ def paper() -> TaskConfig:
             train_word_vectors=True,  # He
             lower_case=True,  # He
             min_word_count=2,  # ours; He: all words that GloVe lacks share one vector
-            elmo=_ELMO,
+            elmo=ElmoInput(
+                position="input",  # Peters, table 3
+                dropout_rate=0.1,  # A
+                penalty=0.001,  # A; Peters, table 2
+            ),
         ),
         training=TrainingConfig(
             optimizer="adadelta",  # He, section 4: rho 0.95, epsilon 1e-6

@@ -12,7 +12,7 @@ from torch.nn import functional
 from elmokit.layers.masks import masked_max, masked_mean, masked_min
 from elmokit.layers.tasks.attention import SelfAttentivePooling, biattention
 from elmokit.layers.tasks.recurrent import BiLSTM
-from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
+from elmokit.tasks.task_model import Classifier
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -22,25 +22,15 @@ if TYPE_CHECKING:
     from elmokit.tasks.sentiment.task import SentimentConfig
 
 
-class SentimentClassifier(TaskModel):
+class SentimentClassifier(Classifier):
     """Tokens -> labels; the network computes scores (B,K) from `EncodedTokens`."""
 
     def __init__(self, config: SentimentConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__(inputs)
+        super().__init__(inputs, labels)
         sizes = {"input_dim": inputs.input_dim, "output_dim": inputs.output_dim, "num_labels": len(labels)}
         self.network = NETWORKS[config.classifier](config, **sizes)
-        self.labels = Labels(labels)
 
-    def forward(self, examples: Sequence[LabelledText]) -> Float[Tensor, ""]:
-        """Mean cross entropy."""
-        return self.labels.loss(self._scores(examples), examples)
-
-    @torch.no_grad()
-    def predict(self, examples: Sequence[LabelledText]) -> list[LabelPrediction]:
-        """The most probable label of each text."""
-        return self.labels.predictions(self._scores(examples))
-
-    def _scores(self, examples: Sequence[LabelledText]) -> Float[Tensor, "B K"]:
+    def scores(self, examples: Sequence[LabelledText]) -> Float[Tensor, "B K"]:
         return self.network(self.inputs([example.tokens for example in examples]))
 
 

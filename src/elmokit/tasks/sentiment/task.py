@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 # Settings and recipes of the sentiment classifier. A is AllenNLP's BCN (sst_5_bcn.jsonnet and its ELMo twin), which
 # reached 51.3 and 54.7 with one seed; `paper` mixes it with what the paper says, each line by its source, and has not
 # been run.
-
-
 CLASSIFIERS = ("bcn", "bilstm", "cnn")
 """Names of the networks in `model.NETWORKS`."""
 

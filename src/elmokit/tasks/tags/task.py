@@ -94,7 +94,7 @@ class Tags(Task[TaggedWords, "WordTags"]):
     metric = "accuracy"
     files = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
     model_config = TagsConfig
-    model = "elmokit.tasks.task_model:word_tagger"
+    model = "elmokit.tasks.task_model:WordTagger"
     recipes = {"cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
 
     def find(self, folder: Path) -> Splits:
