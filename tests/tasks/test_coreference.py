@@ -151,29 +151,6 @@ def test_labels_are_genres():
     assert TASK.symbols([replace(EXAMPLE, name=name) for name in names]) == ["bc", "news"]
 
 
-def test_reads_json():
-    named = CoreferenceDocument("bc/x", 0, SENTENCES, ["Bob"] * 5 + ["Ann"] * 4, [])
-    assert TASK.from_json({"sentences": SENTENCES, "speakers": ["Bob", "Ann"], "name": "bc/x"}) == named
-    made = TASK.from_json({"text": "Ann saw the cat. It saw her.", "name": "bc/x"})
-    assert (made.name, made.sentences, made.speakers) == ("bc/x", SENTENCES, ["-"] * 9)
-    assert TASK.from_json(TASK.result(EXAMPLE, CLUSTERS).to_dict()).sentences == SENTENCES
-    assert TASK.from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
-    with pytest.raises(ValueError, match="sentences: is an empty list; expected at least one sentence"):
-        TASK.from_json({"sentences": []})
-    assert TASK.from_text("Ann saw the cat. It saw her.") == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
-
-
-def test_writes_json_with_mentions_at_their_places_in_the_text():
-    made = TASK.result(EXAMPLE, CLUSTERS)
-    assert made.to_dict()["name"] == "GUM_news_x" and made.to_dict()["sentences"] == SENTENCES
-    assert made.to_dict()["clusters"][1] == [
-        {"text": "the cat", "first": 2, "last": 3, "start": 8, "end": 15},
-        {"text": "It", "first": 5, "last": 5, "start": 18, "end": 20},
-    ]
-    made = TASK.result(TASK.from_json({"text": "Ann's  dog.", "tokens": ["Ann", "'s", "dog", "."]}), [[(0, 0), (2, 2)]])
-    assert made.text == "Ann's  dog." and [mention.start for mention in made.clusters[0]] == [0, 7]
-
-
 SMALL = COREFERENCE.config
 WORDS = COREFERENCE.words()
 

@@ -1,6 +1,5 @@
 """Pairs of sentences: read, written, scored and classified."""
 
-import csv
 import json
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from torch import Tensor
 
 from elmokit.tasks.entailment.model import EntailmentClassifier
 from elmokit.tasks.entailment.task import TASK, SentencePair, read_sentence_pairs
-from elmokit.tasks.task_model import LabelPrediction
 from task_examples import ENTAILMENT
 
 
@@ -86,18 +84,6 @@ def test_labels_are_those_of_the_data(write):
         assert [example.label for example in examples] == ["1", "0"] and TASK.symbols(examples) == ["0", "1"]
     same = TASK.read(write(f"{pair(gold_label='same')}\n{pair()}\n"), TASK.recipes["cpu"]().model, False).examples
     assert TASK.symbols(same) == ["neutral", "same"]
-
-
-def test_takes_raw_text_and_json_and_writes_a_table_and_json():
-    expected = SentencePair(["A", "dog", "."], CAT, None)
-    assert TASK.from_text("A dog.\tIt's a cat.") == expected
-    assert TASK.from_json({"premise": "A dog.", "hypothesis": CAT}) == expected
-    assert TASK.from_json(json.loads(pair())) == expected
-    made = LabelPrediction("neutral", {"neutral": 1.0})
-    quoted = next(TASK.to_text([(SentencePair(['"', "A"], CAT, None), made)]))
-    assert list(csv.reader([quoted] * 2, delimiter="\t")) == [["neutral", '" A', "It 's a cat ."]] * 2
-    shown = {"premise": ["A", "dog", "."], "hypothesis": CAT, "label": "neutral", "probabilities": {"neutral": 1.0}}
-    assert TASK.result(expected, made).to_dict() == shown
 
 
 @pytest.fixture

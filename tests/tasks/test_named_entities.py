@@ -1,13 +1,12 @@
 """Sentences with names: read, written, scored and tagged."""
 
 import re
-from dataclasses import asdict
 
 import pytest
 from torch import Tensor
 
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
-from elmokit.tasks.named_entities.task import TASK, Entity
+from elmokit.tasks.named_entities.task import TASK
 from task_examples import NAMED_ENTITIES
 
 CONLL2003 = """-DOCSTART- -X- O O
@@ -131,29 +130,6 @@ def test_tokens_are_compared_in_the_tags_of_the_file():
     for written, accuracy in ((bio, 70), (iob1, 80), (bioul, 60)):
         example = TaggedSentence(JANE.tokens, JANE.tags, written.split())
         assert TASK.score([example, example], guesses)["token_accuracy"] == accuracy
-
-
-def test_writes_columns_in_bio_and_entities_in_json():
-    assert next(TASK.to_text([(JANE, JANE.tags)])).splitlines()[:2] == ["Jane B-PER B-PER", "Lee I-PER I-PER"]
-    untagged = TaggedSentence(JANE.tokens, [])
-    assert next(TASK.to_text([(TaggedSentence(["New York"], ["U-LOC"]), ["U-LOC"])])) == "New_York B-LOC B-LOC\n"
-    spaced = TaggedSentence(["Jane"], ["U-given name"])
-    assert next(TASK.to_text([(spaced, spaced.tags)])) == "Jane B-given_name B-given_name\n"
-    assert next(TASK.to_text([(untagged, GUESS)])) == "Jane B-PER\nLee B-PER\nlives O\nin O\nSeoul B-LOC\n"
-    jane, seoul = Entity("PER", "Jane Lee", 0, 1, 0, 8), Entity("LOC", "Seoul", 4, 4, 18, 23)
-    tagged = {"tokens": JANE.tokens, "tags": ["B-PER", "I-PER", "O", "O", "B-LOC"]}
-    found = {"text": "Jane Lee lives in Seoul", **tagged, "entities": [asdict(jane), asdict(seoul)]}
-    assert TASK.result(untagged, JANE.tags).to_dict() == found
-
-
-def test_entities_are_spelt_as_the_text_spells_them():
-    example = TASK.from_text("It isn't  “Jane   Lee”.")
-    made = TASK.result(example, ["O", "O", "O", "O", "B-PER", "L-PER", "O", "O"])
-    assert made.entities == [Entity("PER", "Jane   Lee", first=4, last=5, start=11, end=21)]
-    assert made.text[11:21] == "Jane   Lee"
-    given = {"tokens": ["Jane", "Lee", "sang", "."], "text": "Jane  Lee sang."}  # a text next to its tokens
-    (found,) = TASK.result(TASK.from_json(given), ["O", "U-PER", "O", "O"]).entities
-    assert (found.start, found.end) == (6, 9)
 
 
 def test_drops_the_same_features_at_all_tokens_before_both_layers(stand_in_inputs):

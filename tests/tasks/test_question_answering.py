@@ -16,7 +16,7 @@ from elmokit.tasks.data import read_data
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
 from elmokit.tasks.question_answering.reader import Answer, Question, read_questions
 from elmokit.tasks.question_answering.task import TASK, QuestionAnsweringConfig
-from elmokit.tasks.task import Passage, task_recipe
+from elmokit.tasks.task import task_recipe
 from task_examples import LONG, QUESTION_ANSWERING, QUESTIONS, question
 
 CONTEXT = "The “Broncos” won 24–10.\u200b"
@@ -188,25 +188,6 @@ def test_writes_the_file_that_squads_own_script_scores():
     ]
     with pytest.raises(ValueError, match="the question 'Who' ... has no id; SQuAD's form needs one"):
         list(TASK.other_forms["squad"]([(asked[2], found)]))
-
-
-def test_takes_raw_text_and_json_and_writes_a_line_and_json():
-    expected = Question("", ["Who", "won", "?"], Passage.of(["Ann", "won", "."], "Ann won."), [])
-    assert TASK.from_text("Who won?\tAnn won.") == expected
-    assert TASK.from_json({"question": "Who won?", "context": "Ann won."}) == expected
-    for identity in ("7", 7):
-        assert TASK.from_json({"question": "Who won?", "context": "Ann won.", "id": identity}).id == "7"
-    asked = Question(
-        "7", ["Who"], Passage.of(["Then", "Ann", "Lee", "won", "."], "Then Ann\nLee won."), [Answer("Ann", 5, (1, 1))]
-    )
-    found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
-    assert next(TASK.to_text([(asked, found)])) == "7\tAnn Lee"
-    assert next(TASK.to_text([(Question("", asked.tokens, asked.passage, []), found)])) == "Ann Lee"
-    assert next(TASK.to_text([(Question("a\nb", asked.tokens, asked.passage, []), found)])) == "a b\tAnn Lee"
-    made = TASK.result(asked, found)
-    places = {"first": 1, "last": 2, "start": 5, "end": 12, "probability": 0.5}
-    assert made.to_dict() == {"id": "7", "question": ["Who"], "answer": "Ann\nLee"} | places
-    assert asked.passage.text[made.start : made.end] == made.answer
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Texts with a sentiment: read, written, scored and classified."""
 
-import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from elmokit.tasks.inputs import EncodedTokens
 from elmokit.tasks.sentiment.model import CNNClassifier, Maxout
 from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_texts
 from elmokit.tasks.sentiment.task import TASK, SentimentConfig
-from elmokit.tasks.task_model import LabelPrediction
 from task_examples import SENTIMENT
 
 TREES = """(3 (2 It) (4 (2 's) (3 good)))
@@ -120,17 +118,6 @@ def test_trains_on_phrases_and_evaluates_on_sentences(write):
     table = TASK.read(write("text\tlabel\nnot bad\t1\nbad\t0\n"), config, True).examples
     assert table == [LabelledText(["not", "bad"], "1"), LabelledText(["bad"], "0")]
     assert (TASK.symbols(table), TASK.sentences(table[0])) == (["0", "1"], [["not", "bad"]])
-
-
-def test_takes_raw_text_and_json_and_writes_a_table_and_json():
-    text, probabilities = LabelledText(["so", "so"], None), {"0": 0.75, "1": 0.25}
-    assert TASK.from_text("It isn't bad.") == LabelledText(["It", "is", "n't", "bad", "."], None)
-    assert TASK.from_json({"text": "so so"}) == TASK.from_json({"tokens": ["so", "so"]}) == text
-    sentiment = LabelPrediction("0", probabilities)
-    shown = {"tokens": ["so", "so"], "label": "0", "probabilities": probabilities}
-    quoted = LabelledText(['"', "so"], None)
-    assert list(csv.reader([next(TASK.to_text([(quoted, sentiment)]))] * 2, delimiter="\t")) == [["0", '" so']] * 2
-    assert TASK.result(text, sentiment).to_dict() == shown
 
 
 def test_a_filter_gives_its_largest_response_over_all_windows_that_touch_the_text():

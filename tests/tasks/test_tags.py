@@ -68,13 +68,7 @@ def test_writes_the_file_with_the_predicted_tags(write, column: str, tags: list[
     assert read(write(after), column) == [tags]
 
 
-def test_writes_new_rows_for_text_and_all_sentences_of_a_file(write):
-    example = TASK.from_text("It rains.")
-    made = WordTags("upos", ["PRON", "VERB", "PUNCT"], [True, False, True])
-    text = next(TASK.to_text([(example, made)]))
-    assert text.splitlines()[1] == "2\trains\t_\tVERB\t_\t_\t_\t_\t_\t_"
-    assert read(write(text), "upos") == [made.tags]
-    assert TASK.result(example, made).to_dict() == {"text": "It rains.", "tokens": example.tokens, "tags": made.tags}
+def test_writes_all_sentences_of_a_file(write):
     for as_text in (True, False):  # as text, also the one without tags
         reading = TASK.read_to_predict(write(TREEBANK), TagsConfig(column="xpos"), as_text=as_text)
         assert len(reading.examples) == 1 + as_text

@@ -22,16 +22,7 @@ from elmokit.tasks.config import (
     variant,
 )
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
-from elmokit.tasks.task import (
-    Passage,
-    Prediction,
-    Reading,
-    Task,
-    TextSpan,
-    check_tokens,
-    shortened,
-    text_and_tokens,
-)
+from elmokit.tasks.task import Passage, Prediction, Reading, Task, TextSpan, check_tokens, shortened, text_and_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
 

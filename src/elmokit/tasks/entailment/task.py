@@ -21,15 +21,7 @@ from elmokit.tasks.config import (
     until_converged,
     variant,
 )
-from elmokit.tasks.task import (
-    LabelTask,
-    Prediction,
-    Reading,
-    check_tokens,
-    shortened,
-    shown_labels,
-    tokens_of,
-)
+from elmokit.tasks.task import LabelTask, Prediction, Reading, check_tokens, shortened, shown_labels, tokens_of
 from elmokit.text.corpora.tables import rows_of
 
 if TYPE_CHECKING:

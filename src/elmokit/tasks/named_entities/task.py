@@ -19,15 +19,7 @@ from elmokit.tasks.config import (
     variant,
 )
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
-from elmokit.tasks.task import (
-    Passage,
-    Prediction,
-    Reading,
-    Task,
-    labels_of_tags,
-    sentence_of,
-    shortened,
-)
+from elmokit.tasks.task import Passage, Prediction, Reading, Task, labels_of_tags, sentence_of, shortened
 
 
 # Recipes. A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper.

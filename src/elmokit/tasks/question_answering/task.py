@@ -22,14 +22,7 @@ from elmokit.tasks.config import (
     variant,
 )
 from elmokit.tasks.question_answering.reader import FoundAnswer, Question, read_questions
-from elmokit.tasks.task import (
-    Passage,
-    Prediction,
-    Reading,
-    Task,
-    shortened,
-    tokens_of,
-)
+from elmokit.tasks.task import Passage, Prediction, Reading, Task, shortened, tokens_of
 
 _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
 

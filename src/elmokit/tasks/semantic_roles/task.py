@@ -22,16 +22,7 @@ from elmokit.tasks.config import (
     variant,
 )
 from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_predicates
-from elmokit.tasks.task import (
-    Passage,
-    Prediction,
-    Reading,
-    Task,
-    TextSpan,
-    labels_of_tags,
-    shortened,
-    text_and_tokens,
-)
+from elmokit.tasks.task import Passage, Prediction, Reading, Task, TextSpan, labels_of_tags, shortened, text_and_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 

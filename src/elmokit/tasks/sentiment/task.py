@@ -18,14 +18,7 @@ from elmokit.tasks.config import (
     variant,
 )
 from elmokit.tasks.sentiment.reader import LabelledText, read_texts
-from elmokit.tasks.task import (
-    LabelTask,
-    Prediction,
-    Reading,
-    sentence_of,
-    shortened,
-    shown_labels,
-)
+from elmokit.tasks.task import LabelTask, Prediction, Reading, sentence_of, shortened, shown_labels
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import LabelPrediction

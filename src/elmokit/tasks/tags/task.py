@@ -21,15 +21,7 @@ from elmokit.tasks.config import (
     until_converged,
 )
 from elmokit.tasks.tags.reader import TaggedWords, read_tagged_words, with_tag
-from elmokit.tasks.task import (
-    Passage,
-    Prediction,
-    Reading,
-    Task,
-    find_splits,
-    sentence_of,
-    shortened,
-)
+from elmokit.tasks.task import Passage, Prediction, Reading, Task, find_splits, sentence_of, shortened
 
 if TYPE_CHECKING:
     from elmokit.tasks.task_model import WordTags
