@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from elmokit.layers.char_encoder import CharEncoder, Highway
+from elmokit.layers.char_encoder import CharEncoder, Highway, pool_by_length
 from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import character_ids
@@ -43,6 +43,19 @@ def test_values_and_gradients_are_those_of_a_convolution_over_all_positions(acti
     assert len(parameters) == 7 and layer(tokens[:0]).shape == (0, 15)
     got, wanted = (torch.autograd.grad((values * weights).sum(), parameters) for values in (found, expected))
     torch.testing.assert_close((found, *got), (expected, *wanted), rtol=0, atol=1e-12)
+
+
+def test_few_tokens_of_a_length_are_convolved_with_longer_ones() -> None:
+    tokens = ids(*(length * "x" for length in (20, 1, 9, 1, 30, 2)))
+    sizes: list[tuple[int, int]] = []
+
+    def first_character(cut: torch.Tensor) -> torch.Tensor:
+        sizes.append((cut.shape[0], cut.shape[1]))
+        return cut[:, :3].float()
+
+    found = pool_by_length(tokens, first_character, widest=3, padding_id=PADDING_ID, fewest=4)
+    assert torch.equal(found, tokens[:, :3].float())
+    assert sizes == [(4, 16), (2, 36)]
 
 
 def test_a_padding_token_stays_zero_in_training() -> None:

@@ -124,12 +124,14 @@ def pool_by_length(
     *,
     widest: int,
     padding_id: int,
+    fewest: int = 1,
 ) -> Float[Tensor, "N K"]:
     """Maximum of every filter over all positions. Padding characters count, but few of their positions are computed.
 
     After the end of a token, all windows of one width contain only padding characters and are equal, so one of them is
     enough: a token of n characters needs n + `widest` positions, where `widest` is the width of the widest filter.
-    `convolve` returns the maxima (N,K) of tokens cut to a common length. There must be at least one token.
+    `convolve` returns the maxima (N,K) of tokens cut to a common length. It gets at least `fewest` tokens at once, and
+    at the end the longest ones. There must be at least one token.
     """
     size = character_ids.shape[1]
     lengths = (character_ids != padding_id).sum(dim=1) + widest
@@ -137,10 +139,12 @@ def pool_by_length(
     order = torch.argsort(lengths, stable=True)
     by_length: dict[int, int] = Counter(cast("list[int]", lengths.tolist()))
     pieces: list[Tensor] = []
-    start = 0
+    start = end = 0
     for length, count in sorted(by_length.items()):
-        pieces.append(convolve(character_ids[order[start : start + count], :length]))
-        start += count
+        end += count
+        if end - start >= fewest or end == len(order):
+            pieces.append(convolve(character_ids[order[start:end], :length]))
+            start = end
     return torch.cat(pieces)[torch.argsort(order)]
 
 

@@ -17,6 +17,9 @@ from elmokit.layers.packed.lstm import sigmoid
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+FEWEST_TOKENS = 16
+"""Fewer tokens of a length are convolved with longer ones: a product of few rows takes as long as one of some more."""
+
 
 class PackedConvolution:
     """`nn.Conv1d` followed by the maximum over all positions, in float32 whatever the precision of the model.
@@ -78,7 +81,9 @@ class PackedCharEncoder(nn.Module):
         if not len(character_ids):
             return self.embedding.weight.new_zeros(0, self.output_dim)
         widest = max(convolution.width for convolution in self.convolutions)
-        pooled = pool_by_length(character_ids, self._convolve, widest=widest, padding_id=self.padding_id)
+        pooled = pool_by_length(
+            character_ids, self._convolve, widest=widest, padding_id=self.padding_id, fewest=FEWEST_TOKENS
+        )
         hidden = self.activation(pooled)
         for highway in self.highways:
             hidden = highway(hidden)
