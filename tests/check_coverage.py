@@ -3,8 +3,6 @@
 Reads the report of `coverage json`, prints the files below the bound, and exits with 1 if there are any.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

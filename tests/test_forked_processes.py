@@ -1,7 +1,5 @@
 """A process that is forked after torch has used several threads ends, with what one thread computes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

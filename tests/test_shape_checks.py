@@ -1,7 +1,5 @@
 """A shape in a signature of `src` is a promise that the tests check while they run (`shape_checks.py`)."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from beartype.roar import BeartypeDoorHintViolation

@@ -1,7 +1,5 @@
 """The rules that neither ruff nor import-linter can hold (ARCHITECTURE.md, pyproject.toml)."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

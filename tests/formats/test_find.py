@@ -1,7 +1,5 @@
 """Models of other formats are imported once, in a child process, into a cache that finds them again."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import os

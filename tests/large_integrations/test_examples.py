@@ -1,7 +1,5 @@
 """Examples and pages of the integrations that are tested here run, in an environment with our own versions."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import runpy

@@ -1,7 +1,5 @@
 """ELMo in flair: the vectors are ours, and are saved with their model; examples/integrations/with_flair.py trains."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

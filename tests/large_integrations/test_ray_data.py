@@ -1,7 +1,5 @@
 """Parquet embedded by two actors of a local Ray, one of which is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

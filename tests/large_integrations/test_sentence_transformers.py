@@ -1,7 +1,5 @@
 """ELMo in sentence-transformers: the vectors are ours, the pooling theirs; what is saved can be loaded."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

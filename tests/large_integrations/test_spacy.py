@@ -1,7 +1,5 @@
 """ELMo in spaCy: the vectors are ours, for each of spaCy's tokens; pipelines are saved with the model, and trained."""
 
-from __future__ import annotations
-
 import pickle
 import time
 import tomllib

@@ -1,7 +1,5 @@
 """Verdicts on the claims: the rule, worlds without effects, and what the committed results say."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

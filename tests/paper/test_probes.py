@@ -1,7 +1,5 @@
 """What is measured without training a task, on toy data: each system once, with its items; missing data are named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

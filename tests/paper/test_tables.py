@@ -1,7 +1,5 @@
 """Tables as views of the results: which runs are compared, what is printed, and what that loads."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

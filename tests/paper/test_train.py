@@ -1,7 +1,5 @@
 """Experiments carried out on toy data: named, trained once, added to the results; and what is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

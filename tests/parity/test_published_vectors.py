@@ -3,8 +3,6 @@
 A second implementation in NumPy and double precision gives the published vectors too.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -1,7 +1,5 @@
 """The table of results: what is written is read back, sorted, and damage is named with its line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

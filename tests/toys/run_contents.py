@@ -1,7 +1,5 @@
 """What a run left behind, to be compared with another run: everything but the times."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A tiny biLM with random weights: alone, with a softmax and a vocabulary, on disk, and written as plain loops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
