@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from elmokit.runs.settings import change_settings, check_known
 from elmokit.system.paths import expanded
@@ -322,17 +322,14 @@ def check_bounds(
     prefix: what stands before the names of the fields where a user sets them.
     Raises ValueError with the field, its value and the allowed values.
     """
-    for name in positive:
-        if min(_numbers(config, name)) < 1:
-            raise ValueError(f"{prefix}{name} is {getattr(config, name)}; expected at least 1")
-    for name in counts:
-        if min(_numbers(config, name)) < 0:
-            raise ValueError(f"{prefix}{name} is {getattr(config, name)}; it must not be negative")
-    for name in rates:
-        if not all(0 <= rate < 1 for rate in _numbers(config, name)):
-            raise ValueError(f"{prefix}{name} is {getattr(config, name)}; expected at least 0 and below 1")
-
-
-def _numbers(config: Any, name: str) -> tuple[float, ...]:
-    value: object = getattr(config, name)
-    return cast("tuple[float, ...]", value) if isinstance(value, tuple) else (cast("float", value),)
+    kinds: tuple[tuple[Sequence[str], Callable[[float], bool], str], ...] = (
+        (positive, lambda number: number >= 1, "expected at least 1"),
+        (counts, lambda number: number >= 0, "it must not be negative"),
+        (rates, lambda number: 0 <= number < 1, "expected at least 0 and below 1"),
+    )
+    for names, is_allowed, expected in kinds:
+        for name in names:
+            value: Any = getattr(config, name)
+            numbers: Any = value if isinstance(value, tuple) else (value,)
+            if not all(map(is_allowed, numbers)):
+                raise ValueError(f"{prefix}{name} is {value}; {expected}")

@@ -185,7 +185,7 @@ def load_task(
         record = record.with_elmo_model(str(elmo_model))
     if not (folder / BEST_FILE).is_file():
         raise FileNotFoundError(f"{folder} has no {BEST_FILE} yet; the first epoch of the run has not ended")
-    parts = ModelParts.of_run(folder, task, record, elmo_model=elmo_model, device=device)
+    parts = ModelParts[Any, Any].of_run(folder, task, record, elmo_model=elmo_model, device=device)
     weights = parts.read_weights(folder / BEST_FILE)
     model = parts.new_model()
     model.load_state_dict(weights)

@@ -152,7 +152,7 @@ def resume_task(
         if test:
             report_foreign_labels(task, examples.test, record.symbols)
         examples = examples if test else replace(examples, test={})
-        parts = ModelParts.of_run(run_dir, task, record, elmo_model=elmo_model, cache=cache, device=device)
+        parts = ModelParts[Any, Any].of_run(run_dir, task, record, elmo_model=elmo_model, cache=cache, device=device)
         if (run_dir / CHECKPOINT_FILE).exists():
             parts.read_weights(run_dir / CHECKPOINT_FILE, prefix=MODEL_PREFIX)  # compared before memory is taken
         loop = _new_loop(parts, examples, run_dir)

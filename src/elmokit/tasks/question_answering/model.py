@@ -59,12 +59,6 @@ class AnswerFinder(TaskModel):
             answers.append(FoundAnswer(question.passage.span(first, last).text, (first, last), probability))
         return answers
 
-    @torch.no_grad()
-    def probabilities(self, examples: Sequence[Question]) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
-        """Probabilities of the passage's tokens as the answer's first and as its last token; zero at padding."""
-        start, end = self._scores(examples)
-        return start.softmax(dim=1), end.softmax(dim=1)
-
     def _scores(self, examples: Sequence[Question]) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
         """Scores of the passage's tokens as the answer's first and as its last token; the lowest number at padding."""
         context, mask = self._encoded([question.passage.tokens for question in examples])
