@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 from torch import nn
 
 from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, part_of
@@ -95,27 +96,26 @@ def test_reads_corefud_without_its_empty_nodes_and_pieces(write):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        (
-            json.dumps(E2E | {"clusters": [[[3, 9]]]}),
-            r"line 1: the mention \[3, 9\] is outside the document's 5 tokens",
-        ),
-        (json.dumps(E2E | {"speakers": [["Bo"]]}), "line 1: expected at least one token, and a speaker for each"),
-        (json.dumps(E2E | {"sentences": "no"}), "data, line 1: field sentences: expected"),
-        (COREFUD.replace("e1)", "e5)"), "data, line 6: 'e5' ends here without having begun"),
-        (COREFUD.replace("e3)", ""), "data: 'e3' has no end in document 'GUM_news_x'"),
-        (COREFUD.replace("1-2\t", "a\t"), "data, line 4: the id is 'a'; expected N, N-M or N.M"),
-        (text_of(["-"], ["(3", "-"]), "data, line 4: '\\(3' is not closed before the end .*\\(line 5\\)"),
-        (text_of(["(3"], ["3)"]), "data, line 2: '\\(3' is not closed before the end"),
-        (text_of(["-", "3)"]), "data, line 3: '3\\)' is not a coreference cell here"),
-        (text_of(["(3)|"]), "data, line 2: '\\(3\\)\\|' is not a coreference cell"),
-        (text_of(["(a)"]), "data, line 2: '\\(a\\)' is not a coreference cell"),
+        json.dumps(E2E | {"clusters": [[[3, 9]]]}),
+        json.dumps(E2E | {"speakers": [["Bo"]]}),
+        json.dumps(E2E | {"sentences": "no"}),
+        COREFUD.replace("e1)", "e5)"),
+        COREFUD.replace("e3)", ""),
+        COREFUD.replace("1-2\t", "a\t"),
+        text_of(["-"], ["(3", "-"]),
+        text_of(["(3"], ["3)"]),
+        text_of(["-", "3)"]),
+        text_of(["(3)|"]),
+        text_of(["(a)"]),
     ],
 )
-def test_refuses(write, text: str, message: str):
-    with pytest.raises(ValueError, match=message):
-        list(read_coreference_documents(write(text)))
+def test_refuses(write, text: str, snapshot: SnapshotAssertion):
+    path = write(text)
+    with pytest.raises(ValueError) as refused:
+        list(read_coreference_documents(path))
+    assert str(refused.value).replace(str(path), "FILE") == snapshot
 
 
 SENTENCES = [["Ann", "saw", "the", "cat", "."], ["It", "saw", "her", "."]]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 from torch import Tensor
 
 from elmokit.tasks.entailment.model import EntailmentClassifier
@@ -45,25 +46,24 @@ def test_reads_other_data_sets(write, text: str, pairs: list[SentencePair]):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        (f"{pair()}\n{pair()[:-1]}", "data, line 2: is not valid JSON: "),
-        ("\n", "data has no rows; expected a header"),
-        (pair(gold_label=1.5), "data, line 1: field gold_label is '1.5'; expected text or a whole number"),
-        (pair(sentence2=" \u200b"), "data, line 1, hypothesis: '\\\\u200b' has no tokens"),
-        (
-            '{"sentence2": "a", "label": "neutral"}',
-            "line 1: there is no field sentence1 or .*; there are sentence2, label",
-        ),
-        ("premise\thypothesis\na\tb\n", "data, line 1: the header has no column gold_label or label"),
-        (f"[{pair()},\n{pair(gold_label=True)}]", "data, entry 1: field gold_label is 'True'; expected text"),
-        (f"[{pair()},\n{pair()}", "data: is not valid JSON: "),
-        ("[ ]\n", "data has no rows; the list is empty"),
+        f"{pair()}\n{pair()[:-1]}",
+        "\n",
+        pair(gold_label=1.5),
+        pair(sentence2=" \u200b"),
+        '{"sentence2": "a", "label": "neutral"}',
+        "premise\thypothesis\na\tb\n",
+        f"[{pair()},\n{pair(gold_label=True)}]",
+        f"[{pair()},\n{pair()}",
+        "[ ]\n",
     ],
 )
-def test_refuses(write, text: str, message: str):
-    with pytest.raises(ValueError, match=message):
-        list(read_sentence_pairs(write(text)))
+def test_refuses(write, text: str, snapshot: SnapshotAssertion):
+    path = write(text)
+    with pytest.raises(ValueError) as refused:
+        list(read_sentence_pairs(path))
+    assert str(refused.value).replace(str(path), "FILE") == snapshot
 
 
 CAT = ["It", "'s", "a", "cat", "."]

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from elmokit.runs.settings import change_settings, check_known
 from elmokit.system.paths import expanded
@@ -329,7 +329,7 @@ def check_bounds(
     )
     for names, is_allowed, expected in kinds:
         for name in names:
-            value: Any = getattr(config, name)
-            numbers: Any = value if isinstance(value, tuple) else (value,)
+            value: object = getattr(config, name)
+            numbers = cast("tuple[float, ...]", value) if isinstance(value, tuple) else (cast("float", value),)
             if not all(map(is_allowed, numbers)):
                 raise ValueError(f"{prefix}{name} is {value}; {expected}")

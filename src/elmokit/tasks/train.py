@@ -241,18 +241,19 @@ def _run_to_the_end(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> None
     epoch, had_ended = loop.progress.epoch, loop.progress.stopped_by(loop.config) is not None
     keep_records(log, lambda record: record.integer("epoch") <= epoch and (had_ended or "result" not in record.values))
     loop.run()
-    if examples.test or not _results(log):
-        loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
-        test = {name: loop.scores(part, label=printable(name)) for name, part in examples.test.items()}
-        same_weights = {"epoch": epoch, "best_epoch": loop.progress.best_epoch}
-        kept = [result.get("test", {}) for result in earlier if same_weights.items() <= result.items()]
-        result = _result(loop, dev=loop.scores(examples.dev, label=DEV_NAME), test=test or (kept or [{}])[-1])
-        keep_records(log, lambda record: "result" not in record.values)
-        append_json_line(log, result)
-        for name, scores in test.items():
-            shown = ", ".join(f"{score} {number:.2f}" for score, number in scores.items())
-            said = f"{name}, with the weights that are best on the development set: {shown}"
-            print(said, file=sys.stderr, flush=True)
+    if _results(log) and not examples.test:
+        return
+    loop.model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE))
+    test = {name: loop.scores(part, label=printable(name)) for name, part in examples.test.items()}
+    same_weights = {"epoch": epoch, "best_epoch": loop.progress.best_epoch}
+    kept = [result.get("test", {}) for result in earlier if same_weights.items() <= result.items()]
+    result = _result(loop, dev=loop.scores(examples.dev, label=DEV_NAME), test=test or (kept or [{}])[-1])
+    keep_records(log, lambda record: "result" not in record.values)
+    append_json_line(log, result)
+    for name, scores in test.items():
+        shown = ", ".join(f"{score} {number:.2f}" for score, number in scores.items())
+        said = f"{name}, with the weights that are best on the development set: {shown}"
+        print(said, file=sys.stderr, flush=True)
 
 
 def _results(log: Path) -> list[dict[str, Any]]:
