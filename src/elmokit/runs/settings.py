@@ -3,8 +3,9 @@
 import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import NoneType
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
@@ -19,7 +20,7 @@ def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[s
     """
     if isinstance(settings, str):
         raise ValueError(f"the settings are {settings!r}; expected a list: [{settings!r}]")
-    kinds = {part: _settable(config) for part, config in parts.items()}
+    kinds = {part: _settable(config.__class__) for part, config in parts.items()}
     changes: dict[str, dict[str, object]] = {part: {} for part in parts}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -40,10 +41,11 @@ def check_known(name: str, known: Sequence[str]) -> None:
         raise ValueError(f"unknown field {name!r}; {hint}")
 
 
-def _settable(config: Any) -> dict[str, Any]:
+@cache
+def _settable(record: Any) -> Mapping[str, Any]:
     """Types of the fields by name; fields that hold dataclasses are left out."""
-    kinds = get_type_hints(cast("type[object]", type(config)))
-    return {entry.name: kinds[entry.name] for entry in dataclasses.fields(config) if not _has_fields(kinds[entry.name])}
+    kinds = get_type_hints(record)
+    return {entry.name: kinds[entry.name] for entry in dataclasses.fields(record) if not _has_fields(kinds[entry.name])}
 
 
 def _has_fields(kind: Any) -> bool:
