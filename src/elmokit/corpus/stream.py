@@ -64,7 +64,7 @@ class SentenceStream:
         self._sentences = self._read()
 
     def __iter__(self) -> Iterator[list[str]]:
-        return self
+        return self._sentences
 
     def __next__(self) -> list[str]:
         return next(self._sentences)

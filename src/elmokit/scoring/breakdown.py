@@ -13,7 +13,15 @@ import numpy as np
 from elmokit.corpus.manifest import held_out_file
 from elmokit.corpus.stream import check_has_text
 from elmokit.elmo.elmo import Elmo
-from elmokit.scoring.perplexity import Perplexity, TextLosses, TokenLosses, exp_of_loss, join_texts, text_losses
+from elmokit.scoring.perplexity import (
+    Perplexity,
+    TextLosses,
+    TokenLosses,
+    each_text_once,
+    exp_of_loss,
+    join_texts,
+    text_losses,
+)
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
@@ -113,7 +121,8 @@ def measure_files(
     for what, count in (("number of worst words", num_words), ("minimum count of the worst words", min_count)):
         if count is not None and count < 1:
             raise ValueError(f"the {what} is {count}; expected at least 1")
-    check_has_text(*files, raw_text=raw_text, column=column, as_text=as_text)
+    form: dict[str, Any] = {"raw_text": raw_text, "column": column, "as_text": as_text}
+    check_has_text(*files, **form)
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
     vocabulary = scored.vocabulary
     names = [path.name for path in files]
@@ -138,13 +147,8 @@ def measure_files(
     whole: TextLosses | None = None
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         for name, path in zip(names, files, strict=True):
-            how: dict[str, Any] = {
-                "raw_text": raw_text,
-                "column": column,
-                "as_text": as_text,
-                "carry_state": carry_state,
-            }
-            losses = text_losses(scored, [path], **how, when_done=bar.update)
+            sentences = each_text_once([path], **form, is_shard=False)
+            losses = text_losses(scored, sentences, carry_state=carry_state, when_done=bar.update)
             texts.append(measured(name, losses))
             whole = losses if whole is None else join_texts(whole, losses)
     assert whole is not None  # there is a file

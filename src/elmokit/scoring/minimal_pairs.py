@@ -43,7 +43,6 @@ def read_pairs(
 
     conditional: a line is a prefix, which may be empty, a tab, and a continuation.
     as_text: whether a first line that looks like the names of columns is a pair; otherwise it is refused.
-    Raises ValueError, naming the line, for a line that is not two sentences; and for a file without pairs.
     """
     expected = "two sentences separated by a tab: the good one, a tab, the bad one"
     if conditional:

@@ -140,9 +140,9 @@ def perplexity(
     """
     texts = list(map(held_out_file, as_paths(shards)))
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
+    sentences = each_text_once(texts, raw_text=raw_text, column=column, as_text=as_text, is_shard=False)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        how: dict[str, Any] = {"raw_text": raw_text, "column": column, "as_text": as_text, "carry_state": carry_state}
-        return text_losses(scored, texts, **how, when_done=bar.update).perplexity()
+        return text_losses(scored, sentences, carry_state=carry_state, when_done=bar.update).perplexity()
 
 
 def bilm_perplexity(
@@ -150,18 +150,19 @@ def bilm_perplexity(
 ) -> Perplexity:
     """Perplexity of a model in memory, in any mode; see `perplexity`."""
     packed = PackedBiLM(bilm.config, bilm.state_dict(), spelling=bilm.spelling)
-    return text_losses(
-        SurprisalModel(packed, softmax, vocabulary), shards, carry_state=carry_state, as_text=True
-    ).perplexity()
+    scored = SurprisalModel(packed, softmax, vocabulary)
+    return text_losses(scored, each_text_once(shards, as_text=True), carry_state=carry_state).perplexity()
+
+
+def each_text_once(shards: Sequence[Path], **how: Any) -> Callable[..., SentenceStream]:
+    """Opens a stream of all sentences of the texts, in their order; `how` is as in `SentenceStream`."""
+    return partial(SentenceStream, shards, shuffle=False, num_epochs=1, **how)
 
 
 def text_losses(
     scored: SurprisalModel,
-    shards: Sequence[Path],
+    sentences: Callable[..., SentenceStream],
     *,
-    raw_text: bool = False,
-    column: str | None = None,
-    as_text: bool = False,
     carry_state: bool = False,
     when_done: Callable[[int], object] | None = None,
 ) -> TextLosses:
@@ -170,8 +171,8 @@ def text_losses(
     when_done: called with numbers of predictions that have been made.
     With carried state, the model's warnings are about the start of the text alone: words that the model has never read
     are UNK, which may be easy to predict.
-    Raises ValueError when the text is empty, and for state that is carried through a pipe, which can be read only once.
     """
+    shards = sentences().shards
     if carry_state and (piped := [path for path in shards if is_read_once(path)]):
         raise ValueError(
             f"{piped[0]} can be read only once, and carried state needs it for each direction; give a file"
@@ -188,9 +189,6 @@ def text_losses(
         if direction == 0 and when_done is not None:
             when_done(len(targets))
 
-    is_new = scored.text_warnings is not None
-    how: dict[str, Any] = {"raw_text": raw_text, "column": column, "as_text": as_text, "is_shard": not is_new}
-    sentences = partial(SentenceStream, shards, shuffle=False, num_epochs=1, **how)
     if carry_state:
         if scored.text_warnings is not None:
             scored.text_warnings.check(list(islice(sentences(warn=True), SENTENCES_AT_ONCE)))
@@ -200,7 +198,7 @@ def text_losses(
         num_left_out = sum(len(tokens) + 1 for tokens in sentences()) - int(sums[0].counts.sum())
     else:
         num_sentences = 0
-        for predicted, sides in scored.predict(sentences(warn=is_new)):
+        for predicted, sides in scored.predict(sentences(warn=scored.text_warnings is not None)):
             num_sentences += len(predicted)
             for direction, side in sides.items():
                 add(direction, side.found.losses, side.targets)
