@@ -16,8 +16,7 @@ import torch
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.integrations import ray_data
-from elmokit.integrations.ray_data import PieceEmbedder, embed_parquet
-from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, embed_piece, list_pieces
+from elmokit.integrations.ray_data import EmbeddedPiece, Piece, PieceEmbedder, embed_parquet, embed_piece, list_pieces
 from elmokit.vectors.files import load_vectors
 from ray_bulk import ray_workers, start_ray
 from toy_bilm import random_bilm

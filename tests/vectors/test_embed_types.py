@@ -12,10 +12,10 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
+from elmokit.integrations.ray_data import EmbeddedPiece, embed_piece, list_pieces
 from elmokit.text.word_vectors import read_word_vectors
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
-from elmokit.vectors.embed_pieces import EmbeddedPiece, embed_piece, list_pieces
 from elmokit.vectors.embed_types import EmbeddedTypes, embed_types
 from elmokit.vectors.files import load_vectors
 from toy_bilm import random_bilm

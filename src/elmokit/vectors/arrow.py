@@ -55,7 +55,7 @@ class TableVectors:
     """The arrays of a Parquet or Arrow file; the group of rows that was asked for last is in memory."""
 
     def __init__(self, path: Path) -> None:
-        self._groups = groups = open_groups(path)
+        self._groups = groups = Groups(path)
         only_column(groups, ["vectors"])
         self.num_layers, self.dim = _depth_and_width(groups)
         metadata: dict[bytes, bytes] = groups.schema.metadata or {}
@@ -165,17 +165,17 @@ def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
 
 
 class Groups:
-    """The rows of a file, in groups: row groups of Parquet, or record batches of Arrow (IPC, also called Feather 2).
+    """The rows of a file, in groups: record batches of Arrow (IPC, or Feather 2), or else row groups of Parquet.
 
     Schemas and arrays are pyarrow's. It maps the file.
     """
 
-    def __init__(self, path: Path, *, is_arrow: bool) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.kind = "record batch" if is_arrow else "row group"
-        self._is_arrow = is_arrow
+        self._is_arrow = _start(path) == ARROW_MAGIC
+        self.kind = "record batch" if self._is_arrow else "row group"
         with refused(path):
-            if is_arrow:
+            if self._is_arrow:
                 self._file = pyarrow_module("pyarrow.ipc").open_file(_mapped(path))
                 self.schema = self._file.schema
                 groups = map(self._file.get_batch, range(self._file.num_record_batches))
@@ -198,11 +198,6 @@ class Groups:
             if len(array) != self.sizes[group]:
                 raise ValueError(f"has {len(array)} rows, but {self.sizes[group]} were announced")
             return array
-
-
-def open_groups(path: Path) -> Groups:
-    """The groups of an Arrow file, told by its first bytes, or else of a Parquet file."""
-    return Groups(path, is_arrow=_start(path) == ARROW_MAGIC)
 
 
 def is_table(path: Path) -> bool:

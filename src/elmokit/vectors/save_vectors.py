@@ -61,11 +61,7 @@ def save_vectors(
 
 
 def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
-    """Write both files in float16, one sentence at a time: its vectors (T,E) or (L,T,E), with T from `lengths`.
-
-    Raises ValueError, with the number of the sentence, for a different shape and for numbers that float16 cannot hold,
-    and for more or fewer arrays than lengths.
-    """
+    """Write both files in float16, one sentence at a time: its vectors (T,E) or (L,T,E), with T from `lengths`."""
     ends = np.cumsum([0, *lengths], dtype=np.int64)
     first: tuple[int, ...] = ()
     with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:

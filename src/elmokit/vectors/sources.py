@@ -16,7 +16,7 @@ from elmokit.system.messages import FormatError, readable_bytes, warn_caller
 from elmokit.system.paths import expanded
 from elmokit.text.sentence_lines import read_sentences, sentence_lines, with_warning
 from elmokit.text.tokenizer import HYPHENATION, tokenize
-from elmokit.vectors.arrow import Groups, is_table, only_column, open_groups, pyarrow_module
+from elmokit.vectors.arrow import Groups, is_table, only_column, pyarrow_module
 
 COLUMNS = ("tokens", "text")
 """The columns that are read if none is named: the first of these that is there."""
@@ -72,7 +72,6 @@ def open_source(
     column: of strings, or of lists of tokens; None takes the lines of text, and in Parquet and Arrow `tokens`, or else
         `text`.
     as_text: whether to read a file as text that looks like something else, such as a table.
-    Raises ValueError for a column that is not there or holds something else, and `raw_text` for tokens.
     """
     path = expanded(path)
     if split_sentences and (column is not None or is_table(path)):
@@ -121,7 +120,7 @@ class ColumnSource:
     @classmethod
     def open(cls, path: Path, *, raw_text: bool, column: str | None) -> ColumnSource:
         """The column of that name, or `tokens`, or else `text`."""
-        groups = open_groups(path)
+        groups = Groups(path)
         wanted = COLUMNS[::-1] if raw_text else COLUMNS
         name = only_column(groups, wanted if column is None else [column])
         types, of_column = pyarrow_module("pyarrow.types"), groups.schema.field(name).type
