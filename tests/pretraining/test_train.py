@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -534,7 +535,8 @@ def test_the_log_knows_speed_and_perplexities_and_only_the_first_process_speaks(
     before = PretrainingProgress(  # a checkpoint after nine steps that are not yet in the log
         (PackerState(CorpusPosition(), ([],)),), step=9, num_tokens=180, unlogged_losses=((1.0, 3.0),) * 9
     )
-    progress = before.after((1.0, 3.0), num_tokens=20, seconds=10.0, packers=before.packers).evaluated(110.0)
+    losses = ((1.0, 3.0),) * 10
+    progress = replace(before, step=10, num_tokens=200, seconds=10.0, unlogged_losses=losses).evaluated(110.0)
     for silent in (False, True):
         with RunLog(tmp_path, config, before, silent=silent) as log:
             log.show_step(progress)

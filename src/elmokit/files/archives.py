@@ -26,10 +26,7 @@ _NOT_MEANT = ("__MACOSX", ".")  # names of what macOS and others add: icons and 
 
 @contextmanager
 def unpacked(path: Path) -> Generator[Path]:
-    """The folder that contains the archive's files: a temporary one, or the only folder in it. It goes at the end.
-
-    Raises FormatError, naming the archive, for one that is damaged, encrypted or hostile.
-    """
+    """The folder that contains the archive's files: a temporary one, or the only folder in it. It goes at the end."""
     with tempfile.TemporaryDirectory(prefix="elmokit-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) / "model"
         folder.mkdir()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from math import ceil, prod
 from pathlib import Path
 from types import MappingProxyType
@@ -32,10 +33,7 @@ _HARD_LINK = 0  # the ordinary name of an object; others lead elsewhere in the f
 
 
 class HDF5File:
-    """An open file, whose datasets are checked before they are read. It closes with its last reference.
-
-    Raises FormatError, here and later, if the file is truncated or damaged.
-    """
+    """An open file, whose datasets are checked before they are read. It closes with its last reference."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -45,16 +43,10 @@ class HDF5File:
             self._file = h5py.File(path, "r")
         self.root = self._file.id
         self._num_bytes = path.stat().st_size
-        self._entries: dict[str, Entry] | None = None
 
-    @property
+    @cached_property
     def entries(self) -> dict[str, Entry]:
         """All that is in the file, except its groups. No link is followed, and nothing is described twice."""
-        if self._entries is None:
-            self._entries = self._read_entries()
-        return self._entries
-
-    def _read_entries(self) -> dict[str, Entry]:
         links: list[tuple[bytes, int]] = []
         found: dict[str, Entry] = {}
 

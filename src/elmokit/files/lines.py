@@ -145,11 +145,7 @@ def check_inputs(*paths: str | os.PathLike[str]) -> None:
 
 
 def check_texts(*paths: str | os.PathLike[str]) -> None:
-    """Read all files to their ends, so that no work is lost to a bad line. What can be read only once is left alone.
-
-    Raises the error of `check_inputs` for a file that cannot be opened, and one ValueError for all files that are not
-    text: the first error, and the other names.
-    """
+    """Read all files to their ends, so that no work is lost to a bad line. What can be read only once is left alone."""
     check_inputs(*paths)
     errors: dict[str, str] = {}
     for path in paths:

@@ -29,7 +29,6 @@ class TensorBundle:
     """A checkpoint whose index has been read; the variables are read one by one.
 
     root: what the names of the variables begin with, which is cut off; variables with other names are left out.
-    Raises FormatError, naming the index, if it is damaged or the files of its variables are not there.
     """
 
     def __init__(self, index: Path, *, root: str) -> None:

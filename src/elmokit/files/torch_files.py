@@ -49,10 +49,7 @@ def looks_like_torch_file(path: Path) -> bool:
 
 
 def read_torch_file(path: Path) -> TorchFile:
-    """The state dict in a file, without the entries that are not tensors. Imports torch.
-
-    Raises FormatError for a file that is damaged, holds anything else, or needs code to be run.
-    """
+    """The state dict in a file, without the entries that are not tensors. Imports torch."""
     try:
         is_zip = zipfile.is_zipfile(path)
         if is_zip:

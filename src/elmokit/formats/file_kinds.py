@@ -118,26 +118,18 @@ def naming_failed_download(path: Path) -> Generator[None]:
         raise
 
 
-def is_about(error: FormatError, path: Path) -> bool:
-    """Whether the error names this file."""
-    return str(error).startswith((f"{path}:", f"{path},"))
-
-
 def refuse_failed_download(path: Path, error: FormatError) -> None:
-    """Raise FormatError if a download has left something else in place of this file; `error` is what it led to."""
+    """Raise FormatError if a file named as one of a model is empty, or holds a message of the server or of Git LFS.
+
+    error: what it led to.
+    """
     kind = kind_of(path)
-    if is_failed_download(path, kind):
-        advice = "run `git lfs pull`" if kind is FileKind.GIT_LFS_POINTER else "download it again"
-        raise FormatError(path, f"is {kind.value}; expected a model file: {advice}") from error
-
-
-def is_failed_download(path: Path, kind: FileKind) -> bool:
-    """Whether a file has the name of a model file, but is empty, or holds a message of the server or of Git LFS."""
-    if kind is FileKind.GIT_LFS_POINTER:
-        return True  # also of a vocabulary
+    if kind is FileKind.GIT_LFS_POINTER:  # also of a vocabulary
+        raise FormatError(path, f"is {kind.value}; expected a model file: run `git lfs pull`") from error
     is_text = path.suffix == ".dic" or (path.suffix == ".json" and kind is FileKind.JSON)
     is_message = kind in (FileKind.EMPTY, FileKind.MARKUP) or (kind in (FileKind.TEXT, FileKind.JSON) and not is_text)
-    return is_message and (path.suffix in _MODEL_ENDINGS or path.suffix.startswith(".data-"))
+    if is_message and (path.suffix in _MODEL_ENDINGS or path.suffix.startswith(".data-")):
+        raise FormatError(path, f"is {kind.value}; expected a model file: download it again") from error
 
 
 def _by_signature(path: Path, head: bytes) -> FileKind | None:

@@ -43,7 +43,6 @@ def softmax_files(weights: Path, config: BiLMConfig, layout: Layout) -> dict[Pat
     """The files that contain the softmax, in the order of its rows, with their checked layouts.
 
     layout: that of `weights`, the model's model.safetensors, which has a softmax, or else shards are next to it.
-    Raises FormatError if the softmax is in two places, or if one of its files is missing or wrong.
     """
     shards = softmax_shards(weights.parent)
     if SOFTMAX_WEIGHT in layout.tensors:
@@ -81,10 +80,7 @@ def read_softmax(weights: Path, config: BiLMConfig, layout: Layout) -> dict[str,
 def write_softmax(
     folder: Path, model: Weights, *, dtype: str, max_file_bytes: int | None, metadata: Mapping[str, str]
 ) -> None:
-    """Write the softmax into separate files of at most `max_file_bytes`, by rows; None writes one file.
-
-    Raises ValueError if a file with a single row would be larger.
-    """
+    """Write the softmax into separate files of at most `max_file_bytes`, by rows; None writes one file."""
     weight, bias = model.tensors[SOFTMAX_WEIGHT], model.tensors[SOFTMAX_BIAS]
     rows = len(bias)
     if max_file_bytes is not None:

@@ -53,12 +53,7 @@ def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
 
 
 def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
-    """Raise FileNotFoundError for no file, ValueError for a pipe, no shards, and files that are not text.
-
-    Warns of a file that is named twice.
-    """
-    if not shards:
-        raise ValueError("no shards were given; expected at least one text file with one sentence per line")
+    """Raise FileNotFoundError for a missing file, ValueError for pipes and other files; warn of one given twice."""
     for what, paths in (("shard", shards), ("held-out text", held_out)):
         for path in paths:
             if is_read_once(path):

@@ -162,9 +162,6 @@ class PretrainingConfig:
 
 
 def with_settings(config: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
-    """Apply `field=value` settings to `config`; fields of the biLM need no prefix (`lstm_dim=512`).
-
-    Raises ValueError, naming the setting, for unknown fields, values of the wrong type, and values out of range.
-    """
+    """Apply `field=value` settings to `config`; fields of the biLM need no prefix (`lstm_dim=512`)."""
     changed = change_settings({"pretraining": config, "bilm": config.bilm}, settings)
     return dataclasses.replace(changed["pretraining"], bilm=changed["bilm"])

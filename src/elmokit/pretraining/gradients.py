@@ -137,7 +137,7 @@ class LossAndGradients:
             return self._direction(lstms[index], seen, drawn, states[index], direction=index)
 
         results = self._in_parallel(direction, range(len(lstms)))
-        self._fill_char_encoder(pieces, _sum([result.grad_tokens for result in results]))
+        self._fill_char_encoder(pieces, functools.reduce(torch.add, [result.grad_tokens for result in results]))
         for lstm, result in zip(lstms, results, strict=True):
             for parameter, gradient in zip(lstm.parameters(), result.grad_parameters, strict=True):
                 parameter.grad = gradient
@@ -229,7 +229,7 @@ class LossAndGradients:
         parts = list(zip(pieces, gradient.tensor_split(len(pieces)), strict=True))
         gradients = self._in_parallel(lambda part: torch.autograd.grad(part[0], parameters, part[1]), parts)
         for parameter, shares in zip(parameters, zip(*gradients, strict=True), strict=True):
-            parameter.grad = _sum(shares)
+            parameter.grad = functools.reduce(torch.add, shares)
 
     def _in_parallel(self, function: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
         """Results in the order of the parts, each on a separate thread if there are threads."""
@@ -247,7 +247,3 @@ class LossAndGradients:
                     parameter.grad.add_(result.grad_softmax[index])
                 else:
                     parameter.grad.index_add_(0, result.softmax_ids, result.grad_softmax[index])
-
-
-def _sum(tensors: Sequence[Tensor]) -> Tensor:
-    return functools.reduce(torch.add, tensors)

@@ -109,10 +109,7 @@ class Ranks:
 
 @contextmanager
 def join_ranks(device: torch.device) -> Generator[Ranks]:
-    """Join the group that torchrun's environment describes, and leave it at the end; without torchrun, join nothing.
-
-    Raises ValueError for several processes on an Apple GPU, for which torch has no all-reduce.
-    """
+    """Join the group that torchrun's environment describes, and leave it at the end; without torchrun, join nothing."""
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     if world_size == 1:
         yield Ranks(device=device)

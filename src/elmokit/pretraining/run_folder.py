@@ -33,11 +33,7 @@ from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.record import RunRecord, write_record
-from elmokit.runs.folder import (
-    BEST_DIR,
-    CONFIG_NAME,
-    HELD_OUT_NAME,
-)
+from elmokit.runs.folder import BEST_DIR, CONFIG_NAME, HELD_OUT_NAME
 from elmokit.runs.tensor_files import (
     check_tensors,
     expected_optimizer_tensors,
@@ -110,18 +106,6 @@ class PretrainingProgress:
     def loss(self) -> float:
         return sum(self.mean_losses) / len(self.mean_losses)
 
-    def after(
-        self, losses: tuple[float, ...], *, num_tokens: int, seconds: float, packers: Sequence[PackerState]
-    ) -> PretrainingProgress:
-        return replace(
-            self,
-            step=self.step + 1,
-            num_tokens=self.num_tokens + num_tokens,
-            seconds=self.seconds + seconds,
-            packers=tuple(packers),
-            unlogged_losses=(*self.unlogged_losses, losses),
-        )
-
     def evaluated(self, perplexity: float) -> PretrainingProgress:
         if self.best.perplexity is None or perplexity < self.best.perplexity:
             return replace(self, best=BestSoFar(perplexity))
@@ -185,10 +169,7 @@ def settle(newest: Path, config: PretrainingConfig) -> None:
 
 
 def newest_checkpoint(run_dir: Path, record: RunRecord) -> Path | None:
-    """The checkpoint that a run continues from; None for a run that was stopped before its first one.
-
-    Raises ValueError if the checkpoints are lost, so that a new start does not overwrite the rest of the run.
-    """
+    """The checkpoint that a run continues from; None for a run that was stopped before its first one."""
     if found := checkpoints(run_dir):
         return found[0]
     if record.started_from is None and not (run_dir / WEIGHTS_NAME).exists():

@@ -346,8 +346,13 @@ class Run:
         following = next(steps)
         means = self.ranks.mean([float(loss) for loss in losses])
         self._check_losses(means, is_finite=bool(torch.isfinite(norm)))
-        self.progress = self.progress.after(
-            means, num_tokens=config.tokens_per_step, seconds=time.monotonic() - began, packers=step.packers
+        self.progress = replace(
+            self.progress,
+            step=self.progress.step + 1,
+            num_tokens=self.progress.num_tokens + config.tokens_per_step,
+            seconds=self.progress.seconds + time.monotonic() - began,
+            packers=step.packers,
+            unlogged_losses=(*self.progress.unlogged_losses, means),
         )
         return following
 

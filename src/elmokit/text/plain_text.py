@@ -246,7 +246,8 @@ def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) ->
 
 def _are_words(lines: Sequence[str]) -> bool:
     """Whether nearly all lines are a word, perhaps with marks, of a text; the words of a list are all different."""
-    num_words = sum(len(line) < 50 and len(tokenize(line.strip(_AROUND_WORDS))) < 2 for line in lines)
+    stripped = (line.strip(_AROUND_WORDS) for line in lines if len(line) < 50)
+    num_words = sum(" " not in word and len(tokenize(word)) < 2 for word in stripped)
     return num_words > MOST_WORDS * len(lines) and len({*lines}) < len(lines)
 
 
@@ -259,7 +260,7 @@ def _are_numbered(lines: Sequence[str]) -> bool:
 
 def _attached_word(tokens: Sequence[str]) -> str | None:
     """The first word with a mark at its end, if there are more than in tokenised text."""
-    attached = [token for token in tokens if _has_mark(token)]
+    attached = [token for token in tokens if not token[-1].isalnum() and _has_mark(token)]
     num_free = sum(not token.strip(_MARKS) for token in tokens)
     if len(attached) <= max(1, MOST_ATTACHED * len(tokens), num_free):
         return None

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from elmokit.files.json import json_lines
 from elmokit.files.lines import (
@@ -55,19 +55,11 @@ def sentence_lines(
         texts = column_texts(path, column, raw_text=raw_text)
         lines = (" ".join(text.splitlines() if isinstance(text, str) else text) for text in texts)
     if warn is None:
-        yield from lines
-        return
-    within_word = (
-        "\u00a0" if (column or "").lower() in conllu.COLUMNS else ""
-    )  # of CoNLL-U, whose words have no other spaces
-    yield from with_warning(
-        lines,
-        lambda line: line.replace(within_word, ""),
-        name=shown_name(path),
-        raw_text=raw_text,
-        is_shard=is_shard,
-        warn=warn,
-    )
+        return lines
+    # words of CoNLL-U have no other spaces
+    within_word = "\u00a0" if (column or "").lower() in conllu.COLUMNS else ""
+    how: dict[str, Any] = {"raw_text": raw_text, "is_shard": is_shard, "warn": warn}
+    return with_warning(lines, lambda line: line.replace(within_word, ""), name=shown_name(path), **how)
 
 
 def with_warning(
@@ -96,8 +88,6 @@ def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False, as_t
 
     has_columns: whether the lines may have columns after the sentence.
     as_text: whether to read the file as text whatever its first lines look like.
-    Raises ValueError for a file that looks like JSON, a table and the like (`other_than_text`), naming what reads it,
-    for a line with `\r` in it, and the errors of `read_lines`.
     """
     lines = read_lines(path)
     if not (as_text or is_terminal(path)):  # typed lines are answered one by one
@@ -161,7 +151,6 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
     """The texts in a column of a file; a list of tokens where it has tokens, as in CoNLL-U and in lists of JSON.
 
     raw_text: whether the texts will be tokenised. Tokens are refused then.
-    Raises ValueError, naming the line, where there is no such column, and for a NUL character.
     """
     name = shown_name(path)
     lines, head = with_head(read_lines(path))

@@ -145,10 +145,7 @@ def _of_kind(kinds: dict[Path, FileKind], wanted: FileKind) -> list[Path]:
 
 
 def find_pair(sources: Sources) -> Pair:
-    """The options and weights: given as two files, as one with the other in its folder, or as a folder with both.
-
-    Raises FormatError if one of them is missing or ambiguous.
-    """
+    """The options and weights: given as two files, as one with the other in its folder, or as a folder with both."""
     path = sources.path
     if sources.weights is None:
         kinds = sources.in_folder
@@ -166,10 +163,7 @@ def find_pair(sources: Sources) -> Pair:
 
 
 def _only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Path:
-    """The options.json among these files, or JSON that is broken; `weights` describes what it is sought for.
-
-    Raises FormatError if there is none, or more than one.
-    """
+    """The options.json among these files, or JSON that is broken; `weights` describes what it is sought for."""
     found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
     found = found or [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON][:1]
     if not found:
@@ -244,7 +238,6 @@ def read_options(path: Path, *, is_named: bool = False) -> Options:
     """Read and check an options.json, with the keys and defaults of bilm-tf and AllenNLP, and bounds on all sizes.
 
     is_named: the user has named this file, so it may be a link out of its folder.
-    Raises FormatError, which names the field.
     """
     values = read_json(path, is_named=is_named)
     training = {name: values.pop(name) for name in TRAINING_OPTIONS if name in values}
@@ -304,7 +297,6 @@ def _read_weights(
     """The config, all weights by native name (the softmax if the file has it), and their types in the file.
 
     is_partial: whether the file may hold other parts of a biLM than the options call for.
-    Raises FormatError, naming the file, the dataset and the reason.
     """
     for name, entry in file.entries.items():
         if not entry.is_array:

@@ -84,10 +84,7 @@ class Names:
 def read_native(
     table: Sequence[Row], file: WeightsFile, *, expected: str = SAID_BY_OPTIONS
 ) -> tuple[dict[str, Array], list[str]]:
-    """All tensors of a table by native name, and their types in the file.
-
-    Raises FormatError, naming file and tensor, before one is read that is missing, or has another shape than expected.
-    """
+    """All tensors of a table by native name, and their types in the file."""
     for row in table:
         check_entry(file, row.name, row.shape, expected=expected)
     tensors: dict[str, Array] = {}
@@ -183,10 +180,7 @@ def module_rows(config: BiLMConfig, names: Names) -> Iterator[Row]:
 
 
 def sizes_of(file: WeightsFile, names: Names) -> dict[str, Any]:
-    """The sizes of a biLM with these tensors, by the names of `BiLMConfig`.
-
-    Raises FormatError for a tensor that is missing or has a shape that does not fit the others.
-    """
+    """The sizes of a biLM with these tensors, by the names of `BiLMConfig`."""
     entries = file.entries
 
     def shape(name: str, dimensions: int) -> tuple[int, ...]:

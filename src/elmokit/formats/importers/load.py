@@ -17,7 +17,7 @@ import msgspec
 
 from elmokit.files.archives import meant, unpacked
 from elmokit.files.atomic import DISK_FULL
-from elmokit.formats.file_kinds import ARCHIVES, PICKLES, is_about, kind_of, refuse_failed_download
+from elmokit.formats.file_kinds import ARCHIVES, PICKLES, kind_of, refuse_failed_download
 from elmokit.formats.importers import allennlp, bilm_tf, many_langs
 from elmokit.formats.importers.child import Report, memory_bytes, parts_of, processor_seconds
 from elmokit.formats.importers.sources import Imported, IncompleteError, Sources
@@ -62,7 +62,7 @@ def load(path: Path, weights: Path | None = None, *, inspection: Inspection | No
     try:
         return _load(sources, inspection)
     except FormatError as error:
-        suspects = [file for file in sources.given if is_about(error, file)]
+        suspects = [file for file in sources.given if str(error).startswith((f"{file}:", f"{file},"))]
         if isinstance(error, IncompleteError):  # the likeliest reason is a failed download
             suspects += sources.given if weights is not None else sources.nearby
         for file in suspects:

@@ -54,8 +54,6 @@ def column_sentences(
     Cells are separated by tabs in lines that contain a tab, otherwise by spaces. Lines that begin with `#` before the
     first token of a sentence are comments, unless they have as many cells as the tokens.
     empty_last: what an empty last cell means; None refuses it.
-    Raises ValueError, naming `name` and the line, for an empty cell and for a row with a different number of cells than
-    the rows above it in its sentence.
     """
     rows: list[list[str]] = []
     comments: list[list[str]] = []

@@ -33,11 +33,7 @@ class Document:
 
 
 def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
-    """Documents from the lines of a file, one in memory at a time.
-
-    Raises ValueError, naming `name` and the line, for text outside a document, a document that is empty or does not
-    end, rows of different lengths, and rows without columns or words (as in the skeletons distributed without text).
-    """
+    """Documents from the lines of a file, one in memory at a time."""
     head: re.Match[str] | None = None
     begin = number = 0
     body: list[str] = []

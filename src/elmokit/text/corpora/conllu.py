@@ -38,8 +38,6 @@ def read_conllu(lines: Iterable[str], *, name: str, columns: Sequence[str] = COL
 
     columns: the names of the columns. A file without ids may have the token `#`, and in one of one column a row is a
         token, perhaps with spaces.
-    Raises ValueError, naming the line, for a row of other cells, an id that is not N, N-M or N.M, words out of order,
-    and a comment inside a sentence.
     """
     comment = re.compile("#" if columns[0] == "id" else "#[^\t]*$" if len(columns) > 1 else "#.*[ =]")
     comments: list[str] = []
