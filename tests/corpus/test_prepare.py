@@ -275,7 +275,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
         ("long", ["--held-out", "0"], "1 too long; 0 of 0 documents are held out; use --lines (lines=True) if"),
         (NOT_UTF8, [], r"caf\udce9: its name is not UTF-8; rename"),
         ("raw.txt", ["--exclude", str(tmp_path / NOT_UTF8)], r"caf\udce9: its name is not UTF-8; rename"),
-        ("there", [], "there is a folder; expected a text file"),
+        ("there", [], "there is a folder; expected a text file (all files in it: "),
         ("pipe", [], "pipe is a pipe or standard input, but it is read twice; write it to a file first"),
         ("raw.txt", ["--exclude", str(tmp_path / "pipe")], "pipe is a pipe or standard input, but it is read twice"),
         ("raw.txt", ["-o", str(tmp_path / "there")], "exists and is not an empty folder"),

@@ -159,7 +159,7 @@ def test_the_sentences_of_files_are_those_of_their_folder(tmp_path: Path, capsys
     assert task_sentences("sst", both, config) == task_sentences("sst", tmp_path, config)
     alone = task_sentences("sst", Splits(both.train), config)
     assert sorted(alone) == sorted((str(number), "in", "train") for number in range(12))
-    assert "no development file: 10% of the training files are set apart" in capsys.readouterr().err
+    assert "no development file: 10% of the training data is held out" in capsys.readouterr().err
 
 
 DATA = Path(__file__).parents[2] / ".data"

@@ -306,7 +306,7 @@ def test_the_verbs_train_go_on_score_and_predict(
         ("train toy", "a new run also needs --data DIR, --run DIR"),
         ("train toy --resume RUN --seed 1", "TASK, --seed cannot be combined with --resume"),
         ("train --resume RUN --train DATA/train.tsv", "the run began with train.tsv, dev.tsv; say where all of"),
-        ("train --resume RUN --data NEW", "has no data set of toy; expected one of these sets of files: "),
+        ("train --resume RUN --data NEW", "does not exist; expected a folder with one of these sets of files: "),
         ("train --resume RUN --model nowhere", "no model 'nowhere'"),
         ("train --resume RUN --test-file DATA/test.tsv", "--test-file needs --train"),
         ("train --test toy --data NONE --run NEW", "NONE"),

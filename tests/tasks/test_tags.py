@@ -79,6 +79,7 @@ def test_words_with_learnt_vectors_are_scored_apart():
     made = [WordTags("upos", ["DET", "X"], [True, False]), WordTags("upos", ["VERB"], [False])]
     scores = TASK.score(examples, made)
     assert scores == {"accuracy": pytest.approx(200 / 3), "accuracy_known": 100, "accuracy_unknown": 50}
+    assert TASK.score(examples[1:], made[1:]) == {"accuracy": 100, "accuracy_unknown": 100}  # no known word to score
     inputs = new_inputs(task_recipe("tags", "cpu", ["elmo=none", "min_word_count=2"]).inputs, [["The", "the", "cat"]])
     assert inputs.known(["the", "THE", "cat", "dog"]) == [True, True, False, False]
 

@@ -203,7 +203,7 @@ def test_without_a_development_file_a_tenth_is_set_apart(
     run: Run, toy: Toy, toy_data: Path, capsys: pytest.CaptureFixture[str]
 ):
     run_dir = run("run", data=Splits((toy_data / "train.tsv", toy_data / "dev.tsv")))
-    assert "no development file: 10% of the training files are set apart (dev_share)" in capsys.readouterr().err
+    assert "no development file: 10% of the training data is held out (dev_share)" in capsys.readouterr().err
     record = read_record(run_dir, toy)
     assert (record.config.training.dev_share, record.files.dev) == (0.1, ())
     assert record.config.training.random_dev

@@ -194,7 +194,7 @@ def with_development_set(config: TaskConfig, splits: Splits) -> TaskConfig:
     if splits.dev:
         return config
     if not config.training.dev_share:
-        print(f"no development file: {DEV_SHARE:.0%} of the training files are set apart (dev_share)", file=sys.stderr)
+        print(f"no development file: {DEV_SHARE:.0%} of the training data is held out (dev_share)", file=sys.stderr)
     share = config.training.dev_share or DEV_SHARE
     return replace(config, training=replace(config.training, dev_share=share, random_dev=True))
 

@@ -199,9 +199,10 @@ def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_nam
             held_out = folder / test
             return Splits((folder / train,), (folder / dev,) if dev else (), (held_out,) if held_out.is_file() else ())
     known = "; ".join(", ".join(dict.fromkeys(name.partition("#")[0] for name in files if name)) for files in names)
+    found = f"has no data set of {task_name}; expected" if folder.exists() else "does not exist; expected a folder with"
     raise ValueError(
-        f"{folder} has no data set of {task_name}; expected one of these sets of files: {known} (to train on files: "
-        "--train FILE, or data=Splits(train=...))"
+        f"{folder} {found} one of these sets of files: {known} (to train on files: --train FILE, or "
+        "data=Splits(train=...))"
     )
 
 

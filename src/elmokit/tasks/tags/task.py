@@ -116,13 +116,13 @@ class Tags(Task[TaggedWords, "WordTags"]):
         return sorted({tag for example in examples for tag in example.tags})
 
     def score(self, examples: Sequence[TaggedWords], predictions: Sequence[WordTags]) -> dict[str, float]:
-        """Accuracy over all words, over those whose vectors were learnt in training, and over the others."""
+        """Accuracy over all words, over those whose vectors were learnt in training, and over the others, if any."""
         hits: dict[str, list[bool]] = {"accuracy": [], "accuracy_known": [], "accuracy_unknown": []}
         for example, made in zip(examples, predictions, strict=True):
             for gold, guess, is_known in zip(example.tags, made.tags, made.known, strict=True):
                 hits["accuracy"].append(gold == guess)
                 hits["accuracy_known" if is_known else "accuracy_unknown"].append(gold == guess)
-        return {name: Accuracy(sum(found), len(found)).percent for name, found in hits.items()}
+        return {name: Accuracy(sum(found), len(found)).percent for name, found in hits.items() if found}
 
     def from_json(self, fields: Mapping[str, Any]) -> TaggedWords:
         """Read `{"tokens": ["It", "rains"]}`, or `{"text": "It rains"}`, or both."""
