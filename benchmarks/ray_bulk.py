@@ -26,9 +26,8 @@ import pyarrow.parquet as pq
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.lines import read_lines
-from elmokit.integrations.ray_data import embed_parquet
+from elmokit.integrations.ray_data import embed_parquet, embed_piece, list_pieces
 from elmokit.system.batches import batched
-from elmokit.vectors.embed_pieces import embed_piece, list_pieces
 
 TEXT = Path(__file__).parents[1] / ".data" / "en" / "train-00000.txt"
 GROUP_WORDS = 5_000
