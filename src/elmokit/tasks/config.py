@@ -234,7 +234,6 @@ class Splits:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """All files."""
         return (*self.train, *self.dev, *self.test)
 
     def absolute(self) -> Splits:

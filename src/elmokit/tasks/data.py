@@ -80,7 +80,6 @@ def _of_several_documents(examples: list[Any]) -> list[Any]:
 
 
 def report_skipped(name: str, skipped: Mapping[str, int]) -> None:
-    """Report on stderr how many examples are left out, by reason."""
     for reason, number in skipped.items():
         print(f"{name}: skipped {number:,}: {reason}", file=sys.stderr)
 

@@ -223,7 +223,6 @@ def new_word_table(
 
 
 def save_word_table(folder: Path, table: WordTable) -> None:
-    """Write the words and their vectors as two files of a run folder."""
     write_arrays(folder / VECTORS_FILE, {"vectors": table.vectors})
     write_text(folder / WORDS_FILE, json.dumps({"learnt": table.learnt, "fixed": table.fixed}) + "\n")
 
@@ -267,7 +266,6 @@ class WordEmbedding(nn.Module):
 
     @property
     def dim(self) -> int:
-        """Width of the word vectors, D."""
         return self.weight.shape[1]
 
     def forward(self, sentences: Sequence[Sequence[str]], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:

@@ -241,7 +241,6 @@ def predict_all(
 
 
 def num_tokens(task: Task[E, P], example: E) -> int:
-    """Number of tokens in all sentences of an example."""
     return sum(map(len, task.sentences(example)))
 
 

@@ -57,7 +57,6 @@ class TaskRecord:
 
     @property
     def config(self) -> TaskConfig:
-        """The settings of the run."""
         return TaskConfig(self.model, self.inputs, self.training)
 
     def with_elmo_model(self, model: str) -> TaskRecord:
@@ -81,13 +80,12 @@ class TaskRecord:
 
 
 def write_record(run_dir: Path, record: TaskRecord) -> None:
-    """Write the record as the run's config.json."""
     files = {split: list(map(str, paths)) for split, paths in vars(record.files).items()}
     write_config(run_dir, asdict(record) | {"files": files}, format=TASK_FORMAT, version=VERSION)
 
 
 def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord:
-    """Read the record of a run.
+    """Read what `write_record` wrote.
 
     task: the run's task, if it is not one of `TASKS`.
     Raises FileNotFoundError if the folder is not a run, ValueError for a run of another kind or of a later version.

@@ -217,7 +217,6 @@ def shortened(text: str) -> str:
 
 
 def shown_labels(label: str, probabilities: dict[str, float]) -> str:
-    """The label and its probability, as a `repr` shows them."""
     return f"{label} ({probabilities[label]:.1%})"
 
 
@@ -235,7 +234,6 @@ def find_task(name: str) -> Task[Any, Any]:
 
 
 def named_tasks() -> str:
-    """The names of all tasks in one line, each followed by its short name."""
     return ", ".join(f"{name} ({short_name})" for name, short_name in TASKS.items())
 
 

@@ -27,7 +27,7 @@ class TaskModel(nn.Module, ABC):
     """Examples -> loss or predictions. Apart from dropout, no result depends on the contents of padding, or on which
     other examples are in the batch.
 
-    labels: those that the model can give, in the order of its scores.
+    labels: what the model can give, in the order of its scores.
     """
 
     def __init__(self, inputs: TokenInputs, labels: Sequence[str] = ()) -> None:

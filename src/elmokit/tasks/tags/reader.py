@@ -63,7 +63,6 @@ def _of_columns(lines: Iterable[str], *, name: str) -> Iterator[TaggedWords]:
 
 
 def tag_of(row: Sequence[str], column: str) -> str:
-    """The tag of a word in a row of CoNLL-U."""
     if column in conllu.COLUMNS:
         return row[conllu.COLUMNS.index(column)]
     features = (feature.partition("=") for feature in row[conllu.FEATS].split("|"))
@@ -71,7 +70,6 @@ def tag_of(row: Sequence[str], column: str) -> str:
 
 
 def with_tag(row: Sequence[str], column: str, tag: str) -> list[str]:
-    """A row of CoNLL-U with another tag of its word."""
     cells = list(row)
     if column in conllu.COLUMNS:
         cells[conllu.COLUMNS.index(column)] = tag
