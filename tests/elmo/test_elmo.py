@@ -363,3 +363,10 @@ def test_a_gpu_gives_the_vectors_of_the_cpu(precision: Any, within: float):
     expected = elmo.encode(texts, layers="all")
     for one, other in zip(expected, elmo.to("cuda").encode(texts, layers="all"), strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=within)
+
+
+def test_a_native_model_is_loaded_without_the_library_of_hdf5(forks: Any, tmp_path: Path):
+    write_toy(tmp_path / "toy")
+    script = "import sys; from elmokit import Elmo; Elmo('toy').encode(['the cat']); print('h5py' in sys.modules)"
+    done = forks.run_script(script, folder=tmp_path)
+    assert done.stdout == "False\n", done.stderr

@@ -1,6 +1,7 @@
 """Tokens and sentences, against the conventions of the bundled models' corpora (their cards name them)."""
 
 import doctest
+import re
 import time
 import unicodedata
 
@@ -226,3 +227,8 @@ def test_every_token_of_every_text_has_its_place(text: str):
 def test_refuses_tokens_of_another_text(tokens: list[str], message: str):
     with pytest.raises(ValueError, match=message):
         token_offsets("a b", tokens)
+
+
+def test_every_mark_of_unicode_belongs_to_the_letter_before_it():
+    marks = [chr(code) for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)).startswith("M")]
+    assert re.fullmatch(f"[{tokenizer.combining_marks()}]+", "".join(marks))

@@ -7,6 +7,7 @@ still crash the HDF5 library, so models are read in a process with limits.
 
 from __future__ import annotations
 
+import importlib
 import io
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -16,15 +17,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import h5py as _h5py
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry
 from elmokit.system.messages import FormatError, printable, readable_bytes
 
-h5py: Any = _h5py  # has no type stubs
 
+class _H5py:
+    """The package, imported at its first use: that takes as long as loading a model, and few models need it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("h5py"), name)
+
+
+h5py: Any = _H5py()
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
 """Errors that h5py raises for damaged files."""

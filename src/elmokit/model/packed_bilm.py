@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -39,13 +40,15 @@ if TYPE_CHECKING:
     from elmokit.layers.packed.linear import Kernel, MakeKernel
     from elmokit.model.config import BiLMConfig
 
+LARGE = 1 << 21
+"""Numbers in a weight before which memory is given back to the system: that takes longer than packing a small one."""
 CHUNK, CHUNK_OF_GPU = 256, 4096  # tokens per call of the char encoder, to limit its memory
 Key: TypeAlias = str | bytes
 """What stands for a token; equal for tokens that are spelt alike."""
 State = list[list[PackedState]]
 """State of each direction and layer, with one row per sentence."""
-Take: TypeAlias = Callable[[str], Tensor]
-"""Name of a weight -> the weight, on the device of the model."""
+Take: TypeAlias = Callable[..., Tensor]
+"""Name of a weight, and perhaps a type -> the weight, on the device of the model."""
 
 
 class PackedBiLM:
@@ -66,15 +69,16 @@ class PackedBiLM:
         device: by default the weights' device.
         """
 
-        def take(name: str) -> Tensor:
-            _give_back_freed_memory()  # what the one before needed meanwhile
-            if isinstance(weights[name], np.ndarray):
-                give_back(weights[name])  # the pages of the ones before, if they are mapped
-            return as_float32(weights[name])
+        def take(name: str, dtype: torch.dtype = torch.float32, *, copy: bool = False) -> Tensor:
+            weight = weights[name]
+            if prod(weight.shape) >= LARGE:
+                _give_back_freed_memory()  # what the one before needed meanwhile
+                if isinstance(weight, np.ndarray):
+                    give_back(weight)  # the pages of the ones before, if they are mapped
+            return torch.as_tensor(weight, device=device).to(dtype, copy=copy)
 
         self.config = config
-        as_float32 = partial(torch.as_tensor, dtype=torch.float32, device=device)
-        make_kernel = kernel_for(precision, as_float32(weights["forward_lstm.layers.0.recurrent_weight"]))
+        make_kernel = kernel_for(precision, take("forward_lstm.layers.0.bias"))
         self.rows_are_independent: bool = rows_are_independent(make_kernel) and _fill_vectors(config)
         """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
@@ -316,14 +320,13 @@ def _lstm(config: BiLMConfig, take: Take, name: str, make_kernel: MakeKernel) ->
         prefix = f"{name}.layers.{index}"
 
         def gates(name: str, bias: Tensor | None, *, prefix: str = prefix) -> Kernel:
-            weight = take(f"{prefix}.{name}").to(dtype, copy=True)
-            return make_kernel(_with_double_candidate(weight), bias)
+            return make_kernel(_with_double_candidate(take(f"{prefix}.{name}", dtype, copy=True)), bias)
 
-        bias = _with_double_candidate(take(f"{prefix}.bias").clone())
+        bias = _with_double_candidate(take(f"{prefix}.bias", copy=True))
         bias[config.lstm_dim : 2 * config.lstm_dim] += FORGET_BIAS
         project = None
         if config.projection_dim != config.lstm_dim:
-            project = make_kernel(2 * take(f"{prefix}.projection_weight").to(dtype), None)
+            project = make_kernel(take(f"{prefix}.projection_weight", dtype, copy=True).mul_(2), None)
         layer = PackedLSTMLayer(
             from_input=gates("input_weight", bias),
             from_output=gates("recurrent_weight", None),

@@ -117,10 +117,15 @@ def _is_korean(text: str) -> bool:
     return num_hangul > 0 and 2 * num_hangul >= num_latin
 
 
+_WITH_MARKS = (0x300, 0x3400), (0xA000, 0xAC00), (0xFB00, 0x17000), (0x1B000, 0x1F000)
+"""Where combining marks are: not among ideographs, Hangul syllables and characters for private use."""
+
+
 @cache
 def combining_marks() -> str:
     """Characters that belong to the one before, as the inside of a character class; for `re` they are not letters."""
-    marks = [code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)).startswith("M")]
+    codes = [code for start, end in _WITH_MARKS for code in range(start, end)]
+    marks = [code for code in codes if unicodedata.category(chr(code)).startswith("M")]
     within = set(marks)
     starts = [code for code in marks if code - 1 not in within]
     ends = [code for code in marks if code + 1 not in within]

@@ -39,7 +39,7 @@ class Vocabulary:
     def __init__(self, tokens: Iterable[str], *, is_published: bool = False) -> None:
         """is_published: others have trained a model with it, so it may also have duplicate, empty and odd tokens."""
         self.tokens: list[str] = [tokens] if isinstance(tokens, str) else list(tokens)
-        self._ids = {token: position for position, token in enumerate(self.tokens)}
+        self._ids = dict(zip(self.tokens, range(len(self.tokens)), strict=True))
         together, distinct = "".join(self.tokens), len(self._ids) == len(self.tokens)
         is_odd = not distinct or "" in self._ids or any(character in together for character in _SEPARATORS)
         if is_odd and not is_published:
