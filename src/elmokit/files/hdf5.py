@@ -51,9 +51,13 @@ class HDF5File:
         self.root = self._file.id
         self._num_bytes = path.stat().st_size
 
-    @cached_property
+    @property
     def entries(self) -> dict[str, Entry]:
         """All that is in the file, except its groups. No link is followed, and nothing is described twice."""
+        return self._entries
+
+    @cached_property
+    def _entries(self) -> dict[str, Entry]:
         links: list[tuple[bytes, int]] = []
         found: dict[str, Entry] = {}
 
