@@ -1,4 +1,4 @@
-"""The command: interrupted while it still imports and reads its arguments, and with streams and names of any kind."""
+"""Commands: what they refuse and how they say it, interrupts while they still import, and streams of any kind."""
 
 import io
 import os
@@ -383,10 +383,6 @@ def test_standard_output_that_cannot_be_written_is_named(
     assert capsys.readouterr().err.endswith("elmokit: error: standard output: No space left on device\n")
 
 
-TABLE = "id,text\n1,a b\n2,b a\n3,a a b\n"
-VOCABULARY = "<S>\n</S>\n<UNK>\na\nb\n"
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -403,13 +399,10 @@ VOCABULARY = "<S>\n</S>\n<UNK>\na\nb\n"
     ],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_a_command_reads_a_table_as_text_if_told_so(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.chdir(tmp_path)
-    write_toy(tmp_path / "toy")
-    (tmp_path / "table").write_text(TABLE)
-    (tmp_path / "vocabulary").write_text(VOCABULARY)
-    assert main(command.split()) == 2
+def test_a_command_reads_a_table_as_text_if_told_so(command: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+    write_toy(folder / "toy")
+    Path("table").write_text("id,text\n1,a b\n2,b a\n3,a a b\n")
+    Path("vocabulary").write_text("<S>\n</S>\n<UNK>\na\nb\n")
+    assert run(command) == 2
     assert "table looks like a table of cells" in (said := capsys.readouterr().err) and "--as-text" in said
-    assert main([*command.split(), "--as-text"]) == 0, capsys.readouterr().err
+    assert run(f"{command} --as-text") == 0, capsys.readouterr().err
