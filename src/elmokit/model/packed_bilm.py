@@ -70,12 +70,11 @@ class PackedBiLM:
         """
 
         def take(name: str, dtype: torch.dtype = torch.float32, *, copy: bool = False) -> Tensor:
-            weight = weights[name]
-            if prod(weight.shape) >= LARGE:
+            if prod(weights[name].shape) >= LARGE:
                 _give_back_freed_memory()  # what the one before needed meanwhile
-                if isinstance(weight, np.ndarray):
-                    give_back(weight)  # the pages of the ones before, if they are mapped
-            return torch.as_tensor(weight, device=device).to(dtype, copy=copy)
+                if isinstance(weights[name], np.ndarray):
+                    give_back(weights[name])  # the pages of the ones before, if they are mapped
+            return torch.as_tensor(weights[name], device=device).to(dtype, copy=copy)
 
         self.config = config
         make_kernel = kernel_for(precision, take("forward_lstm.layers.0.bias"))
