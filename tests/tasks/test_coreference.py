@@ -95,6 +95,14 @@ def test_reads_corefud_without_its_empty_nodes_and_pieces(write):
     assert (second.sentences, second.clusters) == ([["no"]], [])
 
 
+def test_a_document_without_a_name_has_that_of_its_file_from_every_folder(write, monkeypatch):
+    path = write("".join(line for line in COREFUD.splitlines(keepends=True) if not line.startswith("# newdoc")))
+    monkeypatch.chdir(path.parent)
+    with pytest.warns(UserWarning, match="discontinuous"):
+        (there,), (here,) = map(list, map(read_coreference_documents, (path, path.name)))
+    assert there == here and here.name == path.name
+
+
 @pytest.mark.parametrize(
     "text",
     [

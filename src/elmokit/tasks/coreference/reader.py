@@ -150,7 +150,7 @@ def _corefud_document(sentences: list[conllu.ConlluSentence]) -> CoreferenceDocu
                     if first <= last:  # else all of it is empty nodes
                         clusters[entity].append((first, last))
     begun = [entity for entity, starts in opened.items() if starts]
-    name = sentences[0].comment("newdoc id") or sentences[0].name
+    name = sentences[0].comment("newdoc id") or os.path.basename(sentences[0].name)  # wherever the file is
     if begun:
         raise ValueError(f"{sentences[0].name}: {first_token(begun[0])} has no end in document {first_token(name)}")
     for entity in [entity for entity in clusters if "[" in entity]:  # `e5[1/2]` is the first of two pieces
