@@ -79,7 +79,7 @@ class TokenInputs(nn.Module):
         if config.character_dim:
             self.characters = _CharacterCNN(config)
             self.input_dim += self.characters.dim
-        self.positions = () if config.elmo is None else config.elmo.positions
+        self.positions: tuple[str, ...] = () if config.elmo is None else config.elmo.positions
         if elmo is not None and config.elmo is not None:
             self.elmo = _new_embedding(config.elmo, elmo)
             self.input_dim += self.elmo.output_dim if "input" in self.positions else 0
@@ -131,9 +131,9 @@ class _CharacterCNN(nn.Module):
 
     def __init__(self, config: InputConfig) -> None:
         super().__init__()
-        self.dim = sum(number for _, number in config.character_filters)
-        self.max_characters = config.max_characters
-        self.encoder = CharEncoder(
+        self.dim: int = sum(number for _, number in config.character_filters)
+        self.max_characters: int = config.max_characters
+        self.encoder: CharEncoder = CharEncoder(
             num_characters=NUM_CHARACTERS,
             padding_id=PADDING_ID,
             character_dim=config.character_dim,
@@ -257,11 +257,11 @@ class WordEmbedding(nn.Module):
 
     def __init__(self, table: WordTable, *, lower_case: bool) -> None:
         super().__init__()
-        self.rows = {word: row for row, word in enumerate([*table.learnt, *table.fixed], start=1)}
+        self.rows: dict[str, int] = {word: row for row, word in enumerate([*table.learnt, *table.fixed], start=1)}
         self.lower_case = lower_case
-        self.num_learnt = 1 + len(table.learnt)
+        self.num_learnt: int = 1 + len(table.learnt)
         vectors = torch.from_numpy(table.vectors)
-        self.weight = nn.Parameter(vectors[: self.num_learnt].clone(), requires_grad=bool(table.learnt))
+        self.weight: nn.Parameter = nn.Parameter(vectors[: self.num_learnt].clone(), requires_grad=bool(table.learnt))
         self.register_buffer("fixed", vectors[self.num_learnt :].clone(), persistent=False)
 
     @property

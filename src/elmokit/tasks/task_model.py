@@ -33,8 +33,8 @@ class TaskModel(nn.Module, ABC):
     def __init__(self, inputs: TokenInputs, labels: Sequence[str] = ()) -> None:
         super().__init__()
         self.inputs = inputs
-        self.labels = list(labels)
-        self.label_ids = {label: index for index, label in enumerate(labels)}
+        self.labels: list[str] = list(labels)
+        self.label_ids: dict[str, int] = {label: index for index, label in enumerate(labels)}
 
     @abstractmethod
     def forward(self, examples: Sequence[Any]) -> Float[Tensor, ""]:

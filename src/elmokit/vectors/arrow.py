@@ -57,10 +57,12 @@ class TableVectors:
     def __init__(self, path: Path) -> None:
         self._groups = groups = Groups(path)
         only_column(groups, ["vectors"])
+        self.num_layers: int | None
+        self.dim: int
         self.num_layers, self.dim = _depth_and_width(groups)
         metadata: dict[bytes, bytes] = groups.schema.metadata or {}
         about = metadata.get(ABOUT_KEY)
-        self.about = parse_json(about or b"{}", dict[str, str], where=groups.path, part="elmokit")
+        self.about: dict[str, str] = parse_json(about or b"{}", dict[str, str], where=groups.path, part="elmokit")
         self._ends = np.cumsum(groups.sizes, dtype=np.int64)
         self._last: tuple[int, FlatVectors] | None = None
 

@@ -92,8 +92,8 @@ class HDF5Vectors:
         if len(first) not in (2, 3) or 0 in (*first[:-2], first[-1]):
             reason = f"has shape {first}; expected (tokens, width) or (layers, tokens, width)"
             raise FormatError(path, reason, part="dataset 0")
-        self.num_layers = first[0] if len(first) == 3 else None
-        self.dim = first[-1]
+        self.num_layers: int | None = first[0] if len(first) == 3 else None
+        self.dim: int = first[-1]
         self.about: dict[str, str] = {}
 
     def __len__(self) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.lib import format as npy
@@ -47,7 +47,7 @@ class RowsInFile:
     start: int
     """Byte of the first row."""
     shape: tuple[int, ...]
-    dtype = np.dtype("<f4")
+    dtype: ClassVar[np.dtype[np.float32]] = np.dtype("<f4")
 
     @property
     def ndim(self) -> int:
