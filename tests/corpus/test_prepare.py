@@ -23,6 +23,7 @@ from elmokit.corpus import external_sort
 from elmokit.corpus.manifest import held_out_file, is_corpus, training_files
 from elmokit.corpus.prepare import Preparation, keep_spelling, prepare
 from elmokit.files.lines import read_lines
+from elmokit.pretraining.before_training import check_files
 from elmokit.text.sentence_lines import column_texts, read_raw_documents, read_sentences
 from elmokit.text.tokenizer import tokenize
 from run_contents import contents_of_run
@@ -303,6 +304,8 @@ def test_a_folder_that_prepare_wrote_stands_for_its_files(
     assert training_files(raw) == [raw] and held_out_file(raw) == raw and not is_corpus(raw.parent)
     assert main(["vocabulary", str(folder), "-o", str(tmp_path / "v.txt")]) == 0
     assert f"{manifest.train.sentences:,} sentences" in capsys.readouterr().out
+    with pytest.warns(UserWarning, match=r"heldout\.txt\.xz is the held-out text of .*corpus; give the folder"):
+        check_files([*training_files(folder), held_out_file(folder)], [])
     training_files(folder)[3].unlink()
     with pytest.raises(FileNotFoundError, match=r"train-00003\.txt\.xz is missing, but manifest\.json lists it; copy"):
         training_files(folder)

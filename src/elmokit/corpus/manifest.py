@@ -10,7 +10,7 @@ from typing import Any
 from elmokit.files.json import as_type, read_json
 from elmokit.system.messages import FormatError, plural
 
-MANIFEST_NAME = "manifest.json"
+HELD_OUT_FILE, MANIFEST_NAME = "heldout.txt.xz", "manifest.json"
 TOO_LONG = "too long"
 MIN_HELD_OUT_TOKENS = 5_000
 """A token's loss has a standard deviation of about 3.4 nats (`mini-en`, 3,791 tokens of news), so a perplexity measured
@@ -24,6 +24,11 @@ _MAX_MANIFEST_BYTES = 1 << 28
 def is_corpus(path: Path) -> bool:
     """Whether a path is a folder that `prepare` wrote."""
     return (path / MANIFEST_NAME).is_file()
+
+
+def is_held_out_file(path: Path) -> bool:
+    """Whether a path is the held-out text of a folder that `prepare` wrote."""
+    return path.name == HELD_OUT_FILE and is_corpus(path.parent)
 
 
 def training_files(path: Path) -> list[Path]:

@@ -23,7 +23,16 @@ from pathlib import Path
 
 from elmokit.corpus.exclusion import Exclusion, SentenceTokenizer
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
-from elmokit.corpus.manifest import MANIFEST_NAME, TOO_LONG, Amount, CorpusFile, CorpusManifest, ExcludedText, Source
+from elmokit.corpus.manifest import (
+    HELD_OUT_FILE,
+    MANIFEST_NAME,
+    TOO_LONG,
+    Amount,
+    CorpusFile,
+    CorpusManifest,
+    ExcludedText,
+    Source,
+)
 from elmokit.files.atomic import as_paths, atomic_write, check_names, new_folder, temporary_folder, write_text
 from elmokit.files.lines import check_inputs, check_texts, is_read_once
 from elmokit.system.messages import join_names, printable
@@ -37,7 +46,6 @@ from elmokit.text.sentence_lines import column_texts, prose_lines, read_raw_docu
 from elmokit.text.tokenizer import HANGUL, INVISIBLE, PLAIN_MARKS, split_sentences, tokenize
 from elmokit.version import __version__
 
-HELD_OUT_FILE = "heldout.txt.xz"
 TOO_SHORT, OTHER_SCRIPT = "too short", "in another script"
 EXCLUDED = "in excluded texts"
 DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"

@@ -12,6 +12,7 @@ from shlex import quote
 import numpy as np
 import torch
 
+from elmokit.corpus.manifest import is_held_out_file
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.lines import check_texts, is_read_once
 from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
@@ -63,6 +64,8 @@ def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
         twice = [str(path) for path, number in Counter(path.resolve() for path in paths).items() if number > 1]
         if twice:
             warn_caller(f"the {what} is named more than once, and its text counts as often: {join_names(twice)}")
+    for path in filter(is_held_out_file, shards):
+        warn_caller(f"the shard {path} is the held-out text of {path.parent}; give the folder to train without it")
     if len(shards) + len(held_out) > 1:
         check_texts(*shards, *held_out)
 
