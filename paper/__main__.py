@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,8 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         for names, settings in arguments_of_it:
             command.add_argument(*names, **settings)
     arguments = parser.parse_args(given)
-    if arguments.function is _show:
-        return _show(arguments) or 0  # without loading the command line of elmokit
+    if arguments.function is _show:  # without loading the command line of elmokit
+        try:
+            _show(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:  # `| head` has read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     from elmokit.cli.main import execute
 
     return execute(arguments)
