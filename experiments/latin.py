@@ -1,13 +1,15 @@
-"""Files for docs/your-own-language.md: training sets of 100 to all sentences, and fastText vectors of the raw text.
+"""Files for docs/your-own-language.md: training sets of 100 to all sentences, and the models compared with the biLM.
 
 python experiments/latin.py split ud_perseus/train.conllu perseus   # writes perseus-100.conllu and so on
 python experiments/latin.py fasttext half.txt half.vec ud_*/*.conllu
+python experiments/latin.py masked-lm half.txt half-bert 32
 """
 
 from __future__ import annotations
 
 import random
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,5 +49,43 @@ def fasttext(text: str, output: str, *treebanks: str) -> None:
     Path(output).write_text("\n".join([f"{len(words)} 100", *lines]) + "\n", encoding="utf-8")
 
 
+def masked_lm(text: str, output: str, cpu_minutes: str) -> None:
+    """Train a small BERT on the text for so many minutes of CPU time, and write it with its tokenizer."""
+    import torch
+    import transformers as hf
+    from tokenizers import BertWordPieceTokenizer
+
+    torch.manual_seed(0)
+    pieces = BertWordPieceTokenizer(lowercase=False, strip_accents=False)
+    pieces.train([text], vocab_size=8000, show_progress=False)
+    tokenizer = hf.BertTokenizerFast(tokenizer_object=pieces._tokenizer, do_lower_case=False, model_max_length=128)
+    sizes = {"hidden_size": 192, "num_hidden_layers": 3, "num_attention_heads": 3, "intermediate_size": 768}
+    config = hf.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=128, **sizes)
+    model = hf.BertForMaskedLM(config).train()
+    lines = Path(text).read_text(encoding="utf-8").splitlines()
+    sentences = [{"input_ids": tokenizer(line, truncation=True)["input_ids"]} for line in lines]
+    sentences.sort(key=lambda sentence: len(sentence["input_ids"]))
+    masks = hf.DataCollatorForLanguageModeling(tokenizer)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4, weight_decay=0.01)
+    end, began, step = 60 * float(cpu_minutes), time.process_time(), 0
+    batches = range(0, len(sentences), 16)
+    while (share := (time.process_time() - began) / end) < 1:
+        start = random.choice(batches)
+        batch = masks(sentences[start : start + 16])
+        chosen = batch["labels"] >= 0
+        hidden = model.bert(batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
+        loss = torch.nn.functional.cross_entropy(model.cls(hidden[chosen]), batch["labels"][chosen])
+        optimizer.param_groups[0]["lr"] = 5e-4 * min(share / 0.06, 1 - share)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        step += 1
+        if step % 500 == 0:
+            print(f"step {step}, {share:.1%} of the time, loss {loss.item():.3f}")
+    model.bert.save_pretrained(output)
+    tokenizer.save_pretrained(output)
+
+
 if __name__ == "__main__":
-    {"split": split, "fasttext": fasttext}[sys.argv[1]](*sys.argv[2:])
+    {"split": split, "fasttext": fasttext, "masked-lm": masked_lm}[sys.argv[1]](*sys.argv[2:])

@@ -291,7 +291,10 @@ _TOP = (
 )
 PLACES = (("both", "input"), ("both", "output"), ("input", "output"))
 GAMMA = tuple((f"{layers} layers, gamma learnt", f"{layers} layers, gamma 1") for layers in ("top", "all"))
-_LATIN = (*((arm, LATIN_ARMS[0]) for arm in LATIN_ARMS[1:]), ("biLM", "fastText"), ("both", "fastText"))
+_LATIN = (
+    *((arm, LATIN_ARMS[0]) for arm in LATIN_ARMS[1:]),
+    *(("biLM", "fastText"), ("biLM", "masked-LM"), ("both", "fastText")),
+)
 View = Callable[[Results, str], list[Table]]
 VIEWS: dict[str, tuple[View, ...]] = {
     "table1": (
