@@ -54,7 +54,10 @@ def check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
 
 
 def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
-    """Raise FileNotFoundError for a missing file, ValueError for pipes and other files; warn of one given twice."""
+    """Raise FileNotFoundError for a missing file, ValueError for pipes and other files.
+
+    Warns of a file that is given twice, and of a shard that `prepare` held out.
+    """
     for what, paths in (("shard", shards), ("held-out text", held_out)):
         for path in paths:
             if is_read_once(path):
