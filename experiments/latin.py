@@ -55,6 +55,7 @@ def masked_lm(text: str, output: str, cpu_minutes: str) -> None:
     import transformers as hf
     from tokenizers import BertWordPieceTokenizer
 
+    random.seed(0)
     torch.manual_seed(0)
     pieces = BertWordPieceTokenizer(lowercase=False, strip_accents=False)
     pieces.train([text], vocab_size=8000, show_progress=False)

@@ -38,7 +38,7 @@ COLUMNS = 512
 TYPICAL_ROWS = 128  # the number of rows that oneDNN's block layout is chosen for
 ROWS_TOGETHER = 4
 """Numbers of rows up to `TYPICAL_ROWS` are rounded up to multiples of this: oneDNN compiles, and keeps, one program
-per number of rows. With 8, a sentence of 17 words takes 6 % longer."""
+per number of rows. Larger multiples compute more rows in vain."""
 BLOCK = 64  # outputs of a row that are summed together
 LARGEST_COPY = 1 << 22
 """Numbers in the largest weight that is kept a second time, for single rows. Larger ones wait for memory, not for
