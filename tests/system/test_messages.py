@@ -24,7 +24,7 @@ def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
     assert printable("밥\x1b[2J\u202e.txt\n") == r"밥\x1b[2J\u202e.txt\n"
     assert printable("می\u200cخواهم क्\u200dष 5\u00a0km") == "می\u200cخواهم क्\u200dष 5\u00a0km"
     assert len(printable("x" * 1000)) == 203
-    assert printable("x" * 1000, most=None) == "x" * 1000
+    assert printable("x" * 1000, limit=None) == "x" * 1000
 
 
 def test_an_error_quotes_no_more_than_the_first_token_of_a_file():

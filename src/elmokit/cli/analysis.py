@@ -135,10 +135,10 @@ def run_neighbours(arguments: argparse.Namespace) -> None:
     print(f"model {printable(model_name(elmo.name or ''))}")
     for one in found:
         left, right = " ".join(one.tokens[: one.index]), " ".join(one.tokens[one.index + 1 :])
-        left, right = printable(left[-_CONTEXT:], most=None), printable(right[:_CONTEXT], most=None)
+        left, right = printable(left[-_CONTEXT:], limit=None), printable(right[:_CONTEXT], limit=None)
         space = " " * (_CONTEXT - columns(left))
         start, file = max(pair for pair in starts if pair[0] <= one.sentence)
-        place = f"{printable(shown_name(file), most=None)}:{one.sentence - start + 1}"
+        place = f"{printable(shown_name(file), limit=None)}:{one.sentence - start + 1}"
         print(f"{one.similarity:.3f}  {space}{left} [{printable(one.token)}] {right}  ({place})")
 
 
@@ -220,7 +220,7 @@ def _excerpt(context: MovedContext) -> str:
     start, end = max(context.index - TOKENS_AROUND, 0), context.index + 1 + TOKENS_AROUND
     tokens = [*context.tokens[start : context.index], f"[{context.tokens[context.index]}]"]
     words = " ".join([*tokens, *context.tokens[context.index + 1 : end]])
-    return printable(f"{'... ' * (start > 0)}{words}{' ...' * (end < len(context.tokens))}", most=None)
+    return printable(f"{'... ' * (start > 0)}{words}{' ...' * (end < len(context.tokens))}", limit=None)
 
 
 def _interval(distance: Distance) -> str:

@@ -167,7 +167,7 @@ def _discard_output() -> None:
 
 def _one_line(text: str) -> str:
     """The text without line ends and control characters, because names and contents of files may hold any."""
-    return printable(" ".join(text.split()), most=MAX_SHOWN)
+    return printable(" ".join(text.split()), limit=MAX_SHOWN)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
     """Escapes control characters of arguments in messages, and suggests the nearest command or choice."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message, most=MAX_SHOWN))
+        super().error(printable(message, limit=MAX_SHOWN))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

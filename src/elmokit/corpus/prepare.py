@@ -127,14 +127,18 @@ class Preparation:
 
 
 def prepare(
-    raw: Iterable[str | Path], folder: str | Path, how: Preparation | None = None, *, memory_bytes: int = MEMORY_BYTES
+    raw: Iterable[str | Path],
+    folder: str | Path,
+    settings: Preparation | None = None,
+    *,
+    memory_bytes: int = MEMORY_BYTES,
 ) -> CorpusManifest:
     """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz` and `manifest.json`.
 
     raw: UTF-8 files, plain or compressed. A blank line or the end of a file ends a document; a single line end
         counts as a space. Files in another order give another corpus.
     folder: the new folder, which is written completely or not at all.
-    how: the settings, by default `Preparation()`.
+    settings: by default `Preparation()`.
     memory_bytes: approximate limit for sentences in memory; it does not change the result.
 
     No sentence of a held-out document occurs in the shards: if a training document also has it, it is dropped there.
@@ -143,33 +147,35 @@ def prepare(
     FileExistsError when the folder exists.
     """
     raw, folder = as_paths(raw), expanded(folder)
-    how = how or Preparation()
-    how = replace(how, exclude=tuple(os.fspath(expanded(path)) for path in how.exclude))
-    for path in (*raw, *how.exclude):
+    settings = settings or Preparation()
+    settings = replace(settings, exclude=tuple(os.fspath(expanded(path)) for path in settings.exclude))
+    for path in (*raw, *settings.exclude):
         if is_read_once(path):  # once for its text, and once for its checksum in the manifest
             raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
-    check_inputs(*raw, *how.exclude)
-    check_names(*raw, *how.exclude)  # which the manifest lists
+    check_inputs(*raw, *settings.exclude)
+    check_names(*raw, *settings.exclude)  # which the manifest lists
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
     if len(raw) > 1:  # report errors in the last file before hours of work on the others
         check_texts(*raw)
-    tokenizer = morphemes() if how.unit == "morphemes" else tokenize if how.nfc else keep_spelling
-    broken = find_broken_words(raw, as_text=how.as_text) if how.join_hyphens else None
-    exclusion = Exclusion([Path(path) for path in how.exclude], num_words=how.exclude_words, tokenizer=tokenizer)
+    tokenizer = morphemes() if settings.unit == "morphemes" else tokenize if settings.nfc else keep_spelling
+    broken = find_broken_words(raw, as_text=settings.as_text) if settings.join_hyphens else None
+    exclusion = Exclusion(
+        [Path(path) for path in settings.exclude], num_words=settings.exclude_words, tokenizer=tokenizer
+    )
     with new_folder(folder) as staging:
         with temporary_folder(staging / "corpus") as sorting:
-            found = _Sentences(how, exclusion, broken, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
+            found = _Sentences(settings, exclusion, broken, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
             sources = [found.read(index, path, tokenizer) for index, path in enumerate(raw)]
             shuffled = ExternalSort(sorting, memory_bytes=memory_bytes // 2)
             for record in found.without_duplicates():
                 shuffled.add(record)
-            held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(how.shard_megabytes * 1e6))
+            held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(settings.shard_megabytes * 1e6))
         if not shards:
             raise ValueError(f"{join_names(map(os.fspath, raw))}: {_nothing_left(found)}")
         manifest = CorpusManifest(
             made_by=f"elmokit {__version__}",
-            options=dataclasses.asdict(how),
+            options=dataclasses.asdict(settings),
             sources=sources,
             dropped=found.dropped,
             excluded=found.excluded,
@@ -220,22 +226,31 @@ class _Sentences:
     """
 
     def __init__(
-        self, how: Preparation, exclusion: Exclusion, broken: BrokenWords | None, records: ExternalSort
+        self, settings: Preparation, exclusion: Exclusion, broken: BrokenWords | None, records: ExternalSort
     ) -> None:
-        reasons = (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, *([EXCLUDED] if how.exclude else []), DUPLICATE, HELD_OUT_TOO)
+        reasons = (
+            TOO_SHORT,
+            TOO_LONG,
+            OTHER_SCRIPT,
+            *([EXCLUDED] if settings.exclude else []),
+            DUPLICATE,
+            HELD_OUT_TOO,
+        )
         self.dropped = {reason: Amount() for reason in reasons}
-        self.excluded = [ExcludedText(path, file_digest(Path(path), "sha256").hex(), Amount()) for path in how.exclude]
+        self.excluded = [
+            ExcludedText(path, file_digest(Path(path), "sha256").hex(), Amount()) for path in settings.exclude
+        ]
         self.num_documents = 0
         """Number of documents with at least one sentence that passes the filters."""
         self.num_held_out_documents = 0
         self.num_marked_up = 0
-        self._how = how
+        self._settings = settings
         self._exclusion = exclusion
         self._broken = broken
         self._records = records
         self.num_kept = 0
         """Number of sentences that pass the filters, with duplicates; the position of the next one."""
-        self._first_to_train = round(how.held_out * 2**64)
+        self._first_to_train = round(settings.held_out * 2**64)
         self._lowest = 2**64
 
     def read(self, index: int, path: Path, tokenizer: SentenceTokenizer) -> Source:
@@ -245,7 +260,7 @@ class _Sentences:
         with progress_bar(unit=" sentences", label=printable(path.name)) as bar:
             for number, text in self._documents(path):
                 num_documents = number
-                key = _random_number(self._how.seed, "document", index, number)
+                key = _random_number(self._settings.seed, "document", index, number)
                 for sentence, tokens in self._tokenised(text, tokenizer, path):
                     if not tokens:
                         continue
@@ -268,15 +283,15 @@ class _Sentences:
 
     def _documents(self, path: Path) -> Iterator[tuple[int, str | list[str]]]:
         """Number and text of each document, or the tokens of its only sentence."""
-        how = self._how
-        if how.column is not None:
-            texts = column_texts(path, how.column)
+        settings = self._settings
+        if settings.column is not None:
+            texts = column_texts(path, settings.column)
             documents = enumerate(text for text in texts if (text.strip() if isinstance(text, str) else text))
-        elif how.lines:
-            documents = enumerate(line for line in prose_lines(path, as_text=how.as_text) if line.strip())
+        elif settings.lines:
+            documents = enumerate(line for line in prose_lines(path, as_text=settings.as_text) if line.strip())
         else:
-            documents = read_raw_documents(path, as_text=how.as_text)
-        return ((0, text) for _, text in documents) if how.document_per_file else documents
+            documents = read_raw_documents(path, as_text=settings.as_text)
+        return ((0, text) for _, text in documents) if settings.document_per_file else documents
 
     def _tokenised(
         self, text: str | list[str], tokenizer: SentenceTokenizer, path: Path
@@ -285,15 +300,18 @@ class _Sentences:
         if isinstance(text, str):
             for sentence in split_sentences(self._broken.join(text) if self._broken else text):
                 yield sentence, tokenizer(sentence)
-        elif self._how.unit == "morphemes":
+        elif self._settings.unit == "morphemes":
             raise ValueError(f"{path}: the column has tokens, which are not split into morphemes; leave out the unit")
         else:
-            yield " ".join(text), [unicodedata.normalize("NFC", token) if self._how.nfc else token for token in text]
+            yield (
+                " ".join(text),
+                [unicodedata.normalize("NFC", token) if self._settings.nfc else token for token in text],
+            )
 
     def without_duplicates(self) -> Iterator[bytes]:
         """Records to shuffle, each a `_KEY` and a sentence: first the held-out ones, in their order."""
         first_to_train = self._first_to_train
-        if self._how.held_out and self.num_documents and not self.num_held_out_documents:
+        if self._settings.held_out and self.num_documents and not self.num_held_out_documents:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
             if self.num_documents == 1:
                 raise ValueError(
@@ -309,31 +327,31 @@ class _Sentences:
             for record in records:
                 key, position = _ORIGIN.unpack(record[-_ORIGIN.size :])
                 if key < first_to_train:
-                    if kept_out and not self._how.keep_duplicates:
+                    if kept_out and not self._settings.keep_duplicates:
                         self.dropped[DUPLICATE].add(num_tokens)
                         continue
                     kept_out = True
                     yield _KEY.pack(_HELD_OUT, 0, position) + sentence
                 elif kept_out:
                     self.dropped[HELD_OUT_TOO].add(num_tokens)
-                elif kept_to_train and not self._how.keep_duplicates:
+                elif kept_to_train and not self._settings.keep_duplicates:
                     self.dropped[DUPLICATE].add(num_tokens)
                 else:
                     kept_to_train = True
-                    number = _random_number(self._how.seed, "sentence", position)
+                    number = _random_number(self._settings.seed, "sentence", position)
                     yield _KEY.pack(_TO_TRAIN, number, position) + sentence
 
     def _why_not(self, sentence: str, tokens: Sequence[str]) -> str | None:
-        if len(tokens) < self._how.min_tokens:
+        if len(tokens) < self._settings.min_tokens:
             return TOO_SHORT
-        if len(tokens) > self._how.max_tokens:
+        if len(tokens) > self._settings.max_tokens:
             return TOO_LONG
-        if self._how.language in _SCRIPTS:
-            script, least = _SCRIPTS[self._how.language]
+        if self._settings.language in _SCRIPTS:
+            script, least = _SCRIPTS[self._settings.language]
             visible = "".join(unicodedata.normalize("NFC", sentence).split())
             if len(script.findall(visible)) / len(visible) < least:
                 return OTHER_SCRIPT
-        file = self._exclusion.find(tokens) if self._how.exclude else None
+        file = self._exclusion.find(tokens) if self._settings.exclude else None
         if file is not None:
             self.excluded[file].dropped.add(len(tokens))
             return EXCLUDED

@@ -167,4 +167,4 @@ def _items(given: object, subject: str, expected: str) -> Iterator[object]:
 def _described(given: object) -> str:
     name = type(given).__name__
     is_short = given is None or isinstance(given, (str, bytes, int, float))
-    return f"{printable(repr(given), most=_MAX_SHOWN)} ({name})" if is_short else f"of type {name}"
+    return f"{printable(repr(given), limit=_MAX_SHOWN)} ({name})" if is_short else f"of type {name}"

@@ -159,7 +159,7 @@ def _not_single(model: TextWarnings, tokens: list[str]) -> str | None:
         return None
     return (
         f"{len(found):,} of {len(tokens):,} tokens are empty or contain spaces, such as "
-        f"{printable(repr(found[0]), most=40)}; no model has read such tokens: give sentences as strings, or as lists "
+        f"{printable(repr(found[0]), limit=40)}; no model has read such tokens: give sentences as strings, or as lists "
         "with one string for each token"
     )
 

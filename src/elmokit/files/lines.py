@@ -97,25 +97,25 @@ def read_lines(
 
 def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> tuple[Iterator[str], str]:
     """All lines of a file, which is read once, and the first of them that is not blank; empty if all are."""
-    lines, head = with_head(read_lines(path, max_line_bytes=max_line_bytes), most=1)
+    lines, head = with_head(read_lines(path, max_line_bytes=max_line_bytes), num_lines=1)
     return lines, head[0] if head else ""
 
 
-def with_head(lines: Iterator[str], *, most: int = HEAD_LINES) -> tuple[Iterator[str], list[str]]:
+def with_head(lines: Iterator[str], *, num_lines: int = HEAD_LINES) -> tuple[Iterator[str], list[str]]:
     """All lines of a file, which is read once, and the first of them that are not blank.
 
-    most: the first lines reach to the `most`-th that is not blank and does not begin with `#`, as comments do.
+    num_lines: how many of them do not begin with `#`, as comments do.
     """
     read: list[str] = []
     head: list[str] = []
-    num_characters = num_lines = 0
+    num_characters = num_found = 0
     for line in lines:
         read.append(line)
         num_characters += len(line)
         if line.strip():
             head.append(line)
-            num_lines += not line.startswith("#")
-        if num_lines == most or num_characters > _HEAD_CHARACTERS:
+            num_found += not line.startswith("#")
+        if num_found == num_lines or num_characters > _HEAD_CHARACTERS:
             break
     return chain(read, lines), head
 
@@ -125,14 +125,16 @@ def whole(lines: Iterable[str], path: str | os.PathLike[str]) -> list[str]:
     return list(up_to(MAX_WHOLE_BYTES, lines, path))
 
 
-def up_to(most: int, lines: Iterable[str], path: str | os.PathLike[str]) -> Iterator[str]:
-    """The lines of a file. Raises ValueError for more than `most` bytes, or than what such text is packed from."""
-    most = left = most if is_read_once(path) else min(most, _MAX_EXPANSION * os.stat(expanded(path)).st_size + _SMALL)
+def up_to(max_bytes: int, lines: Iterable[str], path: str | os.PathLike[str]) -> Iterator[str]:
+    """The lines of a file. Raises ValueError for more than `max_bytes`, or than what such text is packed from."""
+    if not is_read_once(path):
+        max_bytes = min(max_bytes, _MAX_EXPANSION * os.stat(expanded(path)).st_size + _SMALL)
+    left = max_bytes
     for line in lines:
         yield line
         left -= len(line) + 1
         if left < -1:
-            too_much = f"has more than {readable_bytes(most)}, which is too much for a file of its size"
+            too_much = f"has more than {readable_bytes(max_bytes)}, which is too much for a file of its size"
             raise ValueError(f"{shown_name(path)}: {too_much} that is read as a whole; split it, or unpack it first")
 
 

@@ -101,7 +101,7 @@ class Inspection:
         problems = [("refused", text) for text in self.refusals] + [("risk", text) for text in self.risks]
         rows += problems or [("risks", "none found")]
         lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
-        return "\n".join(printable(line, most=None) for line in lines)
+        return "\n".join(printable(line, limit=None) for line in lines)
 
 
 def describe_native(folder: Path, inspection: Inspection) -> None:

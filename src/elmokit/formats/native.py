@@ -178,7 +178,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
     """
     refuse_link_out(path)
     try:
-        return Vocabulary.read(path, most=MAX_BYTES)
+        return Vocabulary.read(path, max_bytes=MAX_BYTES)
     except ValueError as error:
         chunks: Any = read_chunks(path)
         content = b"".join(cast("Iterable[bytes]", up_to(MAX_BYTES, chunks, path)))

@@ -73,13 +73,13 @@ def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
         check_texts(*shards, *held_out)
 
 
-def sample_sentences(paths: Sequence[Path], *, most: int, as_text: bool = False) -> list[str]:
-    """Choose at most `most` sentences, spread evenly over the text; 0 takes all."""
+def sample_sentences(paths: Sequence[Path], *, number: int, as_text: bool = False) -> list[str]:
+    """Choose `number` sentences, spread evenly over the text; 0 takes all."""
     stream = SentenceStream(paths, as_text=as_text, shuffle=False, num_epochs=1, warn=True)
     sentences = [" ".join(tokens) for tokens in stream]
-    if not most or len(sentences) <= most:
+    if not number or len(sentences) <= number:
         return sentences
-    return [sentences[index * len(sentences) // most] for index in range(most)]
+    return [sentences[index * len(sentences) // number] for index in range(number)]
 
 
 def settled(

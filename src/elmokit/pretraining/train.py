@@ -182,7 +182,7 @@ def begin(
     check_files(texts, measured)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, files=WRITTEN)))
-        sentences = sample_sentences(measured, most=config.evaluate_sentences, as_text=as_text) if measured else []
+        sentences = sample_sentences(measured, number=config.evaluate_sentences, as_text=as_text) if measured else []
         how: dict[str, Any] = {"held_out": sentences, "each_pass": each_pass, "started_from": started_from}
         how["as_text"] = as_text
         record = ranks.from_first(lambda: settled(config, texts, vocabulary, device=ranks.device, **how))

@@ -250,7 +250,7 @@ def _carried(
     for batch in packed_batches(packers, spelling=packed.token_cache.spelling):
         tokens = packed.char_encoder(torch.from_numpy(batch.character_ids).to(device))
         for index, (lstm, part) in enumerate(zip(packed.lstms, batch.directions, strict=True)):
-            which = torch.from_numpy(part.tokens).flatten().to(device)
-            outputs = lstm(tokens, which, [CARRIED_ROWS], states[index])  # the state is overwritten
+            index_of = torch.from_numpy(part.tokens).flatten().to(device)
+            outputs = lstm(tokens, index_of, [CARRIED_ROWS], states[index])  # the state is overwritten
             hidden, targets = outputs[-1].to(softmax.weight.dtype), torch.from_numpy(part.targets).flatten().to(device)
             yield index, full_softmax_predictions(hidden, softmax, contexts=rows, targets=targets).losses, targets

@@ -34,14 +34,14 @@ def escape_markdown(text: str) -> str:
 
     Control characters, such as line ends, are shown escaped.
     """
-    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in printable(text, most=None))
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in printable(text, limit=None))
 
 
 def code_span(text: str) -> str:
     """Plain text as code within a line of Markdown. Control characters, such as line ends, are shown escaped."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence, space = "`" * (longest + 1), " " * bool(longest)
-    return f"{fence}{space}{printable(text, most=None)}{space}{fence}"
+    return f"{fence}{space}{printable(text, limit=None)}{space}{fence}"
 
 
 def aligned_table(rows: Sequence[Sequence[str]], *, num_names: int = 1) -> str:
@@ -49,7 +49,7 @@ def aligned_table(rows: Sequence[Sequence[str]], *, num_names: int = 1) -> str:
 
     Control characters are shown escaped. Raises ValueError for rows with different numbers of cells.
     """
-    rows = [[printable(cell, most=None) for cell in row] for row in rows]
+    rows = [[printable(cell, limit=None) for cell in row] for row in rows]
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
     sides = [number < num_names for number in range(len(widths))]
     return "\n".join("  ".join(map(_flush, row, widths, sides)).rstrip() for row in rows)

@@ -26,7 +26,7 @@ class FormatError(ValueError):
     """
 
     def __init__(self, where: str | Path, reason: str, *, part: str | None = None) -> None:
-        reason = printable(reason, most=_MAX_REASON)
+        reason = printable(reason, limit=_MAX_REASON)
         super().__init__(f"{where}: {reason}" if part is None else f"{where}: {printable(part)}: {reason}")
 
 
@@ -47,15 +47,15 @@ def refuse_link_out(path: Path) -> None:
         raise FormatError(path, "is a link out of its folder, and is not followed; copy the file there")
 
 
-def printable(text: str, *, most: int | None = _MAX_SHOWN) -> str:
+def printable(text: str, *, limit: int | None = _MAX_SHOWN) -> str:
     r"""Text from an untrusted source, safe to print: control characters and lone surrogates are escaped (`\x1b`).
 
     Joiners and no-break spaces, which words of Persian or Hindi have in them, stay.
 
-    most: characters that are shown; the rest is cut off. None shows them all.
+    limit: number of characters that are shown; the rest is cut off. None shows them all.
     """
-    if most is not None and len(text) > most:
-        text = text[:most] + "..."
+    if limit is not None and len(text) > limit:
+        text = text[:limit] + "..."
     kept = "\u00a0\u200c\u200d"
     return "".join(letter if letter.isprintable() or letter in kept else ascii(letter)[1:-1] for letter in text)
 

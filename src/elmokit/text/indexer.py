@@ -84,7 +84,7 @@ class DictionarySpelling:
     @property
     def limit(self) -> str:
         """What of a token is read."""
-        return f"{self._room} characters"
+        return f"{self._max_characters} characters"
 
     @property
     def padding_id(self) -> int:
@@ -92,12 +92,12 @@ class DictionarySpelling:
         return self.symbols[_PADDING_SYMBOL] + SHIFT if self.symbols else 0
 
     @property
-    def _room(self) -> int:
+    def _max_characters(self) -> int:
         return self.max_characters_per_token - 2
 
     def rows(self, tokens: Sequence[str]) -> NDArray[np.int32]:
         """Rows (N,W) of N tokens: the word's id if there are words, then the characters' if there are characters."""
-        cut = [self._boundaries.get(token, token[: self._room]) for token in tokens]
+        cut = [self._boundaries.get(token, token[: self._max_characters]) for token in tokens]
         columns: list[NDArray[np.int32]] = []
         if self.words:
             unknown = self.words[self.unknown]
@@ -109,11 +109,11 @@ class DictionarySpelling:
 
     def key(self, token: str) -> str | bytes:
         """Equal for tokens with equal rows only, and short for a token of a megabyte."""
-        return self._boundaries.get(token, token[: self._room])
+        return self._boundaries.get(token, token[: self._max_characters])
 
     def num_cut(self, tokens: Sequence[str]) -> int:
         """Number of tokens that are too long to be read as a whole."""
-        return sum(len(token) > self._room for token in tokens)
+        return sum(len(token) > self._max_characters for token in tokens)
 
     def _character_rows(self, tokens: Sequence[str]) -> NDArray[np.int32]:
         begin, end = self.symbols[_BEGIN_WORD], self.symbols[_END_WORD]

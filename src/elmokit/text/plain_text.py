@@ -210,7 +210,7 @@ def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) ->
     for share, pattern, what in kinds if len(tokens) >= _FEWEST else ():
         found = [token for token in tokens if re.fullmatch(pattern, token)]
         if len(found) > share * len(tokens):
-            return f"the tokens of {name}, such as {printable(found[0], most=40)!r}, look like {what}"
+            return f"the tokens of {name}, such as {printable(found[0], limit=40)!r}, look like {what}"
     written = [line for line in lines if line.strip()]
     if len(written) >= _FEWEST and _are_words(written):
         return (
@@ -238,7 +238,7 @@ def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) ->
     several = [line for line, num_breaks in zip(written, breaks, strict=True) if num_breaks]
     if len(several) > len(written) / 2 and (len(several) > 2 or sum(breaks) > MOST_BREAKS):
         return (
-            f"lines of {name} look like several sentences, such as {printable(several[0], most=40)!r}, but models "
+            f"lines of {name} look like several sentences, such as {printable(several[0], limit=40)!r}, but models "
             "expect one sentence per line"
         )
     return None

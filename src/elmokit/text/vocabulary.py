@@ -58,17 +58,17 @@ class Vocabulary:
         self.end_id: int = self._ids[END_SENTENCE]
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, most: int | None = None) -> Self:
+    def read(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Self:
         """Read a file of one token per line (plain, gzip or xz). Errors name the file and the line.
 
-        most: number of bytes, of a file that others have made; it may not be packed to far less either.
+        max_bytes: of a file that others have made; it may not be packed to far less either.
         """
         try:
             return cls(_at_once(path))
         except (OSError, ValueError):  # reading line by line unpacks the file, and finds the error
             first: dict[str, int] = {}
         lines = read_lines(path, keep_marks=True)
-        for number, line in enumerate(lines if most is None else up_to(most, lines, path), start=1):
+        for number, line in enumerate(lines if max_bytes is None else up_to(max_bytes, lines, path), start=1):
             if line == SKIPPED_LINE:
                 continue
             if fault := _fault(line, first):

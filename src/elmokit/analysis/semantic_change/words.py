@@ -102,7 +102,7 @@ def _check_are_forms(forms: list[str], number: int) -> None:
         return
     has_count = any(map(_NUMBER.fullmatch, forms)) and not _NUMBER.fullmatch(forms[0])
     if "#" in forms or forms[0].rstrip(".)") == str(number) or has_count:
-        shown = printable(" ".join(forms), most=_MAX_SHOWN)
+        shown = printable(" ".join(forms), limit=_MAX_SHOWN)
         raise ValueError(
             f"line {number} of the words is {shown!r}; expected a word and its other forms, separated by spaces, "
             "without a comment, a count or the number of the line"
