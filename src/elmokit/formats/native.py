@@ -88,10 +88,7 @@ def native_folder(path: Path) -> Path | None:
 
 
 def open_weights(folder: Path, *, with_softmax: bool = False) -> Weights:
-    """Map the weights of a native folder; the softmax is read into memory only if it is asked for.
-
-    Raises FileNotFoundError if a file is missing, and FormatError, which names the file, if one is damaged.
-    """
+    """Map the weights of a native folder; the softmax is read into memory only if it is asked for."""
     path, vocabulary_path = folder / WEIGHTS_NAME, folder / VOCABULARY_NAME
     config, pretraining = read_config(folder / CONFIG_NAME)
     with naming_failed_download(path):
@@ -126,8 +123,6 @@ def write_native(
     softmax_dtype: type of the softmax's weight, by default the same; int8 rows have scales.
     max_file_bytes: split the softmax into separate files that are not larger.
     card: text of README.md, by default that of `card_of`.
-
-    Raises FileExistsError for a folder that is not empty, and FormatError for weights that could not be read back.
     """
     softmax_dtype = softmax_dtype or dtype
     for name, given, known in (("dtype", dtype, WEIGHTS), ("softmax_dtype", softmax_dtype, SOFTMAX_DTYPES)):

@@ -28,8 +28,7 @@ def read_bilm(
     """Read a model in any format, in float32 on the CPU, in eval mode; softmax and vocabulary may be None.
 
     `path` is the name of a model, a folder, a file in a folder, or, with `weights`, the options.json of a pair (also in
-    the other order). Raises the errors of `find` if there is no such model, and FormatError if it is not a biLM, or has
-    no softmax although `with_softmax` is set.
+    the other order).
     """
     model = open_weights(find(path, weights), with_softmax=with_softmax)
     if with_softmax and not model.has_softmax:

@@ -88,10 +88,7 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
 
 
 def read_record(run_dir: Path) -> RunRecord:
-    """Read the record of a run.
-
-    Raises FileNotFoundError if the folder is not a run, and ValueError for a model that elmokit did not pretrain.
-    """
+    """Read the record of a run."""
     return record_of(read_config(run_dir), run_dir / CONFIG_NAME)
 
 

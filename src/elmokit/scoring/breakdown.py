@@ -112,8 +112,7 @@ def measure_files(
     min_count: smallest number of predictions of a word that is listed.
     raw_text, column, as_text, carry_state, weights, device: as in `perplexity`, with a separate stream for each file.
 
-    The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
-    below 1, the model has no softmax or no vocabulary, or the device is not there.
+    The model runs once over each file.
     """
     if not files:
         raise ValueError("no files were given; expected at least one text file with one sentence per line")
