@@ -379,7 +379,7 @@ def test_a_package_made_as_the_page_says_brings_a_model(tmp_path: Path, monkeypa
     assert finding.packaged_models()["finnish"] == package / "model"
     np.testing.assert_array_equal(vectors("finnish"), vectors(package / "model"))
     assert finding.lasting_name("finnish") == "finnish"
-    assert read_bilm("Finnish")[0].config.num_layers == 2
+    assert read_bilm("Finnish").config.num_layers == 2
     shutil.rmtree(package)
     importlib.invalidate_caches()
     assert "finnish" not in finding.packaged_models() and finding.resolve_model("small-en").is_dir()

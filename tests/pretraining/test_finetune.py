@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from elmokit.formats.find import convert
-from elmokit.formats.read import read_bilm
+from elmokit.formats.find import convert, find
+from elmokit.formats.native import open_weights
+from elmokit.formats.read import softmax_of
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
 from elmokit.pretraining import train
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
@@ -144,14 +147,20 @@ def test_a_run_that_has_lost_its_first_model_never_starts_from_chance(tune: Tune
     assert not (run / "metrics.jsonl").exists()
 
 
+def _parts(folder: Path) -> tuple[BiLM, Softmax, Vocabulary]:
+    stored = open_weights(find(folder), with_softmax=True)
+    softmax = softmax_of(stored)
+    assert softmax is not None and stored.vocabulary is not None
+    return BiLM.from_weights(stored), softmax, stored.vocabulary
+
+
 def test_a_new_vocabulary_keeps_the_encoder_and_the_rows_it_knows(model: Path, tune: Tune, tmp_path: Path) -> None:
     own = tmp_path / "domain-vocab.txt"
     Vocabulary(["<S>", "</S>", "<UNK>", "the", "court", "gavel"]).write(own)
-    bilm, softmax, vocabulary = read_bilm(str(model), with_softmax=True)
-    assert softmax is not None and vocabulary is not None
+    bilm, softmax, vocabulary = _parts(model)
     run = tune(*UNCHANGED, vocabulary_path=own)
-    new_bilm, new_softmax, new_vocabulary = read_bilm(str(run), with_softmax=True)
-    assert new_softmax is not None and new_vocabulary is not None and len(new_softmax.bias) == 6
+    new_bilm, new_softmax, new_vocabulary = _parts(run)
+    assert len(new_softmax.bias) == 6
     for name, tensor in bilm.state_dict().items():
         torch.testing.assert_close(new_bilm.state_dict()[name], tensor)
     for token in ("the", "court"):

@@ -102,7 +102,7 @@ def test_elmo_is_read_where_it_is_asked_for(bilm: str, position: str, input_dim:
 def test_settings_of_elmo_are_those_of_an_embedding(bilm: str, settings: dict[str, Any], arguments: dict[str, Any]):
     inputs = make(NO_WORDS, character_dim=0, elmo=ElmoInput("both", bilm, **settings))
     of_all = {"num_mixes": 2, "dropout_rate": 0.0, "penalty_factor": 0.0}
-    embedding = ElmoEmbedding(read_bilm(bilm)[0], **of_all | arguments)
+    embedding = ElmoEmbedding(read_bilm(bilm), **of_all | arguments)
     inputs.measure_scales(TRAINING)  # which does nothing without `rescale`
     if embedding.scales is not None:
         embedding.measure_scales(TRAINING)

@@ -52,7 +52,7 @@ def run_export(arguments: argparse.Namespace) -> None:
     from elmokit.formats.read import read_bilm
     from elmokit.integrations.onnx_export import export_onnx
 
-    bilm, _, _ = read_bilm(arguments.model, arguments.weights)
+    bilm = read_bilm(arguments.model, arguments.weights)
     name = Path(arguments.weights or arguments.model).resolve().name
     exported = export_onnx(bilm, arguments.output, model_name=name)
     largest = exported.largest_activation

@@ -49,6 +49,7 @@ from elmokit.version import __version__
 TOO_SHORT, OTHER_SCRIPT = "too short", "in another script"
 EXCLUDED = "in excluded texts"
 DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
+_REASONS = (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, EXCLUDED, DUPLICATE, HELD_OUT_TOO)
 
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(f"[{HANGUL}]"), 0.6)}
@@ -129,7 +130,7 @@ class Preparation:
 def prepare(
     raw: Iterable[str | Path],
     folder: str | Path,
-    settings: Preparation | None = None,
+    options: Preparation | None = None,
     *,
     memory_bytes: int = MEMORY_BYTES,
 ) -> CorpusManifest:
@@ -138,7 +139,7 @@ def prepare(
     raw: UTF-8 files, plain or compressed. A blank line or the end of a file ends a document; a single line end
         counts as a space. Files in another order give another corpus.
     folder: the new folder, which is written completely or not at all.
-    settings: by default `Preparation()`.
+    options: by default `Preparation()`.
     memory_bytes: approximate limit for sentences in memory; it does not change the result.
 
     No sentence of a held-out document occurs in the shards: if a training document also has it, it is dropped there.
@@ -146,44 +147,40 @@ def prepare(
     line, for a file name that is not UTF-8, and when nothing is left to train on, or an excluded file has no text;
     FileExistsError when the folder exists.
     """
-    raw, folder = as_paths(raw), expanded(folder)
-    settings = settings or Preparation()
-    settings = replace(settings, exclude=tuple(os.fspath(expanded(path)) for path in settings.exclude))
-    for path in (*raw, *settings.exclude):
-        if is_read_once(path):  # once for its text, and once for its checksum in the manifest
-            raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
-    check_inputs(*raw, *settings.exclude)
-    check_names(*raw, *settings.exclude)  # which the manifest lists
+    raw, folder, options = as_paths(raw), expanded(folder), options or Preparation()
+    options = replace(options, exclude=tuple(os.fspath(expanded(path)) for path in options.exclude))
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
+    for path in (*raw, *options.exclude):
+        if is_read_once(path):  # once for its text, and once for its checksum in the manifest
+            raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
+    check_inputs(*raw, *options.exclude)
+    check_names(*raw, *options.exclude)  # which the manifest lists
     if len(raw) > 1:  # report errors in the last file before hours of work on the others
         check_texts(*raw)
-    tokenizer = morphemes() if settings.unit == "morphemes" else tokenize if settings.nfc else keep_spelling
-    broken = find_broken_words(raw, as_text=settings.as_text) if settings.join_hyphens else None
-    exclusion = Exclusion(
-        [Path(path) for path in settings.exclude], num_words=settings.exclude_words, tokenizer=tokenizer
-    )
+    tokenizer = morphemes() if options.unit == "morphemes" else tokenize if options.nfc else keep_spelling
+    broken = find_broken_words(raw, as_text=options.as_text) if options.join_hyphens else BrokenWords({})
     with new_folder(folder) as staging:
         with temporary_folder(staging / "corpus") as sorting:
-            found = _Sentences(settings, exclusion, broken, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
-            sources = [found.read(index, path, tokenizer) for index, path in enumerate(raw)]
+            found = _Sentences(options, tokenizer, broken, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
+            sources = [found.read(index, path) for index, path in enumerate(raw)]
             shuffled = ExternalSort(sorting, memory_bytes=memory_bytes // 2)
             for record in found.without_duplicates():
                 shuffled.add(record)
-            held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(settings.shard_megabytes * 1e6))
+            held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(options.shard_megabytes * 1e6))
         if not shards:
             raise ValueError(f"{join_names(map(os.fspath, raw))}: {_nothing_left(found)}")
         manifest = CorpusManifest(
             made_by=f"elmokit {__version__}",
-            options=dataclasses.asdict(settings),
+            options=dataclasses.asdict(options),
             sources=sources,
             dropped=found.dropped,
             excluded=found.excluded,
             held_out_documents=found.num_held_out_documents,
             held_out=held_out,
             shards=shards,
-            broken_words=broken.num_found if broken else 0,
-            joined_words=broken.num_joined if broken else 0,
+            broken_words=broken.num_found,
+            joined_words=broken.num_joined,
             marked_up=found.num_marked_up,
         )
         contents = {"format": "elmokit corpus", "version": 1, **dataclasses.asdict(manifest)}
@@ -226,42 +223,33 @@ class _Sentences:
     """
 
     def __init__(
-        self, settings: Preparation, exclusion: Exclusion, broken: BrokenWords | None, records: ExternalSort
+        self, options: Preparation, tokenizer: SentenceTokenizer, broken: BrokenWords, records: ExternalSort
     ) -> None:
-        reasons = (
-            TOO_SHORT,
-            TOO_LONG,
-            OTHER_SCRIPT,
-            *([EXCLUDED] if settings.exclude else []),
-            DUPLICATE,
-            HELD_OUT_TOO,
-        )
-        self.dropped = {reason: Amount() for reason in reasons}
-        self.excluded = [
-            ExcludedText(path, file_digest(Path(path), "sha256").hex(), Amount()) for path in settings.exclude
-        ]
+        excluded = [Path(path) for path in options.exclude]
+        self._options = options
+        self._tokenizer = tokenizer
+        self._broken = broken
+        self._records = records
+        self._exclusion = Exclusion(excluded, num_words=options.exclude_words, tokenizer=tokenizer)
+        self.excluded = [ExcludedText(str(path), file_digest(path, "sha256").hex(), Amount()) for path in excluded]
+        self.dropped = {reason: Amount() for reason in _REASONS if reason != EXCLUDED or excluded}
         self.num_documents = 0
         """Number of documents with at least one sentence that passes the filters."""
         self.num_held_out_documents = 0
         self.num_marked_up = 0
-        self._settings = settings
-        self._exclusion = exclusion
-        self._broken = broken
-        self._records = records
         self.num_kept = 0
         """Number of sentences that pass the filters, with duplicates; the position of the next one."""
-        self._first_to_train = round(settings.held_out * 2**64)
+        self._first_to_train = round(options.held_out * 2**64)
         self._lowest = 2**64
 
-    def read(self, index: int, path: Path, tokenizer: SentenceTokenizer) -> Source:
+    def read(self, index: int, path: Path) -> Source:
         """Add the sentences of the `index`-th raw file."""
         found = Amount()
         num_documents = num_with_sentences = -1
         with progress_bar(unit=" sentences", label=printable(path.name)) as bar:
-            for number, text in self._documents(path):
-                num_documents = number
-                key = _random_number(self._settings.seed, "document", index, number)
-                for sentence, tokens in self._tokenised(text, tokenizer, path):
+            for num_documents, text in self._documents(path):
+                key = _random_number(self._options.seed, "document", index, num_documents)
+                for sentence, tokens in self._tokenised(text, path):
                     if not tokens:
                         continue
                     found.add(len(tokens))
@@ -269,49 +257,44 @@ class _Sentences:
                     if reason := self._why_not(sentence, tokens):
                         self.dropped[reason].add(len(tokens))
                         continue
-                    if num_with_sentences != number:
-                        num_with_sentences = number
+                    if num_with_sentences != num_documents:
+                        num_with_sentences = num_documents
                         self.num_documents += 1
                         self.num_held_out_documents += key < self._first_to_train
                         self._lowest = min(self._lowest, key)
                     self.num_marked_up += _MARKUP.search(sentence) is not None
                     self._records.add(" ".join(tokens).encode() + b"\0" + _ORIGIN.pack(key, self.num_kept))
                     self.num_kept += 1
-        amounts = {"documents": num_documents + 1, "sentences": found.sentences, "tokens": found.tokens}
         sha256 = file_digest(path, "sha256").hex()
-        return Source(path=os.fspath(path), bytes=path.stat().st_size, sha256=sha256, **amounts)
+        return Source(str(path), path.stat().st_size, sha256, num_documents + 1, found.sentences, found.tokens)
 
     def _documents(self, path: Path) -> Iterator[tuple[int, str | list[str]]]:
         """Number and text of each document, or the tokens of its only sentence."""
-        settings = self._settings
-        if settings.column is not None:
-            texts = column_texts(path, settings.column)
+        column, as_text = self._options.column, self._options.as_text
+        if column is not None:
+            texts = column_texts(path, column)
             documents = enumerate(text for text in texts if (text.strip() if isinstance(text, str) else text))
-        elif settings.lines:
-            documents = enumerate(line for line in prose_lines(path, as_text=settings.as_text) if line.strip())
+        elif self._options.lines:
+            documents = enumerate(line for line in prose_lines(path, as_text=as_text) if line.strip())
         else:
-            documents = read_raw_documents(path, as_text=settings.as_text)
-        return ((0, text) for _, text in documents) if settings.document_per_file else documents
+            documents = read_raw_documents(path, as_text=as_text)
+        return ((0, text) for _, text in documents) if self._options.document_per_file else documents
 
-    def _tokenised(
-        self, text: str | list[str], tokenizer: SentenceTokenizer, path: Path
-    ) -> Iterator[tuple[str, Sequence[str]]]:
+    def _tokenised(self, text: str | list[str], path: Path) -> Iterator[tuple[str, Sequence[str]]]:
         """Text and tokens of each sentence of a document."""
         if isinstance(text, str):
-            for sentence in split_sentences(self._broken.join(text) if self._broken else text):
-                yield sentence, tokenizer(sentence)
-        elif self._settings.unit == "morphemes":
+            for sentence in split_sentences(self._broken.join(text)):
+                yield sentence, self._tokenizer(sentence)
+        elif self._options.unit == "morphemes":
             raise ValueError(f"{path}: the column has tokens, which are not split into morphemes; leave out the unit")
         else:
-            yield (
-                " ".join(text),
-                [unicodedata.normalize("NFC", token) if self._settings.nfc else token for token in text],
-            )
+            tokens = [unicodedata.normalize("NFC", token) for token in text] if self._options.nfc else text
+            yield " ".join(text), tokens
 
     def without_duplicates(self) -> Iterator[bytes]:
         """Records to shuffle, each a `_KEY` and a sentence: first the held-out ones, in their order."""
-        first_to_train = self._first_to_train
-        if self._settings.held_out and self.num_documents and not self.num_held_out_documents:
+        options, first_to_train = self._options, self._first_to_train
+        if options.held_out and self.num_documents and not self.num_held_out_documents:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
             if self.num_documents == 1:
                 raise ValueError(
@@ -322,36 +305,28 @@ class _Sentences:
         bar = progress_bar(unit=" sentences", total=self.num_kept, label="sorting", keep=False)
         by_sentence = groupby(counted(self._records, bar), key=lambda record: record[: -len(b"\0") - _ORIGIN.size])
         for sentence, records in by_sentence:
-            num_tokens = sentence.count(b" ") + 1
-            kept_to_train = kept_out = False
+            kept: int | None = None
             for record in records:
                 key, position = _ORIGIN.unpack(record[-_ORIGIN.size :])
-                if key < first_to_train:
-                    if kept_out and not self._settings.keep_duplicates:
-                        self.dropped[DUPLICATE].add(num_tokens)
-                        continue
-                    kept_out = True
-                    yield _KEY.pack(_HELD_OUT, 0, position) + sentence
-                elif kept_out:
-                    self.dropped[HELD_OUT_TOO].add(num_tokens)
-                elif kept_to_train and not self._settings.keep_duplicates:
-                    self.dropped[DUPLICATE].add(num_tokens)
-                else:
-                    kept_to_train = True
-                    number = _random_number(self._settings.seed, "sentence", position)
-                    yield _KEY.pack(_TO_TRAIN, number, position) + sentence
+                part = _HELD_OUT if key < first_to_train else _TO_TRAIN
+                if kept is not None and (part != kept or not options.keep_duplicates):
+                    self.dropped[DUPLICATE if part == kept else HELD_OUT_TOO].add(sentence.count(b" ") + 1)
+                    continue
+                kept = part
+                number = _random_number(options.seed, "sentence", position) if part == _TO_TRAIN else 0
+                yield _KEY.pack(part, number, position) + sentence
 
     def _why_not(self, sentence: str, tokens: Sequence[str]) -> str | None:
-        if len(tokens) < self._settings.min_tokens:
+        if len(tokens) < self._options.min_tokens:
             return TOO_SHORT
-        if len(tokens) > self._settings.max_tokens:
+        if len(tokens) > self._options.max_tokens:
             return TOO_LONG
-        if self._settings.language in _SCRIPTS:
-            script, least = _SCRIPTS[self._settings.language]
+        if self._options.language in _SCRIPTS:
+            script, min_share = _SCRIPTS[self._options.language]
             visible = "".join(unicodedata.normalize("NFC", sentence).split())
-            if len(script.findall(visible)) / len(visible) < least:
+            if len(script.findall(visible)) / len(visible) < min_share:
                 return OTHER_SCRIPT
-        file = self._exclusion.find(tokens) if self._settings.exclude else None
+        file = self._exclusion.find(tokens) if self.excluded else None
         if file is not None:
             self.excluded[file].dropped.add(len(tokens))
             return EXCLUDED
@@ -398,10 +373,11 @@ def _nothing_left(found: _Sentences) -> str:
     reasons = [f"{amount.sentences:,} {reason}" for reason, amount in found.dropped.items() if amount.sentences]
     if not found.num_documents and not reasons:
         return "no sentence in the raw text; expected UTF-8 text (plain, .gz, .bz2 or .xz)"
-    held_out = f"; {found.num_held_out_documents:,} of {found.num_documents:,} documents are held out"
-    longer = (
-        "; use --lines (lines=True) if each line is a text, end sentences by blank lines, or keep longer ones "
-        "(--max-tokens N, or max_tokens=N)"
-    )
-    advice = longer if found.dropped[TOO_LONG].sentences else ""
-    return f"no sentence is left to train on; dropped: {', '.join(reasons) or 'none'}{held_out}{advice}"
+    advice = ""
+    if found.dropped[TOO_LONG].sentences:
+        advice = (
+            "; use --lines (lines=True) if each line is a text, end sentences by blank lines, or keep longer ones "
+            "(--max-tokens N, or max_tokens=N)"
+        )
+    held_out = f"{found.num_held_out_documents:,} of {found.num_documents:,} documents are held out"
+    return f"no sentence is left to train on; dropped: {', '.join(reasons) or 'none'}; {held_out}{advice}"

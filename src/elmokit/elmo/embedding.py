@@ -136,7 +136,7 @@ class ElmoEmbedding(nn.Module):
         **options: Unpack[EmbeddingOptions],
     ) -> Self:
         """Load a model as `Elmo.from_pretrained` does; `options` are the keyword arguments of the constructor."""
-        bilm, _, _ = read_bilm(name_or_path, weights)
+        bilm = read_bilm(name_or_path, weights)
         return cls(bilm, **options)
 
     def train(self, mode: bool = True) -> Self:

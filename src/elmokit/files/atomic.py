@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from elmokit.files.locks import InUseError, NoLocksError, lock, locked
+from elmokit.files.locks import InUseError, lock
 from elmokit.system.paths import expanded
 
 _LEFTOVER = re.compile(r"\.?(\..+\.[0-9a-f]{16}\.tmp)(\.lock)?", re.DOTALL)
@@ -106,8 +106,8 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with ExitStack() as held:
-            with suppress(NoLocksError, InUseError):  # the name is new, so it cannot be in use
-                held.enter_context(locked(folder))
+            with suppress(InUseError):  # the name is new; filelock says so of some places that are read-only
+                held.enter_context(lock(folder, warns=False))
             held.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir()
             yield folder
@@ -171,5 +171,6 @@ def _real_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _remove_if_left(folder: Path) -> None:
-    with suppress(OSError), locked(folder):  # its process is alive, or the file system has no locks
-        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError), lock(folder, warns=False) as is_held:  # an error if its process is alive
+        if is_held:
+            shutil.rmtree(folder, ignore_errors=True)

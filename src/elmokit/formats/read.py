@@ -13,7 +13,6 @@ from elmokit.layers.devices import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights
-from elmokit.system.messages import FormatError
 from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
@@ -22,18 +21,9 @@ if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
 
 
-def read_bilm(
-    path: StrPath, weights: StrPath | None = None, *, with_softmax: bool = False
-) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
-    """Read a model in any format, in float32 on the CPU, in eval mode; softmax and vocabulary may be None.
-
-    `path` is the name of a model, a folder, a file in a folder, or, with `weights`, the options.json of a pair (also in
-    the other order).
-    """
-    model = open_weights(find(path, weights), with_softmax=with_softmax)
-    if with_softmax and not model.has_softmax:
-        raise FormatError(f"{path}", "has no softmax (perplexity and fine-tuning need it)")
-    return BiLM.from_weights(model), softmax_of(model), model.vocabulary
+def read_bilm(path: StrPath, weights: StrPath | None = None) -> BiLM:
+    """Read a model in any format, in float32 on the CPU, in eval mode. Its arguments and errors are those of `find`."""
+    return BiLM.from_weights(open_weights(find(path, weights)))
 
 
 def softmax_of(model: Weights) -> Softmax | None:
@@ -48,19 +38,13 @@ def softmax_of(model: Weights) -> Softmax | None:
     return softmax.eval()
 
 
-def to_weights(
-    bilm: BiLM,
-    softmax: Softmax | None = None,
-    vocabulary: Vocabulary | None = None,
-    *,
-    pretraining: dict[str, object] | None = None,
-) -> Weights:
+def to_weights(bilm: BiLM, softmax: Softmax | None = None, vocabulary: Vocabulary | None = None) -> Weights:
     """The model as arrays, for writing; float32 weights of a model on the CPU are shared, not copied."""
     tensors = {name: _array(tensor) for name, tensor in bilm.state_dict().items()}
     if softmax is not None:
         tensors |= {SOFTMAX_WEIGHT: _array(softmax.weight), SOFTMAX_BIAS: _array(softmax.bias)}
     spelling = bilm.spelling if isinstance(bilm.spelling, DictionarySpelling) else None
-    return Weights(bilm.config, tensors, vocabulary=vocabulary, spelling=spelling, pretraining=pretraining)
+    return Weights(bilm.config, tensors, vocabulary=vocabulary, spelling=spelling)
 
 
 def _array(tensor: torch.Tensor) -> NDArray[np.float32]:

@@ -97,7 +97,7 @@ class Elmo(nn.Module):
                 "modules that return activations and a mask, as in AllenNLP, are not run"
             )
         if module is None:
-            module = read_bilm(checked_options(options_file, weight_file), weight_file)[0].requires_grad_(requires_grad)
+            module = read_bilm(checked_options(options_file, weight_file), weight_file).requires_grad_(requires_grad)
         self._elmo_lstm = AllenNLPBiLM(module, vocab_to_cache=vocab_to_cache, stateful=stateful)
         self._keep_sentence_boundaries = keep_sentence_boundaries
         self._dropout = nn.Dropout(p=dropout)

@@ -366,7 +366,7 @@ def read_elmo(
             )
         return FileVectorSource(config.model)
     if config.train:
-        return read_bilm(config.model)[0]
+        return read_bilm(config.model)
     folder = None if cache is None else Path(cache)
     return CachedActivations(Elmo.from_pretrained(config.model, device=device), folder=folder)
 

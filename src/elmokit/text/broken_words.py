@@ -31,7 +31,7 @@ class BrokenWords:
 
     def join(self, text: str) -> str:
         """The text with these words in one piece; all others stay as they are."""
-        return _broken_word().sub(self._joined, text)
+        return _broken_word().sub(self._joined, text) if self.joints else text
 
     def _joined(self, broken: re.Match[str]) -> str:
         joint = self.joints.get(_halves(broken))
