@@ -13,12 +13,14 @@ from elmokit.formats.native import (
     CARD_NAME,
     CONFIG_NAME,
     DICTIONARY_NAME,
+    INT8,
     VOCABULARY_NAME,
     WEIGHTS_NAME,
     open_weights,
     read_config,
+    softmax_files,
+    softmax_shards,
 )
-from elmokit.formats.native_softmax import INT8, softmax_files, softmax_shards
 from elmokit.model.config import BiLMConfig
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError, printable, readable_bytes

@@ -31,10 +31,9 @@ class FormatError(ValueError):
 
 
 def leads_out(path: Path) -> bool:
-    """Whether the file is a link out of its folder, which could make us read, and quote, any file of the reader's.
+    """Whether the file is a symlink that leaves its folder; following one could leak other files into error messages.
 
-    The cache of Hugging Face is not such a case: in `snapshots/REVISION/`, and its folders, all files are links into
-    `blobs/`.
+    In the cache of Hugging Face, all files in `snapshots/REVISION/` are symlinks into `blobs/`. They do not count.
     """
     folder, file = path.parent.resolve(), Path(os.path.realpath(path))
     is_blob = any(above.name == "snapshots" and file.parent == above.parent / "blobs" for above in folder.parents)

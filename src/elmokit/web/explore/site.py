@@ -18,8 +18,7 @@ from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS, script_co
 from elmokit.files.atomic import check_names, new_folder
 from elmokit.files.lines import check_texts
 from elmokit.formats.find import DEFAULT_MODEL, bundled_models, find, model_name, packaged_models
-from elmokit.formats.native import open_weights, write_native
-from elmokit.formats.native_softmax import softmax_shards
+from elmokit.formats.native import open_weights, softmax_shards, write_native
 from elmokit.web.explore.corpus import read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 
