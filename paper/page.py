@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.files.atomic import write_text
-from elmokit.report.output import new_figure, pictures
+from elmokit.report.output import new_figure, svg
 from elmokit.system.markdown import escape_markdown, markdown_table
 from paper.claims import Finding, Verdict, headline, verdicts
 from paper.experiments import CURVE_TASKS, DATASETS, LATIN_ARMS, MODEL, SHIPPED, SIX_TASKS
@@ -36,8 +36,7 @@ def write_pages(results: Results, folder: Path) -> list[Path]:
     pages |= {f"{FOLDER}/claims.md": claims_page(found), "results.md": front_page(results, found)}
     for name, draw in FIGURES.items():
         if _has_runs(results, name):
-            picture = pictures(partial(draw, results), endings=("svg",))["svg"]
-            pages[f"{FOLDER}/{name}.svg"] = picture.decode()
+            pages[f"{FOLDER}/{name}.svg"] = svg(partial(draw, results)).decode()
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         write_text(folder / name, text)

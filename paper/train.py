@@ -22,7 +22,6 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import write_text
-from elmokit.files.json import read_json
 from elmokit.formats.find import FINGERPRINT_DIGITS, resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
@@ -37,13 +36,15 @@ from elmokit.model.config import BiLMConfig
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import resume_pretraining
+from elmokit.report.tasks import TaskRun, read_task_run
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
-from elmokit.runs.log import append_json_line, read_log
+from elmokit.runs.log import append_json_line, read_log, read_runs
 from elmokit.runs.results_table import Result
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.tasks.config import TaskConfig, with_settings
 from elmokit.tasks.data import read_files
 from elmokit.tasks.predict import load_task
+from elmokit.tasks.run import TaskRecord, read_record
 from elmokit.tasks.task import find_task, task_recipe
 from elmokit.tasks.train import resume_task, train
 from paper.experiments import (
@@ -314,21 +315,21 @@ def add_runs(
     arrays: dict[str, np.ndarray] = {}
     names: list[str] = []
     for folder in folders:
-        name = folder.resolve().name
-        config = read_json(folder / CONFIG_NAME, is_named=True)
-        log = [record.values for record in read_log(folder / METRICS_NAME).records]
-        if config.get("task") == "tags":
-            of_run = tag_results(config, log, data=data, corpus_size=corpus_size)
+        (logged,) = read_runs([folder])
+        run = read_task_run(logged)
+        if run.record.task == "tags":
+            of_run = tag_results(run, data=data, corpus_size=corpus_size)
         else:
-            runs = runs or {run.name: run for run in planned}
-            if name not in runs:
+            runs = runs or {one.name: one for one in planned}
+            if run.name not in runs:
                 raise ValueError(f"{folder} is a run that no table has; its name says which one: leave it as it was")
-            check_settings(config, runs[name], where=folder)
-            of_run = run_results(runs[name], config, log)
+            check_settings(run.record, runs[run.name], where=folder)
+            has_diverged = any("diverged" in line.values for line in logged.records)
+            of_run = run_results(runs[run.name], run, has_diverged=has_diverged)
         if not of_run:
             raise ValueError(f"{folder} has not ended; continue it with `elmokit train --resume {folder} --test`")
         rows += of_run
-        arrays |= _arrays(folder, of_run[0], log)
+        arrays |= _arrays(folder, of_run[0], [line.values for line in logged.records])
         names.append(of_run[0].run)
     results.add(rows, arrays)
     return names
@@ -351,97 +352,86 @@ def _arrays(folder: Path, row: Result, log: Sequence[Mapping[str, Any]]) -> dict
     return arrays
 
 
-def tag_results(
-    config: Mapping[str, Any], log: Sequence[Mapping[str, Any]], *, data: str, corpus_size: int | None
-) -> list[Result]:
+def tag_results(run: TaskRun, *, data: str, corpus_size: int | None) -> list[Result]:
     """The rows of a run of `elmokit train tags`, whose arm is what it reads besides its treebank."""
-    inputs, arm = config["inputs"], LATIN_ARMS[0]
-    if inputs["word_vectors"]:
+    inputs, arm = run.record.inputs, LATIN_ARMS[0]
+    if inputs.word_vectors:
         arm = "fastText"
-    if inputs["elmo"]:
-        vectors = Path(inputs["elmo"]["model"]).stem if config["other_vectors"] else "biLM"
+    if inputs.elmo:
+        vectors = Path(inputs.elmo.model).stem if run.record.other_vectors else "biLM"
         vectors = "fastText" if vectors.lower().startswith("fasttext") else vectors
         arm = vectors if arm == LATIN_ARMS[0] else "both" if vectors == "biLM" else f"{arm}, {vectors}"
     read = None if arm == LATIN_ARMS[0] else corpus_size
-    found: list[Result] = []
-    for row in _results("", "tags", [Place("latin", "", arm, tests=True)], config, log):
-        named = replace(row, data=data or row.data, corpus_size=read)
-        parts = ("tags", named.data, arm, read or 0, row.fingerprint, row.train_size, row.seed)
-        found.append(replace(named, run="-".join(str(part) for part in parts if part != "")))
-    return found
+    row = replace(run.row, data=data or run.data)
+    parts = ("tags", row.data, arm, read or 0, row.fingerprint, row.train_size, row.seed)
+    name = "-".join(str(part) for part in parts if part != "")
+    rows = _in_place(run, _score_rows(run, "tags"), Place("latin", "", arm, tests=True))
+    return [replace(one, data=row.data, corpus_size=read, run=name) for one in rows]
 
 
-def run_results(run: PlannedRun, config: Mapping[str, Any], log: Sequence[Mapping[str, Any]]) -> list[Result]:
-    """The rows of a run, out of its config.json and its log; none if it has not ended."""
-    return _results(run.name, run.dataset, run.places, config, log)
-
-
-def _results(
-    name: str, dataset: str, places: Sequence[Place], config: Mapping[str, Any], log: Sequence[Mapping[str, Any]]
-) -> list[Result]:
-    last: Mapping[str, Any] = log[-1] if log else {}
-    epochs = [line for line in log if "step" in line]
-    diverged = "diverged" in last
-    if not (last.get("result") or diverged):
-        return []
-    metric, counts = DATASETS[dataset].metric, config["examples"]
-    elmo, training = config["inputs"]["elmo"], config["training"]
-    earlier = {digits: model for model, digits in EARLIER.items()}
-    print_ = (config["elmo_fingerprint"] or "")[:FINGERPRINT_DIGITS]
-    best = last.get("best_epoch")
-    waited = best is not None and len(epochs) - best >= training["patience"]
-    enough = bool(epochs) and epochs[-1]["step"] >= training.get("min_steps", 0)
-    common = Result(
-        value=1.0,
-        metric="diverged",
-        task=dataset,
-        data=Path(config["files"]["train"][0]).parent.name,
-        corpus_size=counts["dev"]["examples"],
-        model=earlier.get(print_, Path(elmo["model"]).name.removesuffix(".npy")) if elmo else "",
-        fingerprint=print_,
-        seed=training["seed"],
-        split="dev",
-        train_size=counts["train"].get("used", counts["train"]["examples"]),
-        epochs=len(epochs),
-        stopped_by="diverged" if diverged else "patience" if waited and enough else "max_epochs",
-        best_epoch=best,
-        cpu_minutes=round(last.get("processor_seconds", last.get("seconds", 0.0)) / 60, 2),
-        commit=last.get("commit", ""),
-        machine=last.get("machine", ""),
-        run=name,
-        settings={"date": last.get("date", "")},
-    )
-    found = [common]
-    if not diverged:
-        found = [replace(common, metric=metric, value=last["dev"][metric])]
-        for file, scores in last["test"].items():
-            size = counts.get(f"test {file}", {}).get("examples")
-            for one in (metric, *DATASETS[dataset].other_metrics):
-                found.append(replace(common, metric=one, value=scores[one], split=file, corpus_size=size))
+def run_results(planned: PlannedRun, run: TaskRun, *, has_diverged: bool = False) -> list[Result]:
+    """The rows of a run for each of its places in the tables; none if it has not ended."""
+    found = _score_rows(run, planned.dataset)
+    if has_diverged:
+        ended = {"split": "dev", "corpus_size": run.num_examples("dev"), "stopped_by": "diverged", "best_epoch": None}
+        found = [replace(run.row, value=1.0, metric="diverged", epochs=None, **ended)]
     return [
-        replace(one, table=place.table, arm=place.arm, settings={**common.settings, "recipe": place.recipe})
-        for place in places
-        for one in (_mix_results(common, last) if place.table == "figure2" else found[: None if place.tests else 1])
+        replace(row, task=planned.dataset)
+        for place in planned.places
+        for row in _in_place(run, _mix_rows(run) if place.table == "figure2" else found, place)
     ]
 
 
-def check_settings(config: Mapping[str, Any], planned: PlannedRun, *, where: Path) -> None:
+def _score_rows(run: TaskRun, dataset: str) -> list[Result]:
+    """The scores that results have of a data set."""
+    metric, others = DATASETS[dataset].metric, DATASETS[dataset].other_metrics
+    return [row for row in run.score_rows() if row.metric == metric or (row.split != "dev" and row.metric in others)]
+
+
+def _in_place(run: TaskRun, rows: Iterable[Result], place: Place) -> list[Result]:
+    earlier = {digits: model for model, digits in EARLIER.items()}
+    settings = {"date": (run.result and run.result.date) or "", "recipe": place.recipe}
+    return [
+        replace(
+            row,
+            table=place.table,
+            arm=place.arm,
+            model=earlier.get(row.fingerprint, row.model.removesuffix(".npy")),
+            settings=settings,
+        )
+        for row in rows
+        if place.tests or row.split == "dev"
+    ]
+
+
+def _mix_rows(run: TaskRun) -> list[Result]:
+    """The weights that a run has learnt for the layers, lowest first, at each position, and the scale of its mix."""
+    found: list[Result] = []
+    common = replace(run.row, split="dev", corpus_size=run.num_examples("dev"))
+    for position, mix in (run.result.mixes if run.result else {}).items():
+        found.append(replace(common, metric="gamma", layer=position, value=mix.gamma))
+        weights = enumerate(mix.shares)
+        found += [replace(common, metric="weight", layer=f"{position} {at}", value=weight) for at, weight in weights]
+    return found
+
+
+def check_settings(record: TaskRecord, planned: PlannedRun, *, where: Path) -> None:
     """Raise ValueError if a run that was found under a planned name has other settings, or another biLM."""
-    before, now = flat_settings(config), flat_settings(json.loads(json.dumps(asdict(planned.config))))
+    before, now = flat_settings(record.config), flat_settings(planned.config)
     names = [name for name in now if name not in _RESOLVED and name in before and before[name] != now[name]]
-    names += ["the biLM"] if not (config["elmo_fingerprint"] or "").startswith(planned.fingerprint) else []
-    if config["task"] != planned.task or names:
+    names += ["the biLM"] if not (record.elmo_fingerprint or "").startswith(planned.fingerprint) else []
+    if record.task != planned.task or names:
         raise ValueError(
             f"{where} holds a run with other settings ({', '.join(names) or 'task'}); move it away, or give another "
             "folder"
         )
 
 
-def flat_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+def flat_settings(config: TaskConfig) -> dict[str, Any]:
     """All settings by name, `inputs.elmo.penalty` for instance; ELMo's are left out if there is no ELMo."""
-    inputs = dict(config["inputs"])
-    elmo: Mapping[str, Any] = inputs.pop("elmo") or {}
-    parts = {"model": config["model"], "training": config["training"], "inputs.elmo": elmo, "inputs": inputs}
+    parts = asdict(config)
+    elmo = parts["inputs"].pop("elmo") or {}
+    parts = {"model": parts["model"], "training": parts["training"], "inputs.elmo": elmo, "inputs": parts["inputs"]}
     return {f"{part}.{name}": value for part, own in parts.items() for name, value in own.items()}
 
 
@@ -455,19 +445,9 @@ def _changed(base: TaskConfig, config: TaskConfig) -> list[str]:
     """Each setting that differs from the recipe: `penalty.1.0`."""
     if config.inputs.elmo is None:
         base = replace(base, inputs=replace(base.inputs, elmo=None))
-    before, after = flat_settings(asdict(base)), flat_settings(asdict(config))
+    before, after = flat_settings(base), flat_settings(config)
     short = {name: name.removeprefix("inputs.elmo.").removeprefix("training.") for name in after}
     return [f"{short[name]}.{value}".lower() for name, value in after.items() if before[name] != value]
-
-
-def _mix_results(common: Result, last: Mapping[str, Any]) -> list[Result]:
-    """The weights that a run has learnt for the layers, lowest first, at each position, and the scale of its mix."""
-    found: list[Result] = []
-    for position, mix in last.get("mixes", {}).items():
-        found.append(replace(common, metric="gamma", layer=position, value=mix["gamma"]))
-        weights = enumerate(mix.get("shares", mix.get("weights", ())))
-        found += [replace(common, metric="weight", layer=f"{position} {at}", value=weight) for at, weight in weights]
-    return found
 
 
 def _has_ended(folder: Path, *, tests: bool) -> bool:
@@ -483,7 +463,7 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None) -> None:
     try:
         config = _config(run, folder)
         if (run_dir / CONFIG_NAME).is_file():
-            check_settings(read_json(run_dir / CONFIG_NAME), run, where=run_dir)
+            check_settings(read_record(run_dir), run, where=run_dir)
             model = config.inputs.elmo and config.inputs.elmo.model  # it and the data may have moved
             resume_task(run_dir, data=run.data, elmo_model=model, test=test, cache=cache)
         else:

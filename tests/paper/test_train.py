@@ -1,6 +1,5 @@
 """Experiments carried out on toy data: named, trained once, added to the results; and what is refused."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,11 @@ import pytest
 
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
+from elmokit.report.tasks import Line, TaskRun, read_task_run
+from elmokit.runs.log import read_runs
+from elmokit.tasks.config import ElmoInput, InputConfig, Splits, TrainingConfig
+from elmokit.tasks.run import TaskRecord
+from elmokit.tasks.tags.task import TagsConfig
 from elmokit.tasks.task import task_recipe
 from elmokit.tasks.train import train as train_task
 from paper import train
@@ -74,10 +78,10 @@ def test_data_that_are_missing_are_listed_all_at_once(tmp_path: Path):
 
 def results_of_a_run(folder: Path, **last: Any) -> list[Any]:
     epochs = tuple((100 * number, 50.0 + number) for number in range(1, 9))
+    last = {"epoch": 8, "converged": None, **last}
     (run_dir,) = write_arm(folder, "named-entities", NO_ELMO, (81,), test=(80,), epochs=epochs, **last)
     (run, *_) = planned("named-entities", NO_ELMO)
-    log = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
-    return run_results(run, json.loads((run_dir / "config.json").read_text()), log)
+    return run_results(run, read_task_run(*read_runs([run_dir])))
 
 
 def test_a_run_becomes_a_row_for_each_score_with_what_it_cost(tmp_path: Path):
@@ -98,8 +102,7 @@ def test_mixes_are_rows_of_figure_2(tmp_path: Path):
     (run_dir,) = write_arm(tmp_path, "named-entities", ELMO, (86,), mixes=mixes)
     (run, *_) = planned("named-entities", ELMO)
     run = replace(run, places=(replace(run.places[0], table="figure2"),))
-    log = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
-    rows = run_results(run, json.loads((run_dir / "config.json").read_text()), log)
+    rows = run_results(run, read_task_run(*read_runs([run_dir])))
     assert [(row.metric, row.layer, row.value) for row in rows] == [
         ("gamma", "input", 2.0),
         *(("weight", f"input {layer}", share) for layer, share in enumerate((0.2, 0.3, 0.5))),
@@ -204,16 +207,19 @@ def test_runs_of_train_tags_are_rows_by_what_they_read_with_the_outcomes_of_sent
     [("", "fasttext-la.npy", "fastText"), ("", "mlm.npy", "mlm"), ("la.vec", "mlm.npy", "fastText, mlm")],
 )
 def test_vectors_of_another_system_are_an_arm_of_their_own(vectors: str, model: str, arm: str):
-    config: dict[str, Any] = {
-        "inputs": {"word_vectors": vectors, "elmo": {"model": model}},
-        "other_vectors": True,
-        "elmo_fingerprint": "0123456789",
-        "examples": {"train": {"examples": 9}, "dev": {"examples": 5}},
-        "training": {"seed": 2, "patience": 3},
-        "files": {"train": ["la/ittb/train.conllu"]},
-    }
-    last = {"result": True, "best_epoch": 1, "dev": {"accuracy": 50.0}, "test": {}}
-    (row,) = tag_results(config, [{"step": 4}, last], data="", corpus_size=7)
+    record = TaskRecord(
+        "tags",
+        model=TagsConfig(),
+        inputs=InputConfig(word_vectors=vectors, elmo=ElmoInput(model=model)),
+        training=TrainingConfig(seed=2, patience=3),
+        elmo_fingerprint="0123456789",
+        symbols=[],
+        files=Splits(Path("la/ittb/train.conllu")),  # pyright: ignore[reportArgumentType]
+        examples={"train": {"examples": 9}, "dev": {"examples": 5}},
+        other_vectors=True,
+    )
+    done = Line(epoch=1, best_epoch=1, dev={"accuracy": 50.0}, result=True)
+    (row,) = tag_results(TaskRun("x", "x", record, None, done), data="", corpus_size=7)
     assert (row.arm, row.data, row.corpus_size, row.run) == (arm, "ittb", 7, f"tags-ittb-{arm}-7-01234567-9-2")
 
 

@@ -1,9 +1,9 @@
-"""The files of a report: figures of matplotlib as pictures, and pages that appear complete or not at all."""
+"""The files of a report: figures of matplotlib as SVG, and pages that appear complete or not at all."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,10 +20,6 @@ STYLE = MappingProxyType(
         "axes.spines.right": False,
     }
 )
-DOTS_PER_INCH = 150
-METADATA: Mapping[str, Mapping[str, str | None]] = MappingProxyType(
-    {"svg": {"Date": None, "Creator": "elmokit"}, "png": {"Software": "elmokit"}}
-)
 
 
 def new_figure(size: tuple[float, float]) -> Any:
@@ -31,22 +27,16 @@ def new_figure(size: tuple[float, float]) -> Any:
     return require("matplotlib.figure", extra="plots", purpose="a figure").Figure(figsize=size, layout="constrained")
 
 
-def pictures(
-    draw: Callable[[], Any], *, endings: Sequence[str] = ("svg", "png"), style: Mapping[str, Any] = MappingProxyType({})
-) -> dict[str, bytes]:
-    """What `draw` returns as the contents of a file for each ending; the same figure gives the same SVG.
+def svg(draw: Callable[[], Any], style: Mapping[str, Any] = MappingProxyType({})) -> bytes:
+    """The figure that `draw` returns, as SVG; the same figure gives the same bytes.
 
     style: settings of matplotlib that are added to `STYLE`. Raises ValueError without matplotlib.
     """
     matplotlib = require("matplotlib", extra="plots", purpose="a figure")
-    contents: dict[str, bytes] = {}
+    file = io.BytesIO()
     with matplotlib.rc_context({**STYLE, **style}):
-        figure = draw()
-        for ending in endings:
-            file = io.BytesIO()
-            figure.savefig(file, format=ending, dpi=DOTS_PER_INCH, metadata=METADATA[ending])
-            contents[ending] = file.getvalue()
-    return contents
+        draw().savefig(file, format="svg", dpi=150, metadata={"Date": None, "Creator": "elmokit"})
+    return file.getvalue()
 
 
 def plain_label(name: str) -> str:

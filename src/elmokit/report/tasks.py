@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json import picked
-from elmokit.formats.find import with_fingerprint
+from elmokit.formats.find import FINGERPRINT_DIGITS, with_fingerprint
 from elmokit.metrics.statistics import Statistic, paired_t
-from elmokit.report.output import new_figure, pictures, plain_label
+from elmokit.report.output import new_figure, plain_label, svg
 from elmokit.runs.folder import TASK_FORMAT
 from elmokit.runs.results_table import Result
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.config import TrainingConfig
 
 RESULTS_NAME, SHARES_NAME = "results.tsv", "layer-shares.svg"
-NO_ELMO, ELMO = "no ELMo", "+ ELMo"
+NO_ELMO, ELMO, DEV = "no ELMo", "+ ELMo", "development set"
 VECTORS, EXAMPLES = "vectors", "training examples"
 _ELMO = "elmo."
 ABOUT = (
@@ -60,36 +59,12 @@ def tasks_page(runs: Sequence[TaskRun], *, command: str, has_picture: bool) -> s
 
 
 def results(runs: Sequence[TaskRun]) -> list[Result]:
-    """Each score of the runs that have ended, for `runs/results_table.py`."""
+    """Each score of the runs that have ended, for `runs/results_table.py`, with the settings that differ."""
     rows: list[Result] = []
     for group in _sections(runs):
         for run, settings in zip(group, _differing(group), strict=True):
-            if run.result is None:
-                continue
-            elmo = run.record.config.inputs.elmo
-            for split, scores in [("dev", run.result.dev), *run.result.test.items()]:
-                rows += [
-                    Result(
-                        value,
-                        metric,
-                        task=run.record.task,
-                        data=run.data,
-                        arm=NO_ELMO if elmo is None else f"{ELMO} at {elmo.position}",
-                        model="" if elmo is None else Path(elmo.model).name,
-                        fingerprint=(run.record.elmo_fingerprint or "")[:8],
-                        seed=run.seed,
-                        split=split,
-                        train_size=run.num_used,
-                        epochs=run.result.epoch,
-                        stopped_by=run.result.stopped_by or "",
-                        best_epoch=run.result.best_epoch,
-                        commit=run.result.commit or "",
-                        machine=run.result.machine or "",
-                        run=run.name,
-                        settings={name: text for name, text in settings.items() if name not in (VECTORS, EXAMPLES)},
-                    )
-                    for metric, value in scores.items()
-                ]
+            shown = {name: text for name, text in settings.items() if name not in (VECTORS, EXAMPLES)}
+            rows += [replace(row, settings=shown) for row in run.score_rows()]
     return rows
 
 
@@ -116,7 +91,7 @@ def shares_picture(runs: Sequence[TaskRun]) -> bytes | None:
         figure.legend(loc="outside upper center", ncols=4, frameon=False)
         return figure
 
-    return pictures(draw, endings=("svg",))["svg"]
+    return svg(draw)
 
 
 @dataclass(frozen=True)
@@ -149,8 +124,11 @@ class Line:
     """What ended training: "patience" or "max_epochs"."""
     converged: bool | None = None
     """What runs before 0.1.0 record in place of `stopped_by`."""
+    seconds: float = 0.0
+    processor_seconds: float | None = None
     machine: str | None = None
     commit: str | None = None
+    date: str | None = None
 
 
 @dataclass(frozen=True)
@@ -183,16 +161,6 @@ class TaskRun:
         return (*self.record.files.train, *self.record.files.dev)
 
     @property
-    def num_examples(self) -> tuple[int, int]:
-        """Numbers of examples in the training and development sets."""
-        return self.record.examples["train"]["examples"], self.record.examples["dev"]["examples"]
-
-    @property
-    def num_used(self) -> int:
-        """Number of training examples that the run uses."""
-        return self.record.examples["train"].get("used", self.num_examples[0])
-
-    @property
     def model(self) -> str:
         """The biLM, or the system in its place, with its fingerprint: `small-en (d864464f)`; `no ELMo` without one."""
         elmo, fingerprint = self.record.config.inputs.elmo, self.record.elmo_fingerprint
@@ -203,12 +171,50 @@ class TaskRun:
         path = Path(elmo.model)
         return with_fingerprint(path.stem if self.record.other_vectors else path.name, fingerprint)
 
-    @cached_property
-    def settings(self) -> Mapping[str, Any]:
-        """Settings except the seed and ELMo's, by name: `training.max_epochs`."""
-        config = asdict(self.record.config)
-        del config["training"]["seed"], config["inputs"]["elmo"]
-        return {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
+    @property
+    def row(self) -> Result:
+        """What the rows of all scores have in common."""
+        elmo, done = self.record.config.inputs.elmo, self.result or Line()
+        seconds = done.seconds if done.processor_seconds is None else done.processor_seconds
+        return Result(
+            value=0.0,
+            metric="",
+            task=self.record.task,
+            data=self.data,
+            arm=NO_ELMO if elmo is None else f"{ELMO} at {elmo.position}",
+            model="" if elmo is None else Path(elmo.model).name,
+            fingerprint=(self.record.elmo_fingerprint or "")[:FINGERPRINT_DIGITS],
+            seed=self.seed,
+            train_size=self.record.examples["train"].get("used", self.num_examples("train")),
+            epochs=done.epoch,
+            stopped_by=done.stopped_by or "",
+            best_epoch=done.best_epoch,
+            cpu_minutes=round(seconds / 60, 2),
+            commit=done.commit or "",
+            machine=done.machine or "",
+            run=self.name,
+        )
+
+    def score_rows(self) -> list[Result]:
+        """A row for each score on the development set and the test files; none if the run has not ended."""
+        if self.result is None:
+            return []
+        splits = [("dev", "dev", self.result.dev)]
+        splits += [(name, f"test {name}", scores) for name, scores in self.result.test.items()]
+        return [
+            replace(self.row, value=value, metric=metric, split=split, corpus_size=self.num_examples(recorded))
+            for split, recorded, scores in splits
+            for metric, value in scores.items()
+        ]
+
+    def num_examples(self, split: str) -> int | None:
+        """Number of examples in a split, as config.json names it: `train`, `dev` or `test FILE`."""
+        return self.record.examples.get(split, {}).get("examples")
+
+    def score(self, metric: str, name: str) -> float | None:
+        """The score on the development set or a test file; None if there is none."""
+        done = self.result or Line()
+        return {DEV: done.dev, **done.test}.get(name, {}).get(metric)
 
 
 def is_task_run(run: LoggedRun) -> bool:
@@ -246,31 +252,30 @@ def _sections(runs: Sequence[TaskRun]) -> list[list[TaskRun]]:
     """The runs of each task with the same files; in a section, runs without ELMo come first."""
     groups: defaultdict[Any, list[TaskRun]] = defaultdict(list)
     for run in runs:
-        groups[run.record.task, run.files, run.num_examples].append(run)
-    has_elmo = {id(run): run.record.config.inputs.elmo is not None for run in runs}
-    return [sorted(group, key=lambda run: (has_elmo[id(run)], run.model, run.seed)) for group in groups.values()]
+        groups[run.record.task, run.files, run.num_examples("train"), run.num_examples("dev")].append(run)
+    return [sorted(group, key=lambda run: (run.model != NO_ELMO, run.model, run.seed)) for group in groups.values()]
 
 
 def _section(runs: Sequence[TaskRun], names: Mapping[Path, str]) -> list[str]:
     first, differing = runs[0], _differing(runs)
     metric = find_task(first.record.task).metric
-    num_train, num_dev = first.num_examples
     files = ", ".join(code_span(names[file]) for file in first.files)
+    num_train, num_dev = first.num_examples("train"), first.num_examples("dev")
     parts = [
         f"## {first.record.task}, {escape_markdown(first.data)}",
         f"Files: {files} ({num_train:,} training and {num_dev:,} development examples).",
     ]
-    ended = [(run, settings) for run, settings in zip(runs, differing, strict=True) if run.result is not None]
-    tests = list(dict.fromkeys(name for run, _ in ended if run.result is not None for name in run.result.test))
-    sets = [None, *tests]
-    titles = [f"{escape_markdown(name or 'development set')}, {metric}" for name in sets]
     columns = list(differing[0])
+    ended = [(run, run.result, own) for run, own in zip(runs, differing, strict=True) if run.result is not None]
+    sets = list(dict.fromkeys([DEV, *(name for _, result, _ in ended for name in result.test)]))
+    titles = [f"{escape_markdown(name)}, {metric}" for name in sets]
     if ended:
         header = ("run", "seed", *map(escape_markdown, columns), *titles, "best epoch")
-        rows = [
-            [run.name, str(run.seed), *settings.values(), *(_score(run, metric, name) for name in sets), _epochs(run)]
-            for run, settings in ended
-        ]
+        rows: list[list[str]] = []
+        for run, result, settings in ended:
+            scores = (run.score(metric, name) for name in sets)
+            epochs = f"{result.best_epoch} of {result.epoch}{', still improving' if run.row.was_improving else ''}"
+            rows.append([run.name, str(run.seed), *settings.values(), *map(_cell, scores), epochs])
         parts.append(markdown_table(header, rows, num_names=2 + len(columns)))
         arms = _arms(ended)
         if len(arms) > 1 or len(ended) > 1:
@@ -292,6 +297,10 @@ def _section(runs: Sequence[TaskRun], names: Mapping[Path, str]) -> list[str]:
     return parts
 
 
+def _cell(score: float | None) -> str:
+    return ABSENT if score is None else f"{score:.2f}"
+
+
 def _differing(runs: Sequence[TaskRun]) -> list[Settings]:
     """The settings of each run that are not the same in all of them, and its vectors."""
     all_settings = [_settings(run) for run in runs]
@@ -302,18 +311,22 @@ def _differing(runs: Sequence[TaskRun]) -> list[Settings]:
 
 
 def _settings(run: TaskRun) -> Settings:
-    elmo = run.record.config.inputs.elmo
-    found = {VECTORS: NO_ELMO, EXAMPLES: f"{run.num_used:,}", **run.settings}
+    """All settings except the seed by name, such as `training.max_epochs`, and `elmo.penalty` of a run with ELMo."""
+    config = asdict(run.record.config)
+    del config["training"]["seed"]
+    elmo = config["inputs"].pop("elmo")
+    found = {VECTORS: NO_ELMO, EXAMPLES: f"{run.row.train_size:,}"}
+    found |= {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
     if elmo is not None:
-        own = {f"{_ELMO}{name}": value for name, value in vars(elmo).items() if name not in ("model", "position")}
-        found |= {VECTORS: f"{run.model} at {elmo.position}", **own}
+        own = {f"{_ELMO}{name}": value for name, value in elmo.items() if name not in ("model", "position")}
+        found |= {VECTORS: f"{run.model} at {elmo['position']}", **own}
     return {name: str(value) for name, value in found.items()}
 
 
-def _arms(ended: Sequence[tuple[TaskRun, Settings]]) -> dict[tuple[str, ...], dict[int, TaskRun]]:
+def _arms(ended: Sequence[tuple[TaskRun, Line, Settings]]) -> dict[tuple[str, ...], dict[int, TaskRun]]:
     """The runs that differ in their seeds alone, by their settings and their seed."""
     arms: defaultdict[tuple[str, ...], dict[int, TaskRun]] = defaultdict(dict)
-    for run, settings in ended:
+    for run, _, settings in ended:
         first = arms[*settings.values()].setdefault(run.seed, run)
         if first.result != run.result:  # else a copy
             both = f"{first.where} and {run.where}"
@@ -326,7 +339,7 @@ def _means(
     arms: Mapping[tuple[str, ...], Mapping[int, TaskRun]],
     columns: Sequence[str],
     metric: str,
-    sets: Sequence[str | None],
+    sets: Sequence[str],
 ) -> Iterator[str]:
     """For each set a mean and its gain over the arm without ELMo."""
     baseline = tuple(
@@ -335,34 +348,13 @@ def _means(
     )
     without: Mapping[int, TaskRun] = arms.get(baseline, {}) if baseline != settings else {}
     for name in sets:
-        scores, before = _scores(arms[settings], metric, name), _scores(without, metric, name)
+        scores, before = (
+            {seed: score for seed, run in arm.items() if (score := run.score(metric, name)) is not None}
+            for arm in (arms[settings], without)
+        )
         gains = [scores[seed] - before[seed] for seed in scores if seed in before]
         yield str(Statistic(tuple(scores.values()))) if scores else ABSENT
         yield str(paired_t(gains) or f"{gains[0]:+.2f}") if gains else ABSENT
-
-
-def _scores(arm: Mapping[int, TaskRun], metric: str, test: str | None) -> dict[int, float]:
-    """The scores of the runs that have one, by seed."""
-    return {seed: score for seed, run in arm.items() if (score := _value(run, metric, test)) is not None}
-
-
-def _value(run: TaskRun, metric: str, test: str | None) -> float | None:
-    """The score on a test file; `test` None: on the development set."""
-    if run.result is None:
-        return None
-    return (run.result.dev if test is None else run.result.test.get(test, {})).get(metric)
-
-
-def _score(run: TaskRun, metric: str, test: str | None) -> str:
-    value = _value(run, metric, test)
-    return ABSENT if value is None else f"{value:.2f}"
-
-
-def _epochs(run: TaskRun) -> str:
-    if run.result is None:
-        return ABSENT
-    improving = ", still improving" if run.result.best_epoch >= run.result.epoch - 1 else ""
-    return f"{run.result.best_epoch} of {run.result.epoch}{improving}"
 
 
 def _mixes(runs: Sequence[TaskRun]) -> Iterator[tuple[TaskRun, str, LearntMix]]:

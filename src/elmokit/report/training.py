@@ -13,7 +13,7 @@ from msgspec import Meta
 from elmokit.files.json import as_type, picked
 from elmokit.pretraining.recipes import RECIPES
 from elmokit.pretraining.record import record_of
-from elmokit.report.output import new_figure, pictures, plain_label
+from elmokit.report.output import new_figure, plain_label, svg
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 from elmokit.system.messages import FormatError
 from elmokit.system.optional import require
@@ -144,7 +144,7 @@ def training_figure(histories: Sequence[RunHistory]) -> Any:
 def training_curve(histories: Sequence[RunHistory]) -> bytes:
     """The figure as SVG; the same runs give the same file. Raises ValueError without matplotlib."""
     histories = _distinct(histories)
-    return pictures(lambda: training_figure(histories), endings=("svg",), style=STYLE)["svg"]
+    return svg(lambda: training_figure(histories), STYLE)
 
 
 def _draw(axes: Any, history: RunHistory, *, colour: str, marker: str) -> None:
