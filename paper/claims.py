@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
 
+from elmokit.runs.results_table import Result
 from paper.experiments import CURVE_TASKS, DATASETS, MODEL, SHIPPED, SIX_TASKS
 from paper.results import Results
 from paper.statistics import (
@@ -18,8 +19,8 @@ from paper.statistics import (
     Pair,
     best_pair,
     curve,
+    gain_over_items,
     layer_gain,
-    over_clusters,
     over_seeds,
     perplexity_fall,
     pooled,
@@ -237,32 +238,23 @@ def better_than_cove(results: Results) -> Found:
     counted: list[Finding] = []
     uncounted: list[str] = []
     for table, what, dev in (("table5", "senses", "semeval2007"), ("table6", "parts of speech", "dev")):
-        rows = results.select(table, split=dev)
-        published = False
-        for data in dict.fromkeys(row.data for row in rows):
-            best = {
-                system: max(
-                    (row for row in rows if (row.model, row.data) == (system, data) and row.layer.startswith("layer")),
-                    key=lambda row: row.value,
-                    default=None,
-                )
-                for system in dict.fromkeys(row.model for row in rows)
-                if system.startswith("cove, ") or system in (SHIPPED, MODEL)
-            }
-            for cove in (row for name, row in best.items() if row and name.startswith("cove, ")):
-                for bilm in (row for name, row in best.items() if row and not name.startswith("cove, ")):
-                    items = [results.probe_items(row) for row in (cove, bilm)]
-                    if items[0] and items[1]:
-                        gain = over_clusters(items[:1], items[1:], score=share)  # type: ignore[arg-type]
-                        finding = Finding(
-                            f"{what}, {data}, {bilm.model}, {bilm.layer} over {cove.model}, {cove.layer}", gain
-                        )
-                        if PUBLISHED_COVE in cove.model:
-                            published = True
-                            counted.append(finding)
-                        else:
-                            uncounted.append(str(finding))
-        counted += [] if published else [Finding(f"{what}, the published CoVe", None)]
+        best: dict[tuple[str, str], Result] = {}
+        for row in results.select(table, split=dev):
+            if row.layer.startswith("layer"):
+                key = row.data, row.model
+                best[key] = max(best.get(key, row), row, key=lambda row: row.value)
+        coves = [row for row in best.values() if row.model.startswith("cove, ")]
+        bilms = [row for row in best.values() if row.model in (SHIPPED, MODEL)]
+        for cove, bilm in ((cove, bilm) for cove in coves for bilm in bilms if cove.data == bilm.data):
+            gain = gain_over_items(results.probe_items(cove), results.probe_items(bilm), share)
+            compared = f"{bilm.model}, {bilm.layer} over {cove.model}, {cove.layer}"
+            finding = Finding(f"{what}, {cove.data}, {compared}", gain)
+            if gain and PUBLISHED_COVE in cove.model:
+                counted.append(finding)
+            elif gain:
+                uncounted.append(str(finding))
+        if not any(one.what.startswith(what) for one in counted):
+            counted.append(Finding(f"{what}, the published CoVe", None))
     return [Comparison("biLM over CoVe", counted, is_pooled=False)], uncounted
 
 
@@ -292,11 +284,9 @@ def fine_tuning(results: Results) -> Found:
         if before is None or after is None:
             falls.append(Finding(f"{model}, {text}, fall of perplexity", None))
             continue
-        items = [results.run_items(one) for one in (before, after)]
-        fall = Difference(before.value - after.value)
-        if items[0] and items[1]:
-            fall = over_clusters(items[:1], items[1:], score=perplexity_fall)  # type: ignore[arg-type]
-        falls.append(Finding(f"{model}, {text}, perplexity {before.value:.1f} to {after.value:.1f}, fall", fall))
+        fall = gain_over_items(results.run_items(before), results.run_items(after), perplexity_fall)
+        what = f"{model}, {text}, perplexity {before.value:.1f} to {after.value:.1f}, fall"
+        falls.append(Finding(what, fall or Difference(before.value - after.value)))
     tuned = ("fine-tuned", "not fine-tuned")
     others: dict[str, tuple[str, str]] = dict.fromkeys(
         ("named-entities", "semantic-roles", "question-answering", "sentiment"), tuned

@@ -7,7 +7,7 @@ sentence, which is one token or several.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.analysis.polysemes import read_polysemes
-from elmokit.analysis.polysemy import TIE, nearest_hits, occurrence_vectors
+from elmokit.analysis.polysemy import TIE, nearest_hits
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.encoding import unit_vectors
 from elmokit.files.lines import read_lines, split_tokens
@@ -173,7 +173,7 @@ def _senses_by_nearest_mean(request: Request) -> None:
     folder = request.folder("tasks/wsd_raganato")
     known, asked = read_semcor(folder), read_senses(folder)
     dictionary = read_inventory(request.folder("tasks/wordnet30") / "index.sense")
-    clusters = _clusters(each.target.sentence for each in asked.instances)
+    clusters = cluster_steps(each.target.sentence for each in asked.instances)
 
     def scores(answers: Mapping[str, Mapping[str, str]]) -> Scores:
         values = {
@@ -223,12 +223,12 @@ def _tags(request: Request, *, table: str) -> None:
     """Table 6, in English or Korean."""
     for name, folder, files, column in CORPORA[table]:
         parts = [read_tagged(request.folder(folder) / file, column=column) for file in files]
-        clusters = _clusters(number for number, each in enumerate(parts[2]) for _ in each.tokens)
+        clusters = cluster_steps(number for number, each in enumerate(parts[2]) for _ in each.tokens)
 
         def scores(system: System, parts: Any = parts) -> Scores:
             found = probe_tags(system.layers, parts)
-            splits = [((layer, split), one) for layer, one in found.items() for split in ("dev", "test")]
-            values = {(*key, "accuracy"): getattr(one, key[1]) for key, one in splits}
+            values = {(layer, "dev", "accuracy"): one.dev for layer, one in found.items()}
+            values |= {(layer, "test", "accuracy"): one.test for layer, one in found.items()}
             return Scores(values, {layer: one.hits for layer, one in found.items()})
 
         where = Result(0.0, "", table, data=name, corpus_size=len(clusters))
@@ -238,10 +238,11 @@ def _tags(request: Request, *, table: str) -> None:
 def _neighbours(request: Request) -> None:
     """Table 4: the share of occurrences whose nearest other occurrence is alike."""
     corpus, occurrences = read_semcor(request.folder("tasks/wsd_raganato")), read_polysemes()
+    places = [Target(number, each.index, each.index + 1) for number, each in enumerate(occurrences)]
 
     def scores(system: System) -> Scores:
         shares = neighbour_shares(system.layers, corpus)
-        listed = occurrence_vectors(sentence_vectors(system.layers, [each.tokens for each in occurrences]), occurrences)
+        listed = target_vectors(system.layers, [each.tokens for each in occurrences], places).astype(np.float64)
         values: dict[tuple[str, str, str], float] = {}
         for layer, (same_pos, same_sense) in shares.items():
             values[layer, "", "same part of speech"] = 100 * float(same_pos.mean())
@@ -348,13 +349,6 @@ def _origin() -> dict[str, Any]:
     return {"commit": found["commit"], "machine": machine, "settings": {"date": found["date"]}}
 
 
-def _clusters(names: Iterable[int]) -> np.ndarray:
-    """The clusters of items, as `Results` stores them: numbers from 0, in the order of their first items."""
-    ordered = list(names)
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(ordered))}
-    return cluster_steps([numbers[name] for name in ordered])
-
-
 def target_vectors(
     layers: VectorSource, sentences: Sequence[Sequence[str]], targets: Sequence[Target]
 ) -> Float32[np.ndarray, "L N E"]:
@@ -379,16 +373,6 @@ def target_batches(
         rows = [(row, index) for row, number in enumerate(numbers) for index in of_sentence[number]]
         found = [batch[:, row, targets[index].start : targets[index].end].mean(axis=1) for row, index in rows]
         yield [index for _, index in rows], np.stack(found, axis=1)
-
-
-def sentence_vectors(layers: VectorSource, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L _ E"]]:
-    """Vectors of all tokens of each sentence, at every layer."""
-    layers.add(sentences)
-    arrays: list[Float32[np.ndarray, "L _ E"]] = []
-    for part in batched(sentences, size=SENTENCES_PER_BATCH):
-        batch = layers(part).numpy()
-        arrays += [batch[:, row, : len(tokens)].copy() for row, tokens in enumerate(part)]
-    return arrays
 
 
 def mixes(num_layers: int) -> Mapping[str, Mix]:

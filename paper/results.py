@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -91,16 +91,21 @@ class Results:
             _open.cache_clear()
 
     def _array(self, name: str) -> Any:
-        arrays = _open(self.folder / ITEMS)
-        return arrays.get(name)
+        return _open(self.folder / ITEMS).get(name)
 
     def _clusters(self, task: str, split: str) -> Int[np.ndarray, " N"]:
         return np.cumsum(self._array(f"clusters/{task}/{split}"), dtype=np.int64)
 
 
-def cluster_steps(clusters: Sequence[int]) -> Int[np.ndarray, " N"]:
-    """Numbers of clusters as they are stored: the difference to the number before, which compresses well."""
-    return np.diff(np.asarray(clusters, np.int64), prepend=0).astype(np.int32)
+def numbered(names: Iterable[Hashable]) -> list[int]:
+    """A number from 0 for each different name, in the order in which they occur."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(name, len(numbers)) for name in names]
+
+
+def cluster_steps(names: Iterable[Hashable]) -> Int[np.ndarray, " N"]:
+    """The numbers of the items' clusters as they are stored: differences to the one before, which compress well."""
+    return np.diff(np.asarray(numbered(names), np.int64), prepend=0).astype(np.int32)
 
 
 @cache

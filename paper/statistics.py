@@ -103,9 +103,11 @@ def of_interval(low: float, high: float, estimate: float) -> Difference:
     return Difference(estimate, of_items=(high - low) / (2 * _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)))
 
 
-def with_items(over_runs: Difference | None, over_items: Difference | None) -> Difference | None:
-    """A difference over seeds, with the error over items of another one."""
-    return over_runs and replace(over_runs, of_items=over_items.of_items if over_items else 0.0)
+def gain_over_items(
+    before: ItemCounts | None, after: ItemCounts | None, score: Callable[[Float[np.ndarray, "N C"]], Any]
+) -> Difference | None:
+    """The gain of one system over another; None if the items of either are not known."""
+    return over_clusters([before], [after], score=score) if before and after else None
 
 
 def pooled(differences: Sequence[Difference]) -> Difference | None:
@@ -192,7 +194,8 @@ class Pair:
     @property
     def gain(self) -> Difference | None:
         """Over seeds, and over test items where these are known."""
-        return with_items(over_seeds(list(self.gains.values())), self.over_items)
+        found = over_seeds(list(self.gains.values()))
+        return found and replace(found, of_items=self.over_items.of_items if self.over_items else 0.0)
 
     @property
     def where(self) -> Result:
@@ -297,9 +300,9 @@ def learnt_mix(results: Results, task: str, model: str, arm: str, place: str) ->
 
 def layer_gain(results: Results, row: Result, better: str, worse: str) -> Difference | None:
     """The gain of a layer over another one of the same model, over clusters of test items."""
-    items = [results.probe_items(replace(row, layer=layer)) for layer in (worse, better)]
-    if items[0] is not None and items[1] is not None:
-        return over_clusters(items[:1], items[1:], score=share)  # type: ignore[arg-type]
+    before, after = (results.probe_items(replace(row, layer=layer)) for layer in (worse, better))
+    if before and after:
+        return gain_over_items(before, after, share)
     metric = "gain in same sense" if row.table == "table4" else "gain"
     return _kept_interval(results, replace(row, layer=f"{better} over {worse}"), metric)
 
@@ -311,9 +314,9 @@ def _conditions(row: Result) -> tuple[object, ...]:
 
 def _over_items(results: Results, pair: Pair) -> Difference | None:
     """The gain over clusters of test items, or the one that was kept without the items."""
-    items = [[results.run_items(row) for row in batch.rows] for batch in (pair.baseline, pair.arm)]
-    if all(one is not None for batch in items for one in batch):
-        return over_clusters(*items, score=SCORES[DATASETS[pair.where.task].task])  # type: ignore[arg-type]
+    known = [[one for row in batch.rows if (one := results.run_items(row))] for batch in (pair.baseline, pair.arm)]
+    if [*map(len, known)] == [len(pair.baseline.rows), len(pair.arm.rows)]:
+        return over_clusters(*known, score=SCORES[DATASETS[pair.where.task].task])
     kept = _kept_interval(results, pair.where, "gain over items")
     gains = list(pair.gains.values())
     is_same = kept is not None and bool(gains) and math.isclose(kept.estimate, statistics.fmean(gains), abs_tol=1e-4)

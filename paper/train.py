@@ -61,7 +61,7 @@ from paper.experiments import (
     Scale,
     unpacked,
 )
-from paper.results import Results, cluster_steps
+from paper.results import Results, cluster_steps, numbered
 
 _RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
 """Settings that a run records in another form than it was given."""
@@ -495,9 +495,8 @@ def measure_items(run_dir: Path, *, elmo_model: str | None = None) -> None:
         examples = read_files(task, [path], record.config.model, name=path.name).examples
         predictions = trained.model_predictions(examples)
         counts = [COUNTS[task.name](example, made) for example, made in zip(examples, predictions, strict=True)]
-        names = [CLUSTER.get(task.name, id)(example) for example in examples]
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        found = {"test_set": path.name, "clusters": [numbers[name] for name in names], "counts": counts}
+        clusters = numbered(CLUSTER.get(task.name, id)(example) for example in examples)
+        found = {"test_set": path.name, "clusters": clusters, "counts": counts}
         (run_dir / ITEMS_NAME).write_bytes(gzip.compress(json.dumps(found).encode(), mtime=0))
 
 

@@ -18,7 +18,6 @@ from paper.probes import (
     neighbour_shares,
     probe_tags,
     read_tagged,
-    sentence_vectors,
     target_vectors,
 )
 from paper.senses import Instance, SenseCorpus, Senses, Target, read_inventory, read_semcor, read_sense_corpus, word_of
@@ -116,7 +115,7 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     def compute() -> list[np.ndarray]:
         vectors = target_vectors(CueLayers(), SENTENCES, [Target(number, 0, 1) for number in (2, 0, 1)])
         shares = [array for both in neighbour_shares(CueLayers(), annotated).values() for array in both]
-        return [vectors, *sentence_vectors(CueLayers(), SENTENCES), *shares]
+        return [vectors, *shares]
 
     before = compute()
     monkeypatch.setattr(probes, "SENTENCES_PER_BATCH", 1)
