@@ -62,13 +62,6 @@ TOOLBOX = "\\_sh v3.0  400  Text\n\n" + "\\lx bank\n\\ps n\n\\ge Ufer\n\\ex Am\n
         (rows('msgid ""', 'msgstr ""', *(f'"Key-{n}: x\\n"' for n in range(18))), "fields"),
         (rows(*["TY  - JOUR", "AU  - We", "AU  - You", "TI  - On banks", "ER  - "] * 3), "fields"),
         (rows(*["%0 Book", "%A We", "%T On banks"] * 2), "fields"),
-        ("int f(int a) {\n  a = g(a);\n  if (a) {\n    return 1;\n  }\n  return 2;\n}\n", "source code: "),
-        (
-            rows(".a b {", "  color: red;", "  margin: 0;", "}", "h1 { x: y }", "p {", "  top: 0;", "});"),
-            "source code: ",
-        ),
-        (rows(*["@r1 1:N:0", "GATTTGGGGTTCAA", "+", "!''*((((***+))"] * 3), "FASTQ: .* embed --fasta"),
-        (rows(*["@r1", "GATTNN", "+r1", "@;+*(("] * 2), "FASTQ: "),
         ('{"text": "We sat."}\n{"text": "You"}\n', "JSON: .* --column FIELD"),
         ('[\n  {\n    "text": "We sat"\n  }\n]\n', "JSON: .* jq"),
         ('["We", "sat"]\n["You"]\n', "JSON: "),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,12 +57,6 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
         table = measure_files(arguments.model, files, **text, **how)
         if file:
             file.write(table.to_json())
-    if arguments.bands and not table.ids_are_ranks:
-        warnings.warn(
-            "the vocabulary of the model does not seem to be sorted by falling frequency, so the bands say nothing "
-            "about how frequent words are",
-            stacklevel=2,
-        )
     print(perplexity_text(table, bands=arguments.bands))
 
 
