@@ -103,6 +103,8 @@ def test_batches_hold_sentences_of_similar_length_within_the_budget():
     for batch in batches[1:]:
         assert len(batch) <= 4
         assert len(batch) * max(lengths[index] for index in batch) <= 4 * TOKENS_PER_SENTENCE
+    for_gpu = [len(batch) for batch in batches_by_length([full] * 9 + [1] * 900, batch_size=1, for_gpu=True)]
+    assert for_gpu == [8, 8, 256, 256, 256, 125]
 
 
 def test_cut_tokens_are_counted_in_one_warning():

@@ -53,7 +53,7 @@ def test_few_tokens_of_a_length_are_convolved_with_longer_ones() -> None:
         sizes.append((cut.shape[0], cut.shape[1]))
         return cut[:, :3].float()
 
-    found = pool_by_length(tokens, first_character, widest=3, padding_id=PADDING_ID, fewest=4)
+    found = pool_by_length(tokens, first_character, device=tokens.device, widest=3, padding_id=PADDING_ID, fewest=4)
     assert torch.equal(found, tokens[:, :3].float())
     assert sizes == [(4, 16), (2, 36)]
 

@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from functools import cache
 from typing import Any
 
 import pytest
@@ -87,3 +88,22 @@ def test_products_of_a_narrower_type_change_results_by_their_rounding(compute: A
     exact = compute("cpu", torch.float64, torch.float64)
     for name, value in compute("cpu", torch.bfloat16, torch.float32).items():
         torch.testing.assert_close(value.double(), exact[name], rtol=0.1, atol=0.1, msg=name)
+
+
+def test_without_a_working_triton_the_gpu_computes_with_torch_after_one_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Broken:
+        triton = object()
+
+        @staticmethod
+        def try_out() -> None:
+            raise RuntimeError("Failed to find C compiler")
+
+    monkeypatch.setattr(kernels, "import_module", lambda _: Broken)
+    monkeypatch.setattr(kernels, "_working_triton_kernels", cache(kernels._working_triton_kernels.__wrapped__))  # pyright: ignore
+    with pytest.warns(
+        UserWarning, match="Triton does not work here.*C compiler and.*Failed to find C compiler"
+    ) as seen:
+        found = [kernels._working_triton_kernels() for _ in range(2)]  # pyright: ignore[reportPrivateUsage]
+    assert found == [None, None] and len(seen) == 1

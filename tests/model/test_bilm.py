@@ -2,8 +2,10 @@
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,18 +13,25 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.embedding import ElmoEmbedding
 from elmokit.formats.importers.layouts import write_bilm_tf
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_weights
+from elmokit.layers import stacked
 from elmokit.layers.packed import linear
+from elmokit.layers.packed import lstm as packed_lstm
 from elmokit.layers.packed.linear import Precision
+from elmokit.layers.packed.lstm import PackedState, StackedLSTM
+from elmokit.layers.projected_lstm import LSTMState
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids
-from toy_bilm import TINY, random_bilm, write_toy
+from toy_bilm import TINY, random_bilm, toy_elmo, write_toy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* tokens(, such as <UNK>,)? are (empty|special)")
 
@@ -117,14 +126,19 @@ def by_the_module(bilm: BiLM, sentence: list[str]) -> np.ndarray:
     return bilm(ids).layers[:, 0, 1:-1].numpy()
 
 
+AS_ON_A_GPU = pytest.mark.parametrize("stacked_on", [("cuda",), ("cpu",)], ids=["as on a CPU", "as on a GPU"])
+
+
 @pytest.mark.slow
+@AS_ON_A_GPU
 @given(config=configs, sentences=sentences, batch_size=st.integers(1, 5))
 @settings(max_examples=30)
 def test_equals_the_module_for_any_configuration_lengths_and_order(
-    config: BiLMConfig, sentences: list[list[str]], batch_size: int
+    config: BiLMConfig, sentences: list[list[str]], batch_size: int, stacked_on: tuple[str, ...]
 ):
     bilm = frozen_bilm(config)
-    arrays = Elmo(bilm).encode(sentences, layers="all", batch_size=batch_size)
+    with patch.object(stacked, "STACKED_ON", stacked_on):
+        arrays = Elmo(bilm).encode(sentences, layers="all", batch_size=batch_size)
     for sentence, array in zip(sentences, arrays, strict=True):
         expected = by_the_module(bilm, sentence) if sentence else np.empty_like(array)
         assert array.shape == expected.shape
@@ -139,8 +153,11 @@ def encoded(bilm: BiLM, sentences: list[list[str]], precision: Precision) -> tup
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("precision", get_args(Precision))
-def test_each_precision_has_its_error(precision: Precision):
+@pytest.mark.parametrize(
+    ("precision", "stacked_on"), [*((name, "cuda") for name in get_args(Precision)), ("bfloat16", "cpu")]
+)
+def test_each_precision_has_its_error(precision: Precision, stacked_on: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stacked, "STACKED_ON", (stacked_on,))
     config = BiLMConfig(filters=((1, 32), (3, 32)), projection_dim=64, lstm_dim=256, character_dim=16)
     bilm = frozen_bilm(config, std=0.1)
     elmo, vectors = encoded(bilm, [WORDS, WORDS[:3]], precision)
@@ -151,6 +168,85 @@ def test_each_precision_has_its_error(precision: Precision):
     assert np.sqrt(np.mean(error**2) / np.mean(size**2)) <= RELATIVE_ERRORS[precision]
     if precision in ("bfloat16", "int8"):
         assert np.abs(error).max() > 0  # or it was float32 that ran
+
+
+def test_the_stacked_directions_of_a_gpu_read_rows_that_end_as_the_module_does(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(packed_lstm, "ROWS_OF_GPU", 7)  # so that steps of four rows are read one by one
+    bilm, batch_sizes = frozen_bilm(replace(CONFIG, cell_clip=0.5)).double(), [4, 4, 4, 2, 1, 1]
+    drawn = torch.Generator().manual_seed(0)
+    vectors = torch.randn(9, 6, generator=drawn, dtype=torch.float64)
+    which = torch.randint(9, (2, sum(batch_sizes)), generator=drawn)
+    alive = torch.arange(4) < torch.tensor(batch_sizes)[:, None]
+    states = [
+        [PackedState(*(torch.randn(4, size, generator=drawn, dtype=torch.float64) for size in (16, 6))) for _ in "12"]
+        for _ in "12"
+    ]
+    expected: list[tuple[list[torch.Tensor], list[LSTMState]]] = []
+    for direction, module in enumerate(bilm.lstms):
+        inputs = vectors.new_zeros(6, 4, 6)
+        inputs[alive] = vectors[which[direction]]
+        before = [LSTMState(one.double_cell / 2, one.output.clone()) for one in states[direction]]
+        expected.append(module(inputs, before, batch_sizes=batch_sizes))
+    outputs = StackedLSTM(stacked.stacked_layers(bilm.lstms), True).read(vectors, which, batch_sizes, states)
+    for direction, (layers, last) in enumerate(expected):
+        for number, (layer, after) in enumerate(zip(layers, last, strict=True)):
+            found = states[direction][number]
+            got = (outputs[number][direction], found.double_cell / 2, found.output)
+            torch.testing.assert_close(got, (layer[alive], after.cell, after.output), rtol=0, atol=1e-10)
+
+
+def test_a_gpu_is_given_all_steps_without_waiting_for_a_value():
+    class StaysOnMeta(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            results = func(*args, **(kwargs or {}))
+            assert all(one.is_meta for one in tree_leaves(results) if isinstance(one, torch.Tensor)), func
+            return results
+
+    bilm = frozen_bilm(CONFIG).to("meta")
+    zeros = partial(torch.zeros, device="meta")
+    with StaysOnMeta():
+        which = zeros(2, 12, dtype=torch.long)
+        state = [[PackedState(zeros(4, 16), zeros(4, 6)) for _ in "12"] for _ in "12"]
+        (_, top) = StackedLSTM(stacked.stacked_layers(bilm.lstms), True).read(zeros(9, 6), which, [4, 4, 3, 1], state)
+    assert top.shape == (2, 12, 6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cell_clip": 0.5, "projection_clip": 0.1},
+        {"lstm_dim": 6, "use_skip_connections": False},
+        {"bidirectional": False},
+    ],
+    ids=str,
+)
+def test_an_embedding_on_a_gpu_has_the_vectors_and_gradients_of_the_module(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    found: list[list[torch.Tensor]] = []
+    for stacked_on in (("cuda",), ("cpu",)):
+        monkeypatch.setattr(stacked, "STACKED_ON", stacked_on)
+        bilm = random_bilm(replace(CONFIG, **changes)).double()
+        embedding = ElmoEmbedding(bilm, requires_grad=True, num_mixes=2, dropout_rate=0.0).double()
+        mixes = embedding(SENTENCES).mixes
+        torch.stack(mixes).square().sum().backward()
+        found.append([*mixes, *(parameter.grad for parameter in embedding.parameters())])  # type: ignore[list-item]
+    torch.testing.assert_close(found[1], found[0], rtol=0, atol=1e-10)
+
+
+def test_states_and_surprisal_are_those_of_a_cpu_when_directions_are_stacked(monkeypatch: pytest.MonkeyPatch):
+    found: list[list[np.ndarray]] = []
+    for stacked_on in (("cuda",), ("cpu",)):
+        monkeypatch.setattr(stacked, "STACKED_ON", stacked_on)
+        elmo = toy_elmo()
+        texts = [["a", "b"], ["c"], [], ["b", "a", "c"]]
+        streams = elmo.encode_streams([texts[:1], texts[1:]], layers="all")
+        results = [one for carry in (False, True) for one in elmo.surprisal(texts, carry_state=carry)]
+        sides = [side.bits for one in results for side in (one.forward, one.backward) if side is not None]
+        found.append([*(array for stream in streams for array in stream), *sides])
+    assert len(found[0]) == (1 + 3) + 2 * 2 * 4
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=5e-6)
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8"])

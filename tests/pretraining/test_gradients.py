@@ -288,6 +288,19 @@ def test_losses_gradients_and_states_are_those_of_the_separate_step(
     assert_same_steps(config, stacked)
 
 
+def test_a_gpu_that_records_no_graph_computes_without_after_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: Any) -> None:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(stacked_gradients, "_Graph", refuse)
+    config = configured(CONFIGS["sampled"])
+    stacked = StackedGradients(*model(config), config, device=torch.device("cpu"))
+    stacked.records_graph = True
+    with pytest.warns(UserWarning, match="cannot record a step as a graph.*not permitted when") as seen:
+        assert_same_steps(config, stacked)
+    assert len(seen) == 1 and not stacked.records_graph
+
+
 class _StaysOnMeta(TorchDispatchMode):
     """Fails for an operation with results on another device, such as a number that Python reads from a GPU."""
 

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from elmokit.elmo.encoding import (
-    BATCHES_AT_ONCE_ON_GPU,
     DEFAULT_LAYERS,
     Layers,
     Pooling,
@@ -37,7 +36,7 @@ from elmokit.formats import hub
 from elmokit.formats.find import DEFAULT_MODEL, find
 from elmokit.formats.native import card_of, open_weights, write_native
 from elmokit.formats.read import softmax_of, to_weights
-from elmokit.layers.devices import find_device
+from elmokit.layers.devices import begin_copy, find_device
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.layers.parallel import STATE_LOCK
@@ -357,7 +356,8 @@ class Elmo:
 
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
             sentence and gives one array, as in sentence-transformers.
-        batch_size: number of sentences encoded at once; a GPU takes eight times as many. A smaller one needs less
+        batch_size: number of sentences encoded at once; a GPU takes eight times as many, and more
+            short ones. A smaller one needs less
             memory and changes nothing else.
         layers: "top", "average" of all layers, "all", the number of a layer, or a weight for each layer, such as
             [0.1, 0.3, 0.6], for their weighted sum; 0 is the token representation, without context. By default the top
@@ -383,13 +383,13 @@ class Elmo:
         packed = self._packed_bilm()
         vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
         is_gpu = self.device.type != "cpu"
-        size *= BATCHES_AT_ONCE_ON_GPU if is_gpu else 1
         with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
-            groups = batches_by_length([len(sentence) for sentence in tokens], batch_size=size)
+            groups = batches_by_length([len(sentence) for sentence in tokens], batch_size=size, for_gpu=is_gpu)
             texts = ((batch, [tokens[index] for index in batch]) for batch in groups)
-            read = ((batch, group, packed.read(group, depth=depth)[0]) for batch, group in texts)
-            for batch, group, activations in begun_early(read, ahead=int(is_gpu)):
-                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
+            read = ((batch, group, select(packed.read(group, depth=depth)[0], layers)) for batch, group in texts)
+            copies = ((batch, group, begin_copy(selected)) for batch, group, selected in read)
+            for batch, group, arrived in begun_early(copies, ahead=int(is_gpu)):
+                for index, array in zip(batch, split(arrived(), group), strict=True):
                     vectors[index] = array.copy() if pooling is None else pool(array, pooling)
                 bar.update(len(batch))
         if normalize_embeddings:
@@ -474,7 +474,9 @@ class Elmo:
         for step in range(max((len(text) for text in texts), default=0)):
             batch = [[BEGIN_SENTENCE, *text[step], END_SENTENCE] if step < len(text) else [] for text in texts]
             activations, state = packed.read(batch, state, depth=layers if isinstance(layers, int) else top)
-            for bounded, array, done in zip(batch, split(select(activations, layers), batch), vectors, strict=True):
+            for bounded, array, done in zip(
+                batch, split(select(activations, layers).cpu().numpy(), batch), vectors, strict=True
+            ):
                 if bounded:
                     done.append(array[..., 1:-1, :].copy())
         return vectors

@@ -15,6 +15,7 @@ from torch.nn import functional
 from elmokit.elmo.encoding import as_layers
 from elmokit.formats.find import DEFAULT_MODEL
 from elmokit.formats.read import read_bilm
+from elmokit.layers.devices import sent_to
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
 from elmokit.model.bilm import BiLM
@@ -103,7 +104,7 @@ class ElmoEmbedding(nn.Module):
             device = next(bilm.parameters()).device
             self.bilm = bilm.requires_grad_(requires_grad)
             self.output_dim, num_layers = bilm.config.output_dim, bilm.config.num_layers + 1
-            boundaries = torch.from_numpy(bilm.spelling.rows([BEGIN_SENTENCE, END_SENTENCE])).to(device).long()
+            boundaries = torch.from_numpy(bilm.spelling.rows([BEGIN_SENTENCE, END_SENTENCE])).long()
         elif not all(hasattr(bilm, part) for part in ("num_layers", "dim", "add", "__call__", "fingerprint")):
             raise ValueError(
                 f"bilm is of type {type(bilm).__name__}; expected a BiLM, such as elmo.bilm, or frozen layers; "
@@ -125,7 +126,7 @@ class ElmoEmbedding(nn.Module):
                 ScalarMix(num_layers=num_layers) if self.layers == "mix" else SingleLayer() for _ in range(num_mixes)
             )
             self.register_buffer("scales", torch.ones(num_layers) if rescale else None)
-        self.register_buffer("boundaries", boundaries, persistent=False)
+        self.boundaries = boundaries  # on the CPU, as the character ids, which need no GPU to be looked at
         self.train(self.training)
 
     @classmethod
@@ -207,8 +208,8 @@ class ElmoEmbedding(nn.Module):
         assert self.bilm is not None and self.boundaries is not None
         if not isinstance(sentences, Tensor):
             sentences = torch.from_numpy(padded(sentences, self.bilm.spelling.rows))
+        sentences = sentences.cpu()
         self.bilm.check_ids(sentences)
-        sentences = sentences.to(device)
         if (sentences[:, :1] == self.boundaries[0]).all(dim=2).any():
             raise ValueError("character ids begin with a boundary, which is added here; leave out add_boundaries=True")
         mask = (sentences > 0).any(dim=2)
@@ -218,7 +219,8 @@ class ElmoEmbedding(nn.Module):
         with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):
             bounded = with_boundaries(sentences.long(), self.boundaries, mask)
             tokens, real = encoded_tokens(self.bilm, bounded, distinct=self.encode_distinct)
-            layers = self.bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
+            layers = self.bilm.layers_of(tokens, real.sum(dim=1))
+            mask = sent_to(device, mask)
             return layers[:, :, 1:-1] * mask[:, :, None], mask  # end boundaries of shorter sentences are at padding
 
 
@@ -233,11 +235,15 @@ def with_boundaries(tokens: Tensor, boundaries: Tensor, mask: Bool[Tensor, "B T"
 def encoded_tokens(
     bilm: BiLM, ids: Int[Tensor, "B U C"], *, distinct: bool
 ) -> tuple[Float[Tensor, "B U D"], Bool[Tensor, "B U"]]:
-    """Token representations, and the mask; `distinct`: a token that occurs several times is encoded once."""
+    """Token representations, and the mask; `distinct`: a token that occurs several times is encoded once.
+
+    The mask is on the device of the ids, which may be the CPU if that of the biLM is not.
+    """
     real = (ids > 0).any(dim=2)
     if distinct:
         rows, which = cast("tuple[Tensor, Tensor]", ids[real].unique(dim=0, return_inverse=True))
-        encoded = bilm.encode_tokens(rows)[which]
+        encoded = bilm.encode_tokens(rows)
+        encoded = encoded[sent_to(encoded.device, which)]
     else:
         encoded = bilm.encode_tokens(ids[real])
     tokens = encoded.new_zeros(*real.shape, encoded.shape[1])

@@ -34,7 +34,7 @@ TOKENS_AT_ONCE = 65_536
 TOKENS_PER_SENTENCE = 32
 """A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
 BATCHES_AT_ONCE_ON_GPU = 8
-"""A GPU reads so many batches as one: with 128 sentences, it would wait for the launches of each step."""
+"""A GPU reads so many batches as one, of any number of sentences: with few, it would wait for each step's launches."""
 
 _MAX_SHOWN = 40
 _NOT_LISTS: tuple[type, ...] = (Set, Mapping, str, bytes, bytearray, memoryview)
@@ -66,14 +66,19 @@ def tokens_in_turn(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
         yield cast("list[str]", tokens)
 
 
-def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[list[int]]:
-    """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens."""
+def batches_by_length(lengths: Sequence[int], *, batch_size: int, for_gpu: bool = False) -> Iterator[list[int]]:
+    """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens.
+
+    for_gpu: `BATCHES_AT_ONCE_ON_GPU` times the budget, and no other limit.
+    """
+    max_tokens = batch_size * TOKENS_PER_SENTENCE * (BATCHES_AT_ONCE_ON_GPU if for_gpu else 1)
+    max_sentences = max_tokens if for_gpu else batch_size
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     start = 0
     while start < len(order):
         # the first sentence of a batch is its longest, so its length decides how many fit
-        fit = batch_size * TOKENS_PER_SENTENCE // max(lengths[order[start]], 1)
-        end = start + max(1, min(batch_size, fit))
+        fit = max_tokens // max(lengths[order[start]], 1)
+        end = start + max(1, min(max_sentences, fit))
         yield order[start:end]
         start = end
 
@@ -112,21 +117,19 @@ def as_int(value: object) -> int | None:
         return None
 
 
-def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np.ndarray, "*L N E"]:
-    """The chosen layers, as an array on the CPU.
+def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float[Tensor, "*L N E"]:
+    """The chosen layers.
 
     activations: layers 0 to the highest that is needed: for a number, the layer of that number is the last.
     """
     if which == "all":
-        selected = torch.stack(activations)
-    elif which == "average":
-        selected = torch.stack(activations).mean(dim=0)
-    elif not isinstance(which, int | str):
-        stacked = torch.stack(activations)
-        selected = torch.einsum("l,lne->ne", torch.tensor(which, dtype=stacked.dtype, device=stacked.device), stacked)
-    else:
-        selected = activations[-1]
-    return selected.cpu().numpy()
+        return torch.stack(activations)
+    if which == "average":
+        return torch.stack(activations).mean(dim=0)
+    if isinstance(which, int | str):
+        return activations[-1]
+    stacked = torch.stack(activations)
+    return torch.einsum("l,lne->ne", torch.tensor(which, dtype=stacked.dtype, device=stacked.device), stacked)
 
 
 def split(vectors: Float32[np.ndarray, "*L N E"], sentences: Sequence[Sequence[str]]) -> list[Array]:

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from elmokit.layers.devices import sent_to
+
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
@@ -75,7 +77,13 @@ class CharEncoder(nn.Module):
         if not len(character_ids):
             return self._transform(self.embedding.weight.new_zeros(0, self.num_filters))
         return self._transform(
-            pool_by_length(character_ids, self._convolve, widest=self.widest, padding_id=self.padding_id)
+            pool_by_length(
+                character_ids,
+                self._convolve,
+                device=self.embedding.weight.device,
+                widest=self.widest,
+                padding_id=self.padding_id,
+            )
         )
 
     def encode_groups(self, groups: Sequence[Int[Tensor, "_ _"]]) -> Float[Tensor, "N D"]:
@@ -122,6 +130,7 @@ def pool_by_length(
     character_ids: Int[Tensor, "N C"],
     convolve: Callable[[Int[Tensor, "N C"]], Float[Tensor, "N K"]],
     *,
+    device: torch.device,
     widest: int,
     padding_id: int,
     fewest: int = 1,
@@ -131,7 +140,8 @@ def pool_by_length(
     After the end of a token, all windows of one width contain only padding characters and are equal, so one of them is
     enough: a token of n characters needs n + `widest` positions, where `widest` is the width of the widest filter.
     `convolve` returns the maxima (N,K) of tokens cut to a common length. It gets at least `fewest` tokens at once, and
-    at the end the longest ones. There must be at least one token.
+    at the end the longest ones, on `device`. There must be at least one token. Ids on the CPU are sorted there, so that
+    nothing waits for a GPU.
     """
     size = character_ids.shape[1]
     lengths = (character_ids != padding_id).sum(dim=1) + widest
@@ -143,9 +153,9 @@ def pool_by_length(
     for length, count in sorted(by_length.items()):
         end += count
         if end - start >= fewest or end == len(order):
-            pieces.append(convolve(character_ids[order[start:end], :length]))
+            pieces.append(convolve(sent_to(device, character_ids[order[start:end], :length])))
             start = end
-    return torch.cat(pieces)[torch.argsort(order)]
+    return torch.cat(pieces)[sent_to(device, torch.argsort(order))]
 
 
 def windows(embedded: Float[Tensor, "N C D"], width: int) -> Float[Tensor, "M WD"]:

@@ -7,6 +7,7 @@ narrower type than the gates and cells.
 from __future__ import annotations
 
 import math
+import warnings
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -77,11 +78,25 @@ def softmax_shares(
 
 
 def _triton_kernels(tensor: Tensor) -> Any:
-    return _import_triton_kernels() if tensor.is_cuda else None
+    return _working_triton_kernels() if tensor.is_cuda else None
 
 
 @cache
-def _import_triton_kernels() -> Any:
-    """The module of Triton kernels, imported for the first GPU tensor; None without Triton, as on Windows."""
+def _working_triton_kernels() -> Any:
+    """The module of Triton kernels, imported for the first GPU tensor.
+
+    None without Triton, as on Windows, and where it cannot compile: it runs a C compiler, with Python's headers.
+    """
     module = import_module("elmokit.layers.triton_kernels")
-    return module if module.triton is not None else None
+    if module.triton is None:
+        return None
+    try:
+        module.try_out()
+    except Exception as error:  # of Triton, of a program that it runs, or of the operating system
+        reason = f"{type(error).__name__}: {error}"
+        warnings.warn(
+            f"Triton does not work here, so the GPU is slower; it needs a C compiler and Python's headers ({reason})",
+            stacklevel=2,
+        )
+        return None
+    return module

@@ -51,7 +51,7 @@ class LookupEncoder(nn.Module):
     def forward(self, ids: Int[Tensor, "N W"]) -> Float[Tensor, "N D"]:
         vectors: list[Tensor] = []
         if self.words is not None:
-            vectors.append(self.words(ids[:, 0]))
+            vectors.append(self.words(ids[:, 0].to(self.embedding.weight.device)))
         if self.characters is not None:
             vectors.append(self.characters(ids[:, len(vectors) :]))
         joined = torch.cat(vectors, dim=1)

@@ -146,7 +146,7 @@ class ProjectedLSTMLayer(nn.Module):
             batch_sizes=rows,
             cell_clip=self.cell_clip,
             projection_clip=self.projection_clip if self.projection_weight is not None else None,
-            product_dtype=product_dtype or _autocast_dtype(inputs) or inputs.dtype,
+            product_dtype=product_dtype or autocast_dtype(inputs) or inputs.dtype,
             save_for_backward=torch.is_grad_enabled(),
         )
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
@@ -319,7 +319,7 @@ class _Recurrence(torch.autograd.Function):
         )
 
 
-def _autocast_dtype(inputs: Tensor) -> torch.dtype | None:
+def autocast_dtype(inputs: Tensor) -> torch.dtype | None:
     """The type that `torch.autocast` gives to matrix products of the inputs; None if it leaves them as they are."""
     device = inputs.device.type
     changes = torch.is_autocast_enabled(device) and inputs.dtype != torch.float64

@@ -8,7 +8,7 @@ for a result, so that a CUDA graph can record a step. The computation is that of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,48 +27,67 @@ if TYPE_CHECKING:
 StackedState = tuple[Tensor, Tensor]
 """Cell (W,B,H) and output (W,B,D) of a layer between steps, as in `LSTMState`."""
 
+STACKED_ON = ("cuda",)
+"""Types of devices on which a model computes so by default. A CPU is faster with each direction on a thread."""
 FAST_MULTIPLE = 64
 """Columns of a product on tensor cores come in such multiples; products of other sizes are several times as slow."""
 
 
-def stacked_lstm(
-    lstms: Sequence[ProjectedLSTM],
-    inputs: Float[Tensor, "W T B D"],
-    state: Sequence[StackedState],
-    *,
-    carry: Float[Tensor, "W T B"],
-    input_masks: Float[Tensor, "W L T B D"] | None,
-    product_dtype: torch.dtype,
-) -> tuple[Float[Tensor, "W T B D"], list[StackedState]]:
-    """Top-layer outputs, and the last state of each layer.
+@dataclass(frozen=True)
+class StackedLayer:
+    """A layer of W directions; `ProjectedLSTMLayer` describes its weights and limits."""
 
-    No gradient reaches the states. The other arguments are the same as for `ProjectedLSTM.forward`.
-    """
-    last: list[StackedState] = []
-    apply = cast("Callable[..., tuple[Tensor, Tensor, Tensor]]", _StackedRecurrence.apply)
-    for number, initial in enumerate(state):
-        layers = [cast("ProjectedLSTMLayer", lstm.layers[number]) for lstm in lstms]
-        if input_masks is not None:
-            inputs = inputs * input_masks[:, number]
+    weights: tuple[Float[Tensor, "W G D"], Float[Tensor, "W G D"], Float[Tensor, "W G"], Float[Tensor, "W D H"] | None]
+    """Input weight, recurrent weight, bias and, if the layer projects, projection weight."""
+    cell_clip: float | None
+    projection_clip: float | None
+
+
+def stacked_layers(lstms: Sequence[ProjectedLSTM]) -> list[StackedLayer]:
+    """The layers of all directions. Gradients reach their weights."""
+    stacked: list[StackedLayer] = []
+    for layers in zip(*(cast("Iterable[ProjectedLSTMLayer]", lstm.layers) for lstm in lstms), strict=True):
         projections: list[Tensor] = [layer.projection_weight for layer in layers if layer.projection_weight is not None]
-        settings = _Settings(
-            cell_clip=_limit(layers[0].cell_clip),
-            projection_clip=_limit(layers[0].projection_clip if projections else None),
-            dtype=product_dtype,
-        )
-        outputs, cell, output = apply(
-            settings,
-            inputs,
-            carry,
-            *initial,
+        weights = (
             torch.stack([layer.input_weight for layer in layers]),
             torch.stack([layer.recurrent_weight for layer in layers]),
             torch.stack([layer.bias for layer in layers]),
             torch.stack(projections) if projections else None,
         )
-        inputs = outputs + inputs if lstms[0].use_skip_connections and number > 0 else outputs
-        last.append((cell, output))
-    return inputs, last
+        stacked.append(StackedLayer(weights, layers[0].cell_clip, layers[0].projection_clip))
+    return stacked
+
+
+def stacked_lstm(
+    layers: Sequence[StackedLayer],
+    inputs: Float[Tensor, "W T B D"],
+    state: Sequence[StackedState],
+    *,
+    use_skip_connections: bool,
+    carry: Float[Tensor, "W T B"],
+    input_masks: Float[Tensor, "W L T B D"] | None = None,
+    product_dtype: torch.dtype,
+) -> tuple[list[Float[Tensor, "W T B D"]], list[StackedState]]:
+    """Outputs and last state of each layer that has a state.
+
+    No gradient reaches the states. The other arguments are the same as for `ProjectedLSTM.forward`.
+    """
+    outputs: list[Tensor] = []
+    last: list[StackedState] = []
+    apply = cast("Callable[..., tuple[Tensor, Tensor, Tensor]]", _StackedRecurrence.apply)
+    for number, (layer, initial) in enumerate(zip(layers, state, strict=False)):
+        if input_masks is not None:
+            inputs = inputs * input_masks[:, number]
+        settings = _Settings(
+            cell_clip=_limit(layer.cell_clip),
+            projection_clip=_limit(None if layer.weights[3] is None else layer.projection_clip),
+            dtype=product_dtype,
+        )
+        output, *after = apply(settings, inputs, carry, *initial, *layer.weights)
+        inputs = output + inputs if use_skip_connections and number > 0 else output
+        outputs.append(inputs)
+        last.append((after[0], after[1]))
+    return outputs, last
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,13 @@ except ImportError:  # `kernels.py` computes in torch then
     triton = None
 
 
+def try_out() -> None:
+    """Compile and run one of the kernels on the GPU; raises whatever Triton raises."""
+    ones = torch.ones(1, 1, 16, device="cuda")
+    cell_forward(ones.repeat(1, 1, 4), ones, ones[..., 0], ones.repeat(1, 1, 4), ones.clone(), ones.clone(), clip=1.0)
+    torch.cuda.synchronize()
+
+
 def cell_forward(
     products: Tensor, before: Tensor, carry: Tensor, gates: Tensor, cell: Tensor, hidden: Tensor, *, clip: float
 ) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from elmokit.layers import stacked
 from elmokit.layers.char_encoder import CharEncoder
-from elmokit.layers.devices import on_meta_device
+from elmokit.layers.devices import on_meta_device, without_autocast
 from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.layers.masks import sentence_lengths
-from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
+from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM, autocast_dtype
 from elmokit.model.config import BiLMConfig
 from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
 from elmokit.text.indexer import ByteSpelling, DictionarySpelling, Spelling
@@ -147,6 +148,30 @@ class BiLM(nn.Module):
             mask=mask[position],
             state=BiLMState(_rows(last, position), _rows(last_backward, position)),
         )
+
+    def layers_of(self, tokens: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "L B T E"]:
+        """The layers of `contextualise`, from zeros. On a GPU each product has both directions, and padding is read."""
+        if tokens.device.type not in stacked.STACKED_ON or not tokens.numel():
+            return self.contextualise(tokens, lengths).layers
+        lengths, steps = lengths.to(tokens.device), tokens.transpose(0, 1)
+        reverse = reversal(lengths, len(steps))
+        inputs = torch.stack([steps, gather_steps(steps, reverse)][: len(self.lstms)])
+        directions, num_steps, rows, dim = inputs.shape
+        zeros = inputs.new_zeros(directions, rows, self.config.lstm_dim), inputs.new_zeros(directions, rows, dim)
+        with without_autocast(tokens.device):
+            outputs, _ = stacked.stacked_lstm(
+                stacked.stacked_layers(self.lstms),
+                inputs,
+                [zeros] * self.config.num_layers,
+                use_skip_connections=self.config.use_skip_connections,
+                carry=inputs.new_ones(directions, num_steps, rows),
+                product_dtype=autocast_dtype(tokens) or tokens.dtype,
+            )
+        layers = [[steps] * directions]
+        for output in outputs:
+            layers.append([output[0], *(gather_steps(backward, reverse) for backward in output[1:])])
+        joined = torch.stack([torch.cat(pair, dim=2) for pair in layers]).transpose(1, 2)
+        return joined * (torch.arange(num_steps, device=tokens.device) < lengths[:, None])[:, :, None]
 
 
 def spelling_of(config: BiLMConfig, dictionaries: DictionarySpelling | None) -> Spelling:

@@ -21,12 +21,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.files.weights_file import give_back
+from elmokit.layers import stacked
 from elmokit.layers.char_encoder import ACTIVATIONS
-from elmokit.layers.devices import for_inference, without_autocast
+from elmokit.layers.devices import for_inference, sent_to, without_autocast
 from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
 from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent, weight_dtype
-from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
+from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState, StackedLSTM
 from elmokit.layers.parallel import STATE_LOCK, run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
 from elmokit.text.character_numbers import PADDING_ID
@@ -77,12 +78,20 @@ class PackedBiLM:
             return torch.as_tensor(weights[name], device=device).to(dtype, copy=copy)
 
         self.config = config
-        make_kernel = kernel_for(precision, take("forward_lstm.layers.0.bias"))
+        some_weight = take("forward_lstm.layers.0.bias")
+        self.device: torch.device = some_weight.device
+        make_kernel = kernel_for(precision, some_weight)
         self.rows_are_independent: bool = rows_are_independent(make_kernel) and _fill_vectors(config)
         """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
         # the largest matrices first, while little is packed: memory peaks at the packed ones plus one matrix
-        self.lstms: list[PackedLSTM] = [_lstm(config, take, name, make_kernel) for name in directions]
+        self.lstms: list[PackedLSTM] | list[StackedLSTM]
+        self._stack: StackedLSTM | None = None
+        if self.device.type in stacked.STACKED_ON:
+            self._stack = _stacked_lstm(config, take, directions, weight_dtype(make_kernel))
+            self.lstms = [self._stack.direction(number) for number in range(len(directions))]
+        else:
+            self.lstms = [_lstm(config, take, name, make_kernel) for name in directions]
         self.char_encoder: PackedCharEncoder | LookupEncoder = _token_encoder(config, take, make_kernel)
         _give_back_freed_memory()
         spelling = spelling or ByteSpelling(config.max_characters_per_token)
@@ -113,31 +122,44 @@ class PackedBiLM:
         activations[0][:-1] = torch.cat([tokens] * len(self.lstms), dim=1)
         which = functional.pad(which, (0, 1))
         steps = _steps([len(sentence) for sentence in sentences], in_rounds=state is None)
+        rows = sent_to(self.device, steps.order)
+        orders = [sent_to(self.device, order) for order in (steps.forward, steps.backward)[: len(self.lstms)]]
+        first = torch.zeros_like(rows) if state is None else rows
+        running = [[layer.rows(first) for layer in layers] for layers in state or self._after_boundary]
 
-        rows = steps.order.to(which.device, non_blocking=True)
-
-        def read_one_way(direction: int) -> list[PackedState]:
-            if state is None:
-                running = [layer.rows(torch.zeros_like(rows)) for layer in self._after_boundary[direction]]
-            else:
-                running = [layer.rows(rows) for layer in state[direction]]
-            order = (steps.forward, steps.backward)[direction].to(which.device, non_blocking=True)
-            outputs = self.lstms[direction](vectors, which[order], steps.batch_sizes, running[:depth])
+        def write(direction: int, outputs: Sequence[Tensor]) -> None:
             half = slice(direction * self.config.projection_dim, (direction + 1) * self.config.projection_dim)
             for layer, output in zip(activations[1:], outputs, strict=True):
-                layer[:, half].index_copy_(0, order, output)
-            return [] if state is None else [layer.rows(torch.argsort(rows)) for layer in running]
+                layer[:, half].index_copy_(0, orders[direction], output)
 
-        if len(self.lstms) == 2 and which.device.type == "cpu":
-            last = run_in_parallel(partial(read_one_way, 0), partial(read_one_way, 1))
+        def read_one_way(direction: int) -> None:
+            order, layers = orders[direction], running[direction][:depth]
+            write(direction, self.lstms[direction](vectors, which[order], steps.batch_sizes, layers))
+
+        if self._stack is not None:
+            layers = [layers[:depth] for layers in running]
+            outputs = self._stack.read(vectors, which[torch.stack(orders)], steps.batch_sizes, layers)
+            for direction in range(len(orders)):
+                write(direction, [output[direction] for output in outputs])
+        elif len(self.lstms) == 2 and self.device.type == "cpu":
+            run_in_parallel(partial(read_one_way, 0), partial(read_one_way, 1))
         else:
-            last = [read_one_way(direction) for direction in range(len(self.lstms))]
+            for direction in range(len(self.lstms)):
+                read_one_way(direction)
+        back = torch.argsort(rows)
+        last = [] if state is None else [[layer.rows(back) for layer in layers] for layers in running]
         return [layer[:-1] for layer in activations], last
 
     def zero_state(self, num_sentences: int) -> State:
         """A state of zeros for each of the sentences."""
-        like = self.char_encoder.embedding.weight
-        return [[layer.zeros(num_sentences, like) for layer in lstm.layers] for lstm in self.lstms]
+        zeros, config = self.char_encoder.embedding.weight.new_zeros, self.config
+        return [
+            [
+                PackedState(zeros(num_sentences, config.lstm_dim), zeros(num_sentences, config.projection_dim))
+                for _ in range(config.num_layers)
+            ]
+            for _ in self.lstms
+        ]
 
     @torch.inference_mode()
     def _read_boundaries(self) -> tuple[State, Float[Tensor, "W D"]]:
@@ -223,10 +245,10 @@ class TokenCache:
         device = self.char_encoder.embedding.weight.device
         chunk = CHUNK if device.type == "cpu" else CHUNK_OF_GPU
         rows = (self.spelling.rows(tokens[start : start + chunk]) for start in range(0, len(tokens), chunk))
-        return torch.cat([self.char_encoder(torch.from_numpy(ids).to(device, non_blocking=True)) for ids in rows])
+        return torch.cat([self.char_encoder(torch.from_numpy(ids)) for ids in rows])
 
     def _numbers(self, values: Sequence[int]) -> Int[Tensor, " N"]:
-        return torch.tensor(values, dtype=torch.long).to(self.char_encoder.embedding.weight.device, non_blocking=True)
+        return sent_to(self.char_encoder.embedding.weight.device, np.array(values, np.int64))
 
 
 @dataclass(frozen=True)
@@ -331,12 +353,30 @@ def _lstm(config: BiLMConfig, take: Take, name: str, make_kernel: MakeKernel) ->
             from_output=gates("recurrent_weight", None),
             project=project,
             projection_dim=config.projection_dim,
-            lstm_dim=config.lstm_dim,
             cell_clip=config.cell_clip,
             projection_clip=None if project is None else config.projection_clip,
         )
         layers.append(layer)
     return PackedLSTM(layers, config.use_skip_connections)
+
+
+def _stacked_lstm(config: BiLMConfig, take: Take, directions: Sequence[str], dtype: torch.dtype) -> StackedLSTM:
+    def stack(name: str, dtype: torch.dtype = dtype) -> Tensor:
+        return torch.stack([take(f"{direction}.{name}", dtype) for direction in directions])
+
+    layers: list[stacked.StackedLayer] = []
+    for number in range(config.num_layers):
+        name = f"layers.{number}"
+        projection = None
+        if config.projection_dim != config.lstm_dim:
+            projection = stack(f"{name}.projection_weight")
+        of_gates = (
+            stack(f"{name}.input_weight"),
+            stack(f"{name}.recurrent_weight"),
+            stack(f"{name}.bias", torch.float32),
+        )
+        layers.append(stacked.StackedLayer((*of_gates, projection), config.cell_clip, config.projection_clip))
+    return StackedLSTM(layers, config.use_skip_connections)
 
 
 def _with_double_candidate(gates: Float[Tensor, "G *D"]) -> Float[Tensor, "G *D"]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from elmokit.layers.char_encoder import CharEncoder
-from elmokit.layers.devices import widest_float
+from elmokit.layers.devices import sent_to, widest_float
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
-from elmokit.layers.stacked import StackedState, stacked_lstm, stacked_softmax
+from elmokit.layers.stacked import StackedState, stacked_layers, stacked_lstm, stacked_softmax
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.gradients import DrawnBatch, dropout_masks
+from elmokit.system.messages import warn_caller
 
 if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
@@ -86,7 +88,10 @@ class StackedGradients:
         """Number of rows of each group of tokens, by its number of characters."""
 
     def backward(self, drawn: DrawnBatch, state: BiLMState | None) -> tuple[tuple[Tensor, ...], BiLMState]:
-        """As `LossAndGradients.backward`; the losses are on the device, which may still have to compute them."""
+        """As `LossAndGradients.backward`; the losses are on the device, which may still have to compute them.
+
+        A GPU that cannot record a graph computes without one, after a warning.
+        """
         tensors = self._tensors(drawn, state)
         results = self._replay(tensors) if self.records_graph else self._compute(tensors)
         for parameter, gradient in zip(self.parameters, results.gradients, strict=True):
@@ -97,22 +102,23 @@ class StackedGradients:
 
     def _tensors(self, drawn: DrawnBatch, state: BiLMState | None) -> _Tensors:
         config, like, directions = self.config, self.softmax.weight.detach(), drawn.batch.directions
+        sent = partial(sent_to, self.device)
         groups, rows = self._grouped(drawn.batch.character_ids)
         index, targets, starts = (
             np.stack([getattr(direction, name) for direction in directions]) for name in ("tokens", "targets", "starts")
         )
-        carry = self._on_device(~starts if config.reset_state else np.ones_like(starts)).to(like.dtype)
+        carry = sent(~starts if config.reset_state else np.ones_like(starts)).to(like.dtype)
         negatives: tuple[Tensor, ...] = ()
         if drawn.negatives:
             num_draws = torch.tensor([own.num_draws for own in drawn.negatives], dtype=widest_float(self.device))
             ids = torch.stack([own.ids for own in drawn.negatives])
-            negatives = (self._on_device(ids), self._on_device(num_draws))
+            negatives = (sent(ids), sent(num_draws))
         of_draw: dict[str, Any] = {"like": like, "number": drawn.number, "rank": self.rank}
         shape = (*index.shape[1:], like.shape[1])
         masks = [dropout_masks(config, shape, direction=w, **of_draw) for w in range(len(directions))]
         return _Tensors(
-            characters=tuple(map(self._on_device, groups)),
-            positions=(self._on_device(rows[index]), self._on_device(targets), carry),
+            characters=tuple(map(sent, groups)),
+            positions=(sent(rows[index]), sent(targets), carry),
             negatives=negatives,
             masks=(torch.stack([torch.stack(own) for own in masks]),) if config.dropout_rate else (),
             state=self._state(state, batch_size=index.shape[2]),
@@ -151,12 +157,6 @@ class StackedGradients:
             (torch.stack([own.cell for own in layer]), torch.stack([own.output for own in layer])) for layer in layers
         ]
 
-    def _on_device(self, values: NDArray[Any] | Tensor) -> Tensor:
-        tensor = torch.as_tensor(values)
-        if self.device.type == "cuda":  # from such memory it is copied without waiting for what the GPU does
-            tensor = tensor.pin_memory()
-        return tensor.to(self.device, non_blocking=True)
-
     def _compute(self, tensors: _Tensors) -> _Results:
         low = self.dtype == torch.bfloat16
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=low, cache_enabled=False):
@@ -164,14 +164,15 @@ class StackedGradients:
         index, targets, carry = tensors.positions
         masks = tensors.masks[0] if tensors.masks else None
         outputs, last = stacked_lstm(
-            self.bilm.lstms,
+            stacked_layers(self.bilm.lstms),
             tokens.index_select(0, index.flatten()).view(*index.shape, -1),
             tensors.state,
+            use_skip_connections=self.config.bilm.use_skip_connections,
             carry=carry,
             input_masks=masks,
             product_dtype=self.dtype,
         )
-        hidden = outputs if masks is None else outputs * masks[:, -1]
+        hidden = outputs[-1] if masks is None else outputs[-1] * masks[:, -1]
         found = stacked_softmax(
             hidden.detach().flatten(1, 2),
             self.softmax,
@@ -188,7 +189,14 @@ class StackedGradients:
     def _replay(self, tensors: _Tensors) -> _Results:
         if self._graph is None or not self._graph.fits(tensors):
             self._graph = None  # gives its memory to the next one
-            self._graph = _Graph(self._compute, tensors)
+            try:
+                self._graph = _Graph(self._compute, tensors)
+            except torch.OutOfMemoryError:
+                raise
+            except RuntimeError as error:
+                self.records_graph = False
+                warn_caller(f"this GPU cannot record a step as a graph, so training is slower ({error})")
+                return self._compute(tensors)
         return self._graph.replay(tensors)
 
 

@@ -82,7 +82,12 @@ class PackedCharEncoder(nn.Module):
             return self.embedding.weight.new_zeros(0, self.output_dim)
         widest = max(convolution.width for convolution in self.convolutions)
         pooled = pool_by_length(
-            character_ids, self._convolve, widest=widest, padding_id=self.padding_id, fewest=FEWEST_TOKENS
+            character_ids,
+            self._convolve,
+            device=self.embedding.weight.device,
+            widest=widest,
+            padding_id=self.padding_id,
+            fewest=FEWEST_TOKENS,
         )
         hidden = self.activation(pooled)
         for highway in self.highways:

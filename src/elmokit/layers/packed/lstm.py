@@ -6,10 +6,10 @@ value, and the factors of two are part of the weights, which does not change a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from elmokit.layers.packed.linear import for_rows
+from elmokit.layers.stacked import StackedLayer, stacked_lstm
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from elmokit.layers.packed.linear import Kernel
 
 ROWS_AT_ONCE = 128  # rows per input product: enough for a fast product, few enough to stay in the cache
+ROWS_OF_GPU = 2048  # the same for a GPU: 270 MB of gates for `original`
 GRAIN = 32_768  # the fewest numbers that torch gives to a thread (at::internal::GRAIN_SIZE)
 LANES = 32  # the numbers that torch computes together: two SIMD vectors of AVX-512, or four of AVX2
 
@@ -50,13 +52,9 @@ class PackedLSTMLayer:
     project: Kernel | None
     """Has a doubled weight; None if the layer does not project."""
     projection_dim: int
-    lstm_dim: int
     cell_clip: float | None
     projection_clip: float | None
     """None, too, if the layer does not project."""
-
-    def zeros(self, num_rows: int, like: Tensor) -> PackedState:
-        return PackedState(like.new_zeros(num_rows, self.lstm_dim), like.new_zeros(num_rows, self.projection_dim))
 
     def __call__(
         self,
@@ -154,6 +152,81 @@ class PackedLSTM:
                 output = layer(outputs[-1], None, batch_sizes, layer_state)
                 outputs.append(output.add_(outputs[-1]) if self.use_skip_connections else output)
         return outputs
+
+
+@dataclass(frozen=True)
+class StackedLSTM:
+    """W directions in each product, for a GPU: the same as `PackedLSTM` by what trains there (`layers/stacked.py`)."""
+
+    layers: Sequence[StackedLayer]
+    """Their weights, except the bias, have the type of the products."""
+    use_skip_connections: bool
+
+    def read(
+        self,
+        vectors: Float[Tensor, "U D"],
+        which: Int[Tensor, "W N"],
+        batch_sizes: Sequence[int],
+        state: Sequence[Sequence[PackedState]],
+    ) -> list[Float[Tensor, "W N D"]]:
+        """Outputs of the first layers, as many as each direction has states; the states are overwritten."""
+        by_layer = list(zip(*state, strict=True))
+        running = [
+            (torch.stack([one.double_cell for one in layer]) / 2, torch.stack([one.output for one in layer]))
+            for layer in by_layer
+        ]
+        outputs = [vectors.new_empty(*which.shape, vectors.shape[1]) for _ in by_layer]
+        start = 0
+        for rows, num_steps in _even_chunks(batch_sizes):
+            here = slice(start, start + rows * num_steps)
+            shape = (len(which), num_steps, rows)
+            found, last = stacked_lstm(
+                self.layers,
+                vectors.index_select(0, which[:, here].flatten()).view(*shape, -1),
+                [(cell[:, :rows], output[:, :rows]) for cell, output in running],
+                use_skip_connections=self.use_skip_connections,
+                carry=vectors.new_ones(shape),
+                product_dtype=self.layers[0].weights[0].dtype,
+            )
+            for whole, part in zip(outputs, found, strict=True):
+                whole[:, here] = part.flatten(1, 2)
+            for own, new in zip(chain(*running), chain(*last), strict=True):
+                own[:, :rows] = new
+            start = here.stop
+        for layer, (cell, output) in zip(by_layer, running, strict=True):
+            for number, one in enumerate(layer):
+                torch.mul(cell[number], 2, out=one.double_cell)
+                one.output.copy_(output[number])
+        return outputs
+
+    def direction(self, number: int) -> StackedLSTM:
+        """The stack of one direction, in the same memory."""
+        own = slice(number, number + 1)
+        layers: list[StackedLayer] = []
+        for layer in self.layers:
+            *weights, projection = layer.weights
+            weights = (*(weight[own] for weight in weights), None if projection is None else projection[own])
+            layers.append(replace(layer, weights=weights))
+        return replace(self, layers=layers)
+
+    def __call__(
+        self,
+        vectors: Float[Tensor, "U D"],
+        which: Int[Tensor, " N"],
+        batch_sizes: Sequence[int],
+        state: Sequence[PackedState],
+    ) -> list[Float[Tensor, "N D"]]:
+        """As `PackedLSTM`, if the stack is of one direction."""
+        return [layer[0] for layer in self.read(vectors, which[None], batch_sizes, [state])]
+
+
+def _even_chunks(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Number of rows, and number of successive steps that have as many: of a GPU, at most `ROWS_OF_GPU` together."""
+    for rows, same in groupby(batch_sizes):
+        num_steps, most = len(list(same)), max(1, ROWS_OF_GPU // rows)
+        while num_steps > 0:
+            yield rows, min(num_steps, most)
+            num_steps -= most
 
 
 def _chunks(batch_sizes: Sequence[int]) -> list[tuple[int, int, list[int]]]:
