@@ -356,9 +356,8 @@ class Elmo:
 
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
             sentence and gives one array, as in sentence-transformers.
-        batch_size: number of sentences encoded at once; a GPU takes eight times as many, and more
-            short ones. A smaller one needs less
-            memory and changes nothing else.
+        batch_size: number of sentences encoded at once; a GPU takes eight times as many, and more if they are short.
+            A smaller one needs less memory and changes nothing else.
         layers: "top", "average" of all layers, "all", the number of a layer, or a weight for each layer, such as
             [0.1, 0.3, 0.6], for their weighted sum; 0 is the token representation, without context. By default the top
             layer, which tells the senses of words apart best.
