@@ -22,6 +22,7 @@ from elmokit.elmo.encoding import (
     as_int,
     as_layers,
     batches_by_length,
+    begin_copy,
     begun_early,
     pool,
     select,
@@ -36,7 +37,7 @@ from elmokit.formats import hub
 from elmokit.formats.find import DEFAULT_MODEL, find
 from elmokit.formats.native import card_of, open_weights, write_native
 from elmokit.formats.read import softmax_of, to_weights
-from elmokit.layers.devices import begin_copy, find_device
+from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.layers.parallel import STATE_LOCK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, cast
 
@@ -130,6 +130,20 @@ def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float[Tens
         return activations[-1]
     stacked = torch.stack(activations)
     return torch.einsum("l,lne->ne", torch.tensor(which, dtype=stacked.dtype, device=stacked.device), stacked)
+
+
+def begin_copy(values: Tensor) -> Callable[[], Array]:
+    """Begin to copy to the CPU. The result waits for the copy, and not for what a GPU is given to compute after it."""
+    if values.device.type != "cuda":
+        return values.cpu().numpy
+    pinned = torch.empty_like(values, device="cpu", pin_memory=True).copy_(values, non_blocking=True)
+    copied = torch.cuda.current_stream(values.device).record_event()
+
+    def arrived() -> Array:
+        copied.synchronize()
+        return pinned.numpy()
+
+    return arrived
 
 
 def split(vectors: Float32[np.ndarray, "*L N E"], sentences: Sequence[Sequence[str]]) -> list[Array]:

@@ -11,7 +11,6 @@ from functools import cache, partial
 from typing import Any
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
@@ -54,26 +53,11 @@ def describe_machine(device: torch.device) -> str:
     return f"{name}, torch {torch.__version__}"
 
 
-def sent_to(device: torch.device, values: Tensor | NDArray[Any]) -> Tensor:
-    """The values on the device. A GPU fetches them without waiting for what it computes, from pinned memory."""
-    tensor = values if isinstance(values, Tensor) else torch.from_numpy(values)
+def sent_to(device: torch.device, tensor: Tensor) -> Tensor:
+    """The tensor on the device. A GPU fetches it without waiting for what it computes, from pinned memory."""
     if device.type == "cuda" and tensor.device.type == "cpu":
         tensor = tensor.pin_memory()
     return tensor.to(device, non_blocking=True)
-
-
-def begin_copy(values: Tensor) -> Callable[[], NDArray[Any]]:
-    """Begin to copy to the CPU. The result waits for the copy, and not for what a GPU is given to compute after it."""
-    if values.device.type != "cuda":
-        return values.cpu().numpy
-    pinned = torch.empty_like(values, device="cpu", pin_memory=True).copy_(values, non_blocking=True)
-    copied = torch.cuda.current_stream(values.device).record_event()
-
-    def arrived() -> NDArray[Any]:
-        copied.synchronize()
-        return pinned.numpy()
-
-    return arrived
 
 
 def widest_float(device: torch.device) -> torch.dtype:

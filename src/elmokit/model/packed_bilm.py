@@ -248,7 +248,7 @@ class TokenCache:
         return torch.cat([self.char_encoder(torch.from_numpy(ids)) for ids in rows])
 
     def _numbers(self, values: Sequence[int]) -> Int[Tensor, " N"]:
-        return sent_to(self.char_encoder.embedding.weight.device, np.array(values, np.int64))
+        return sent_to(self.char_encoder.embedding.weight.device, torch.from_numpy(np.array(values, np.int64)))
 
 
 @dataclass(frozen=True)

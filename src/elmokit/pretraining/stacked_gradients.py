@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -102,23 +101,22 @@ class StackedGradients:
 
     def _tensors(self, drawn: DrawnBatch, state: BiLMState | None) -> _Tensors:
         config, like, directions = self.config, self.softmax.weight.detach(), drawn.batch.directions
-        sent = partial(sent_to, self.device)
         groups, rows = self._grouped(drawn.batch.character_ids)
         index, targets, starts = (
             np.stack([getattr(direction, name) for direction in directions]) for name in ("tokens", "targets", "starts")
         )
-        carry = sent(~starts if config.reset_state else np.ones_like(starts)).to(like.dtype)
+        carry = self._on_device(~starts if config.reset_state else np.ones_like(starts)).to(like.dtype)
         negatives: tuple[Tensor, ...] = ()
         if drawn.negatives:
             num_draws = torch.tensor([own.num_draws for own in drawn.negatives], dtype=widest_float(self.device))
             ids = torch.stack([own.ids for own in drawn.negatives])
-            negatives = (sent(ids), sent(num_draws))
+            negatives = (sent_to(self.device, ids), sent_to(self.device, num_draws))
         of_draw: dict[str, Any] = {"like": like, "number": drawn.number, "rank": self.rank}
         shape = (*index.shape[1:], like.shape[1])
         masks = [dropout_masks(config, shape, direction=w, **of_draw) for w in range(len(directions))]
         return _Tensors(
-            characters=tuple(map(sent, groups)),
-            positions=(sent(rows[index]), sent(targets), carry),
+            characters=tuple(map(self._on_device, groups)),
+            positions=(self._on_device(rows[index]), self._on_device(targets), carry),
             negatives=negatives,
             masks=(torch.stack([torch.stack(own) for own in masks]),) if config.dropout_rate else (),
             state=self._state(state, batch_size=index.shape[2]),
@@ -156,6 +154,9 @@ class StackedGradients:
         return [
             (torch.stack([own.cell for own in layer]), torch.stack([own.output for own in layer])) for layer in layers
         ]
+
+    def _on_device(self, values: NDArray[Any]) -> Tensor:
+        return sent_to(self.device, torch.from_numpy(values))
 
     def _compute(self, tensors: _Tensors) -> _Results:
         low = self.dtype == torch.bfloat16
