@@ -31,7 +31,7 @@ from elmokit.runs.log import provenance
 from elmokit.runs.results_table import Result
 from elmokit.system.batches import batched
 from elmokit.system.paths import default_cache
-from elmokit.tasks.tags.reader import TaggedWords, read_tagged_words
+from elmokit.tasks.tags.task import TaggedWords, read_tagged_words
 from elmokit.text.corpora.cells import plain_token
 from elmokit.text.tokenizer import split_sentences, tokenize
 from elmokit.vectors.cache import CachedActivations

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.tasks.tags.reader import TaggedWords
+from elmokit.tasks.tags.task import TaggedWords
 from paper import probes
 from paper.probes import (
     AVERAGE,

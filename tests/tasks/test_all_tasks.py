@@ -17,7 +17,7 @@ from elmokit.tasks.config import ElmoInput, TaskConfig, TrainingConfig, until_co
 from elmokit.tasks.entailment.task import SentencePair
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.question_answering.reader import FoundAnswer
-from elmokit.tasks.sentiment.reader import LabelledText
+from elmokit.tasks.sentiment.task import LabelledText
 from elmokit.tasks.task import TASKS, Task, find_task, task_recipe
 from elmokit.tasks.task_model import LabelPrediction, WordTags
 

@@ -18,7 +18,7 @@ from elmokit.tasks.entailment.task import read_sentence_pairs
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_predicates
-from elmokit.tasks.sentiment.reader import FIVE_CLASSES, read_texts
+from elmokit.tasks.sentiment.task import FIVE_CLASSES, read_texts
 from elmokit.tasks.task import Task, find_task
 from paper.experiments import unpacked
 from task_examples import DATA_FILES

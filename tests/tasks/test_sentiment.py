@@ -9,8 +9,7 @@ from torch import Tensor
 
 from elmokit.tasks.inputs import EncodedTokens
 from elmokit.tasks.sentiment.model import CNNClassifier, Maxout
-from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_texts
-from elmokit.tasks.sentiment.task import TASK, SentimentConfig
+from elmokit.tasks.sentiment.task import FIVE_CLASSES, TASK, LabelledText, SentimentConfig, read_texts
 from task_examples import SENTIMENT
 
 TREES = """(3 (2 It) (4 (2 's) (3 good)))

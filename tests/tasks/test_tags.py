@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.tasks.config import Splits
-from elmokit.tasks.tags.reader import TaggedWords, read_tagged_words
-from elmokit.tasks.tags.task import TASK, TagsConfig
+from elmokit.tasks.tags.task import TASK, TaggedWords, TagsConfig, read_tagged_words
 from elmokit.tasks.task import find_task, task_recipe
 from elmokit.tasks.task_model import WordTags
 from task_examples import new_inputs

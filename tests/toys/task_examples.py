@@ -18,10 +18,8 @@ from elmokit.tasks.question_answering.reader import Answer, Question
 from elmokit.tasks.question_answering.task import QuestionAnsweringConfig
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 from elmokit.tasks.semantic_roles.task import SemanticRolesConfig
-from elmokit.tasks.sentiment.reader import LabelledText
-from elmokit.tasks.sentiment.task import SentimentConfig
-from elmokit.tasks.tags.reader import TaggedWords
-from elmokit.tasks.tags.task import TagsConfig
+from elmokit.tasks.sentiment.task import LabelledText, SentimentConfig
+from elmokit.tasks.tags.task import TaggedWords, TagsConfig
 from elmokit.tasks.task import Passage, find_task
 from elmokit.tasks.train import frozen_layers, read_elmo
 

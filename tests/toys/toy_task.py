@@ -20,8 +20,7 @@ from elmokit.formats.read import to_weights
 from elmokit.model.bilm import BiLM
 from elmokit.tasks.config import InputConfig, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
-from elmokit.tasks.sentiment.reader import LabelledText
-from elmokit.tasks.sentiment.task import Sentiment
+from elmokit.tasks.sentiment.task import LabelledText, Sentiment
 from elmokit.tasks.task import TASKS, Reading, Task
 from elmokit.tasks.task_model import Classifier
 from toy_bilm import TINY

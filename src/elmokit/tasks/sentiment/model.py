@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import EncodedTokens, TokenInputs
-    from elmokit.tasks.sentiment.reader import LabelledText
-    from elmokit.tasks.sentiment.task import SentimentConfig
+    from elmokit.tasks.sentiment.task import LabelledText, SentimentConfig
 
 
 class SentimentClassifier(Classifier):
