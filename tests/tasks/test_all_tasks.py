@@ -15,8 +15,8 @@ from syrupy.assertion import SnapshotAssertion
 from elmokit.files.json import as_type
 from elmokit.tasks.config import ElmoInput, TaskConfig, TrainingConfig, until_converged, with_settings
 from elmokit.tasks.entailment.task import SentencePair
-from elmokit.tasks.named_entities.reader import TaggedSentence
-from elmokit.tasks.question_answering.reader import FoundAnswer
+from elmokit.tasks.named_entities.task import TaggedSentence
+from elmokit.tasks.question_answering.task import FoundAnswer
 from elmokit.tasks.sentiment.task import LabelledText
 from elmokit.tasks.task import TASKS, Task, find_task, task_recipe
 from elmokit.tasks.task_model import LabelPrediction, WordTags

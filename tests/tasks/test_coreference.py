@@ -9,8 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from torch import nn
 
 from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, part_of
-from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
-from elmokit.tasks.coreference.task import TASK, CoreferenceConfig
+from elmokit.tasks.coreference.task import TASK, CoreferenceConfig, CoreferenceDocument, read_coreference_documents
 from task_examples import COREFERENCE, DOCUMENTS, document
 
 

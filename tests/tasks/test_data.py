@@ -12,12 +12,12 @@ import pytest
 from elmokit.corpus.exclusion import texts_of
 from elmokit.metrics.spans import spans_from_tags
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
-from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
+from elmokit.tasks.coreference.task import CoreferenceDocument, read_coreference_documents
 from elmokit.tasks.data import dev_in_use, read_data, task_sentences
 from elmokit.tasks.entailment.task import read_sentence_pairs
-from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
-from elmokit.tasks.question_answering.reader import read_questions
-from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_predicates
+from elmokit.tasks.named_entities.task import TaggedSentence, read_tagged_sentences
+from elmokit.tasks.question_answering.task import read_questions
+from elmokit.tasks.semantic_roles.task import PredicateInSentence, read_predicates
 from elmokit.tasks.sentiment.task import FIVE_CLASSES, read_texts
 from elmokit.tasks.task import Task, find_task
 from paper.experiments import unpacked

@@ -6,8 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from torch import Tensor
 
-from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
-from elmokit.tasks.named_entities.task import TASK
+from elmokit.tasks.named_entities.task import TASK, TaggedSentence, read_tagged_sentences
 from task_examples import NAMED_ENTITIES
 
 CONLL2003 = """-DOCSTART- -X- O O

@@ -14,8 +14,7 @@ from torch import Tensor
 from elmokit.tasks.config import Splits
 from elmokit.tasks.data import read_data
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
-from elmokit.tasks.question_answering.reader import Answer, Question, read_questions
-from elmokit.tasks.question_answering.task import TASK, QuestionAnsweringConfig
+from elmokit.tasks.question_answering.task import TASK, Answer, Question, QuestionAnsweringConfig, read_questions
 from elmokit.tasks.task import task_recipe
 from task_examples import LONG, QUESTION_ANSWERING, QUESTIONS, question
 

@@ -9,8 +9,14 @@ from syrupy.assertion import SnapshotAssertion
 from torch import nn
 
 from elmokit.tasks.semantic_roles.model import SemanticRoleParser
-from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_predicates
-from elmokit.tasks.semantic_roles.task import TASK, SemanticRolesConfig, with_predicate
+from elmokit.tasks.semantic_roles.task import (
+    TASK,
+    Lemma,
+    PredicateInSentence,
+    SemanticRolesConfig,
+    read_predicates,
+    with_predicate,
+)
 from task_examples import ANN, PREDICATES, SEMANTIC_ROLES
 
 GOLD = """#begin document (bc/x); part 000

@@ -9,15 +9,12 @@ from typing import Any
 import torch
 
 from elmokit.tasks.config import InputConfig, TaggerConfig
-from elmokit.tasks.coreference.reader import CoreferenceDocument
-from elmokit.tasks.coreference.task import CoreferenceConfig
+from elmokit.tasks.coreference.task import CoreferenceConfig, CoreferenceDocument
 from elmokit.tasks.entailment.task import EntailmentConfig, SentencePair
 from elmokit.tasks.inputs import TokenInputs, new_word_table
-from elmokit.tasks.named_entities.reader import TaggedSentence
-from elmokit.tasks.question_answering.reader import Answer, Question
-from elmokit.tasks.question_answering.task import QuestionAnsweringConfig
-from elmokit.tasks.semantic_roles.reader import PredicateInSentence
-from elmokit.tasks.semantic_roles.task import SemanticRolesConfig
+from elmokit.tasks.named_entities.task import TaggedSentence
+from elmokit.tasks.question_answering.task import Answer, Question, QuestionAnsweringConfig
+from elmokit.tasks.semantic_roles.task import PredicateInSentence, SemanticRolesConfig
 from elmokit.tasks.sentiment.task import LabelledText, SentimentConfig
 from elmokit.tasks.tags.task import TaggedWords, TagsConfig
 from elmokit.tasks.task import Passage, find_task

@@ -19,7 +19,7 @@ from elmokit.layers.tasks.spans import (
     enumerate_spans,
     prune_spans,
 )
-from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
+from elmokit.tasks.coreference.task import CoreferenceDocument, genre
 from elmokit.tasks.task_model import TaskModel, glorot
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from elmokit.layers.tasks.attention import BidirectionalAttention, SelfAttention
 from elmokit.layers.tasks.recurrent import BiGRU, VariationalDropout
-from elmokit.tasks.question_answering.reader import FoundAnswer, Question
+from elmokit.tasks.question_answering.task import FoundAnswer, Question
 from elmokit.tasks.task_model import TaskModel, glorot
 
 if TYPE_CHECKING:

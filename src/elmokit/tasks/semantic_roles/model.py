@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.semantic_roles.reader import PredicateInSentence
-    from elmokit.tasks.semantic_roles.task import SemanticRolesConfig
+    from elmokit.tasks.semantic_roles.task import PredicateInSentence, SemanticRolesConfig
 
 
 class SemanticRoleParser(TaskModel):
