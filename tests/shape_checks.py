@@ -102,7 +102,7 @@ class _Loader(SourceFileLoader):
 class _CheckShapes(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> Any:
         self.generic_visit(node)
-        return node.body if ast.unparse(node.test) == "TYPE_CHECKING" else node
+        return [*node.body, *node.orelse] if ast.unparse(node.test) == "TYPE_CHECKING" else node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)

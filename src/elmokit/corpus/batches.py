@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -71,9 +71,9 @@ class Packer:
         self.vocabulary = vocabulary
         self.bptt_steps = bptt_steps
         self.backward = backward
-        self.rows = list(rows)
+        self.rows: Final = list(rows)
         """Of each, the first token is read next; a single token is only a target."""
-        self.own = range(len(self.rows))[own]
+        self.own: Final = range(len(self.rows))[own]
 
     @property
     def state(self) -> PackerState:

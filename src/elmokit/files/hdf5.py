@@ -15,7 +15,7 @@ from functools import cached_property
 from math import ceil, prod
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class HDF5File:
         self.path = path
         with refusing_damage(path, "cannot be opened as HDF5, perhaps truncated"):
             self._file = h5py.File(path, "r")
-        self.root = self._file.id
+        self.root: Final = self._file.id
         self._num_bytes = path.stat().st_size
 
     @property

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class TensorBundle:
             raise
         except (LookupError, TypeError, ValueError) as error:
             raise FormatError(index, f"is damaged, or not the index of a checkpoint: {error}") from error
-        self.files = sorted({path for path, _ in self._places.values()})
+        self.files: Final = sorted({path for path, _ in self._places.values()})
 
     def read(self, name: str) -> Array:
         """A variable of float32, whose entry has no refusal."""

@@ -9,7 +9,7 @@ import importlib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class TorchFile:
 
     def __init__(self, path: Path, tensors: Mapping[str, Tensor]) -> None:
         self.path = path
-        self.entries = {name: _described(tensor) for name, tensor in tensors.items()}
+        self.entries: Final = {name: _described(tensor) for name, tensor in tensors.items()}
         self._tensors = tensors
 
     def read(self, name: str) -> Array:

@@ -6,7 +6,7 @@ import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class JoinedFiles:
     def __init__(self, path: Path, *files: WeightsFile) -> None:
         self.path = path
         self._files = {name: file for file in files for name in file.entries}
-        self.entries = {name: file.entries[name] for name, file in self._files.items()}
+        self.entries: Final = {name: file.entries[name] for name, file in self._files.items()}
 
     def read(self, name: str) -> Array:
         return self._files[name].read(name)

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 import numpy as np
 import torch
@@ -178,7 +178,7 @@ class ElmoTokenEmbedder(nn.Module):
             scalar_mix_parameters=scalar_mix_parameters,
             stateful=stateful,
         )
-        self.output_dim = projection_dim or self._elmo.get_output_dim()
+        self.output_dim: Final = projection_dim or self._elmo.get_output_dim()
         self._projection = nn.Linear(self._elmo.get_output_dim(), projection_dim) if projection_dim else None
 
     def get_output_dim(self) -> int:

@@ -8,7 +8,7 @@ without a counterpart in AllenNLP (no projection, or no backward direction) keep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor, nn
@@ -52,7 +52,7 @@ class AllenNLPBiLM(nn.Module):
                 "use elmokit.ElmoEmbedding, which takes lists of tokens"
             )
         self.bilm = bilm
-        self.num_layers = bilm.config.num_layers + 1
+        self.num_layers: Final = bilm.config.num_layers + 1
         self.stateful = stateful
         self._state: list[Tensor] | None = None
         self.register_buffer("boundaries", _character_ids(bilm, [BEGIN_SENTENCE, END_SENTENCE]), persistent=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import torch
 from torch import nn
@@ -21,18 +21,27 @@ from elmokit.system.optional import require
 from elmokit.text.characters import padded
 from elmokit.text.tokenizer import tokenize
 
-_modules: Any = require(
-    "sentence_transformers.sentence_transformer.modules",
-    extra="sentence-transformers",
-    purpose="elmokit.integrations.sentence_transformers",
-    package="sentence-transformers",
-)
+if TYPE_CHECKING:
+
+    class InputModule(nn.Module):
+        load_config: Any
+        load_dir_path: Any
+        load_file_path: Any
+
+        def __getattr__(self, name: str) -> Any: ...
+else:
+    InputModule = require(
+        "sentence_transformers.sentence_transformer.modules",
+        extra="sentence-transformers",
+        purpose="elmokit.integrations.sentence_transformers",
+        package="sentence-transformers",
+    ).InputModule
 
 MODEL_FOLDER, MIX_NAME = "elmo", "elmo_mix.safetensors"
 """What `save` writes next to its config: a native model, and the weights of the mix."""
 
 
-class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntypedBaseClass] - known when it is there
+class ElmoWordEmbeddings(InputModule):
     """Sentences -> the vectors of their tokens: `SentenceTransformer(modules=[ElmoWordEmbeddings(), Pooling(256)])`.
 
     model: an `Elmo`, which shares its weights, or what `Elmo.from_pretrained` takes.
@@ -54,9 +63,9 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
     ) -> None:
         super().__init__()
         elmo = model if isinstance(model, Elmo) else Elmo.from_pretrained(model, device="cpu")
-        self.vocabulary = elmo.vocabulary
-        self.spelling = elmo.bilm.spelling
-        self.embedding = ElmoEmbedding(elmo.bilm, dropout_rate=0.0, layers=layers, requires_grad=requires_grad)
+        self.vocabulary: Final = elmo.vocabulary
+        self.spelling: Final = elmo.bilm.spelling
+        self.embedding: Final = ElmoEmbedding(elmo.bilm, dropout_rate=0.0, layers=layers, requires_grad=requires_grad)
         self.max_seq_length = max_seq_length
 
     @property

@@ -20,13 +20,21 @@ if TYPE_CHECKING:
 
     from elmokit.elmo.encoding import Layers, Pooling, Sentence
 
-_base: Any = require("sklearn.base", extra="sklearn", purpose="ElmoVectorizer", package="scikit-learn")
+    class Estimator:  # scikit-learn has no types
+        def __getattr__(self, name: str) -> Any: ...
+else:
+    base = require("sklearn.base", extra="sklearn", purpose="ElmoVectorizer", package="scikit-learn")
+
+    class Estimator(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator):
+        pass
+
+
 _validation: Any = require(
     "sklearn.utils.validation", extra="sklearn", purpose="ElmoVectorizer", package="scikit-learn"
 )
 
 
-class ElmoVectorizer(_base.ClassNamePrefixFeaturesOutMixin, _base.TransformerMixin, _base.BaseEstimator):
+class ElmoVectorizer(Estimator):
     """Texts, or lists of tokens, -> an array (N,2D) with the pooled vectors of the tokens of each.
 
     model: an `Elmo`, the name of a bundled model, or what `Elmo.from_pretrained` opens.
@@ -70,8 +78,8 @@ class ElmoVectorizer(_base.ClassNamePrefixFeaturesOutMixin, _base.TransformerMix
                 f"layers is {self.layers!r} and pooling {self.pooling!r}; expected 'top', 'average', the number of a "
                 "layer or a weight for each, and 'mean' or 'max'"
             )
-        self.elmo_ = self.model if isinstance(self.model, Elmo) else Elmo(self.model, device=self.device)
-        self.n_features_out_ = self.elmo_.dim
+        self.elmo_: Elmo = self.model if isinstance(self.model, Elmo) else Elmo(self.model, device=self.device)
+        self.n_features_out_: int = self.elmo_.dim
         self._encode([])  # refuses a layer that the model does not have, and other settings
         return self
 
@@ -100,7 +108,7 @@ class ElmoVectorizer(_base.ClassNamePrefixFeaturesOutMixin, _base.TransformerMix
 
     def __sklearn_tags__(self) -> Any:
         """Texts come in, no table; fitting needs no labels; what goes out is float32."""
-        tags = cast("Any", super().__sklearn_tags__())
+        tags = cast("Any", super()).__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []

@@ -11,7 +11,7 @@ from typing import Any
 from elmokit.model.config import BiLMConfig
 from elmokit.runs.settings import change_settings
 
-CHOICES = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "softmax": ("sampled", "full"),
     "optimizer": ("adagrad", "adam", "adamw", "muon"),
     "muon_for": ("lstm", "all"),

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import numpy as np
 import torch
@@ -116,7 +116,7 @@ class LossAndGradients:
         self.softmax = softmax
         self.config = config
         self.device = device
-        self.dtype = getattr(torch, config.precision)
+        self.dtype: Final = getattr(torch, config.precision)
         self.threads: ThreadPoolExecutor | None = None
         if device.type == "cpu" and bilm.backward_lstm is not None and torch.get_num_threads() > 1:
             self.threads = two_workers(torch.get_num_threads())

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.record import RunRecord
@@ -39,14 +39,14 @@ class RunLog:
         step = start.step
         self.config = config
         self.silent = silent
-        self.path = run_dir / METRICS_NAME
+        self.path: Final = run_dir / METRICS_NAME
         if not silent:
             keep_records(self.path, lambda record: record.integer("step") <= step and step > 0)
         self.writer: SummaryWriter | None = None
         if config.tensorboard and not silent:
             self.writer = require_tensorboard().SummaryWriter(str(run_dir / TENSORBOARD_DIR), purge_step=step + 1)
         has_bar = shows_bars() and not silent
-        self.bar = progress_bar(unit="step", total=config.num_steps, done=step, show=None if has_bar else False)
+        self.bar: Final = progress_bar(unit="step", total=config.num_steps, done=step, show=None if has_bar else False)
         self._writes_lines = not (has_bar or silent)
         self._last_line = -1, -math.inf
         """Step and time of the last line on stderr."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +44,7 @@ class CombinedOptimizer:
     """Two optimisers that act as one. The numbers of the second one's parameters follow on from the first's."""
 
     def __init__(self, first: Optimizer, second: Optimizer) -> None:
-        self.parts = (first, second)
+        self.parts: Final = (first, second)
         self._num_first = sum(len(group["params"]) for group in first.param_groups)
 
     @property

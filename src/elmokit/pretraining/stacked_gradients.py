@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
@@ -73,15 +73,15 @@ class StackedGradients:
         self, bilm: BiLM, softmax: Softmax, config: PretrainingConfig, *, device: torch.device, rank: int = 0
     ) -> None:
         assert isinstance(bilm.char_encoder, CharEncoder)
-        self.encoder = bilm.char_encoder
+        self.encoder: Final = bilm.char_encoder
         self.bilm = bilm
         self.softmax = softmax
         self.config = config
         self.device = device
         self.rank = rank
-        self.dtype = getattr(torch, config.precision)
-        self.parameters = [*bilm.parameters(), *softmax.parameters()]
-        self.records_graph = device.type == "cuda"
+        self.dtype: Final = getattr(torch, config.precision)
+        self.parameters: Final = [*bilm.parameters(), *softmax.parameters()]
+        self.records_graph: Final = device.type == "cuda"
         self._graph: _Graph | None = None
         self._rows: dict[int, int] = {}
         """Number of rows of each group of tokens, by its number of characters."""

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import torch
 
@@ -217,23 +217,24 @@ class Run:
 
     def __init__(self, run_dir: Path, record: RunRecord, vocabulary: Vocabulary, *, ranks: Ranks) -> None:
         self.run_dir = run_dir
-        self.config = config = record.config
+        config = record.config
+        self.config: Final = config
         self.record = record
         self.vocabulary = vocabulary
         self.ranks = ranks
         with seeded(config.seed):
-            self.bilm = BiLM(config.bilm)
-            self.softmax = new_softmax(len(vocabulary), config)
+            self.bilm: Final = BiLM(config.bilm)
+            self.softmax: Final = new_softmax(len(vocabulary), config)
         for module in (self.bilm, self.softmax):
             module.to(ranks.device, torch.float64 if config.precision == "float64" else torch.float32)
-        self.parameters = [*self.bilm.parameters(), *self.softmax.parameters()]
-        self.optimizer = new_optimizer(config, self.bilm, self.softmax)
+        self.parameters: Final = [*self.bilm.parameters(), *self.softmax.parameters()]
+        self.optimizer: Final = new_optimizer(config, self.bilm, self.softmax)
         is_stacked = config.directions == "stacked" or (config.directions == "auto" and ranks.device.type == "cuda")
         kind = StackedGradients if is_stacked else LossAndGradients
-        self.gradients = kind(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
+        self.gradients: Final = kind(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
         self.state: BiLMState | None = None
         start = PackerState(CorpusPosition(), (list[str](),) * config.batch_size)
-        self.progress = PretrainingProgress((start,) * config.bilm.num_directions)
+        self.progress: PretrainingProgress = PretrainingProgress((start,) * config.bilm.num_directions)
         self.packers = self._new_packers()
 
     def load_newest(self) -> None:
@@ -248,7 +249,7 @@ class Run:
         kept = self.ranks.from_first(lambda: best_step(self.run_dir))
         if kept is None or kept > self.progress.step:  # so that the next evaluation writes the folder anew
             self.progress = replace(self.progress, best=replace(self.progress.best, perplexity=None))
-        self.packers = self._new_packers()
+        self.packers: list[Packer] = self._new_packers()
 
     def train(self, on_step: OnStep | None = None) -> None:
         """Train until the end. SIGTERM, SIGHUP or Ctrl-C to any process ends all of them after a step and a checkpoint.

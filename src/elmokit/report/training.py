@@ -33,7 +33,7 @@ HIGHEST = 1e30  # perplexities above it are drawn there
 MOST_MARKS = 40  # per line
 SIZE = (8.0, 4.8)  # inches
 MARKERS = "oD^sv"
-STYLE = {"axes.grid": True, "grid.color": "#d5dae1"}
+STYLE: dict[str, Any] = {"axes.grid": True, "grid.color": "#d5dae1"}
 _Count = Annotated[int, Meta(ge=0)]
 _Perplexity = Annotated[float, Meta(ge=1)]
 

@@ -13,7 +13,7 @@ from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.system.messages import FormatError
 
 OPTIMIZER_PREFIX = "optimizer."
-SLOTS = {
+SLOTS: dict[str, tuple[str, ...]] = {
     "Adadelta": ("step", "square_avg", "acc_delta"),
     "Adagrad": ("step", "sum"),
     "Adam": ("step", "exp_avg", "exp_avg_sq"),

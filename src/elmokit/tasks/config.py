@@ -215,6 +215,11 @@ class TaskConfig:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
 
+Recipes = Mapping[str, Callable[[], TaskConfig]]
+FileNames = Sequence[tuple[str, str, str]]
+"""Training, development and test file of each known data set."""
+
+
 @dataclass(frozen=True)
 class Splits:
     """The files of a data set; each split may have several, and `dev` and `test` may be empty.

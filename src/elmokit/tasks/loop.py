@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 import torch
 from torch import nn
@@ -64,11 +64,11 @@ class TaskTraining(Generic[E, P]):
         self.train = train
         self.dev = dev
         self.run_dir = run_dir
-        self.progress = TaskProgress()
-        self.optimizer = _new_optimizer(self.model, config)
-        self.parameters = [value for value in self.model.parameters() if value.requires_grad]
-        self.cuda_devices = list({value.device for value in self.parameters if value.is_cuda})
-        self.average = MovingAverage(self.parameters, config)
+        self.progress: TaskProgress = TaskProgress()
+        self.optimizer: Final = _new_optimizer(self.model, config)
+        self.parameters: Final = [value for value in self.model.parameters() if value.requires_grad]
+        self.cuda_devices: Final = list({value.device for value in self.parameters if value.is_cuda})
+        self.average: Final = MovingAverage(self.parameters, config)
 
     def load(self) -> None:
         """Continue after the last finished epoch, if there is one. All of the checkpoint is checked before it is used.
@@ -254,7 +254,9 @@ class MovingAverage:
         self.parameters = parameters
         self.config = config
         averaged = parameters if config.average_decay else ()
-        self.values = {f"{AVERAGE_PREFIX}{number}": value.detach().clone() for number, value in enumerate(averaged)}
+        self.values: Final = {
+            f"{AVERAGE_PREFIX}{number}": value.detach().clone() for number, value in enumerate(averaged)
+        }
         """By the names in a checkpoint."""
 
     @torch.no_grad()

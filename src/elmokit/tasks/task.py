@@ -19,7 +19,7 @@ from elmokit.files.json import picked
 from elmokit.files.lines import NOT_IN_A_TOKEN
 from elmokit.metrics.score import Score, scores_by_label
 from elmokit.system.messages import FormatError, did_you_mean, first_token, printable
-from elmokit.tasks.config import Splits, TaskConfig, with_settings
+from elmokit.tasks.config import FileNames, Recipes, Splits, TaskConfig, with_settings
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.tables import as_tsv
 from elmokit.text.tokenizer import tokenize
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 E = TypeVar("E")  # an example, as a reader gives it: for instance a sentence with its tags
 P = TypeVar("P")  # a prediction for one example
-Recipe = Callable[[], TaskConfig]
 _MOST_CHARACTERS = 60
 TASKS = {
     "named-entities": "ner",
@@ -69,13 +68,13 @@ class Task(ABC, Generic[E, P]):
     """Name on the command line and in run folders, for instance `named-entities`."""
     metric: ClassVar[str]
     """Name of the score that decides which epoch is best: a percentage, higher is better."""
-    files: ClassVar[Sequence[tuple[str, str, str]]] = ()
+    files: ClassVar[FileNames] = ()
     """The original names of known data sets, for `find_splits`."""
     model_config: ClassVar[type[Any]]
     """Type of `TaskConfig.model`."""
     model: ClassVar[str]
     """Place of the model's class, or of a function that makes one: `module:name`. The module needs torch."""
-    recipes: ClassVar[Mapping[str, Recipe]]
+    recipes: ClassVar[Recipes]
     """Recipes by name: `paper` has the published sizes, `cpu` trains in minutes on two cores, `cpu-converged` until the
     score stops improving."""
     symbols_are_labels: ClassVar[bool] = True
@@ -187,7 +186,7 @@ class LabelTask(Task[Any, "LabelPrediction"]):
             yield as_tsv([[prediction.label, *map(" ".join, self.sentences(example))]])[:-1]
 
 
-def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:
+def find_splits(folder: Path, names: FileNames, *, task_name: str) -> Splits:
     """Find the first of the named data sets (train, dev and test file) in a folder; the test file may be missing.
 
     A data set whose development file is named "" has none. A name may be of a part of a file: `train.json#4:`.

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -91,12 +91,12 @@ class Tagger(TaskModel):
         self, config: TaggerConfig, inputs: TokenInputs, labels: Sequence[str], *, allowed: Bool[Tensor, "M M"]
     ) -> None:
         super().__init__(inputs, labels)
-        self.input_dropout = VariationalDropout(rate=config.dropout_rate)
-        self.output_dropout = VariationalDropout(rate=config.output_dropout_rate)
-        self.first = BiLSTM(input_dim=inputs.input_dim, hidden_dim=config.first_dim)
-        self.second = BiLSTM(input_dim=2 * config.first_dim + inputs.output_dim, hidden_dim=config.second_dim)
-        self.dense = nn.Linear(2 * config.second_dim, len(labels))
-        self.crf = CRF(num_labels=len(labels))
+        self.input_dropout: Final = VariationalDropout(rate=config.dropout_rate)
+        self.output_dropout: Final = VariationalDropout(rate=config.output_dropout_rate)
+        self.first: Final = BiLSTM(input_dim=inputs.input_dim, hidden_dim=config.first_dim)
+        self.second: Final = BiLSTM(input_dim=2 * config.first_dim + inputs.output_dim, hidden_dim=config.second_dim)
+        self.dense: Final = nn.Linear(2 * config.second_dim, len(labels))
+        self.crf: Final = CRF(num_labels=len(labels))
         self.register_buffer("allowed", allowed, persistent=False)
 
     def forward(self, examples: Sequence[Any]) -> Float[Tensor, ""]:
@@ -143,7 +143,7 @@ class WordTagger(Tagger):
     def __init__(self, config: Any, inputs: TokenInputs, labels: Sequence[str]) -> None:
         allowed = torch.ones(len(labels) + 1, len(labels) + 1, dtype=torch.bool)
         super().__init__(config, inputs, labels, allowed=allowed)
-        self.column = config.column
+        self.column: Final = config.column
 
     def predict(self, examples: Sequence[Any]) -> list[WordTags]:
         """The most probable tag of each word, and whether it is known (`TokenInputs.known`)."""

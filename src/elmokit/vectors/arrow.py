@@ -179,7 +179,7 @@ class Groups:
         with refused(path):
             if self._is_arrow:
                 self._file = pyarrow_module("pyarrow.ipc").open_file(_mapped(path))
-                self.schema = self._file.schema
+                self.schema: Any = self._file.schema
                 groups = map(self._file.get_batch, range(self._file.num_record_batches))
             else:
                 self._file = parquet_file(path)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -61,8 +61,8 @@ class CachedActivations:
 
     def __init__(self, elmo: Elmo, *, folder: Path | None) -> None:
         self.elmo = elmo
-        self.num_layers = elmo.num_layers
-        self.dim = elmo.dim
+        self.num_layers: Final = elmo.num_layers
+        self.dim: Final = elmo.dim
         cache_limit()  # or an error before anything is computed
         self._given_folder = folder
         if folder is None:
@@ -72,7 +72,7 @@ class CachedActivations:
             weakref.finalize(self, held.close)
         exact = elmo.precision == "float32"
         self._fingerprint = elmo.fingerprint(recompute=True)
-        self.folder = folder / VERSION / (self._fingerprint + ("" if exact else f"-{elmo.precision}"))
+        self.folder: Final = folder / VERSION / (self._fingerprint + ("" if exact else f"-{elmo.precision}"))
         self._kept: dict[Key, tuple[Path, int]] = {}  # the piece that holds a sentence, and its number in it
         self._pieces: dict[Path, FlatVectors] = {}
 

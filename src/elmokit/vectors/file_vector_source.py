@@ -28,9 +28,9 @@ class FileVectorSource:
 
     def __init__(self, path: str | Path) -> None:
         self._vectors = load_vectors(path)
-        self.path = self._vectors.path
-        self.num_layers = self._vectors.num_layers or 1
-        self.dim = self._vectors.dim
+        self.path: Path = self._vectors.path
+        self.num_layers: int = self._vectors.num_layers or 1
+        self.dim: int = self._vectors.dim
         sentences = self._vectors.sentences()
         if sentences is None:
             raise FileNotFoundError(
@@ -86,8 +86,8 @@ class WordVectorSource:
     num_layers = 1
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.dim = word_vector_dim(path)
+        self.path: Path = Path(path)
+        self.dim: int = word_vector_dim(path)
         self._vectors: dict[str, Float32[np.ndarray, " E"]] = {}
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:

@@ -18,7 +18,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -65,8 +65,8 @@ class Writer:
 
     def __init__(self, output: Path, *, resume: bool) -> None:
         self.output = output
-        self.folder = partial_folder(output)
-        self.num_sentences = 0
+        self.folder: Final = partial_folder(output)
+        self.num_sentences: int = 0
         """Sentences whose vectors are complete."""
         self._resume = resume
         self._job = self.folder / "job.json"

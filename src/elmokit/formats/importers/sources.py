@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from elmokit.files.json import read_json
 from elmokit.files.lines import BYTE_ORDER_MARK, read_chunks
@@ -51,8 +51,8 @@ class Sources:
     def __init__(self, path: Path, weights: Path | None = None) -> None:
         self.path = path
         self.weights = weights
-        self.is_folder = weights is None and path.is_dir()
-        self.torch_file = cache(read_torch_file)  # so that each is read once
+        self.is_folder: Final = weights is None and path.is_dir()
+        self.torch_file: Final = cache(read_torch_file)  # so that each is read once
 
     @property
     def folder(self) -> Path:

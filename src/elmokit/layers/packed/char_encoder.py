@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor, nn
@@ -28,9 +28,10 @@ class PackedConvolution:
     """
 
     def __init__(self, weight: Float[Tensor, "K D W"], bias: Float[Tensor, " K"]) -> None:
-        self.num_filters, _, self.width = weight.shape
+        self.num_filters: Final = weight.shape[0]
+        self.width: Final = weight.shape[2]
         make_kernel = kernel_for("float32", weight)
-        self.kernel = make_kernel(weight.transpose(1, 2).reshape(self.num_filters, -1), None)
+        self.kernel: Final = make_kernel(weight.transpose(1, 2).reshape(self.num_filters, -1), None)
         self.bias = bias
 
     def __call__(self, embedded: Float[Tensor, "N C D"]) -> Float[Tensor, "N K"]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, cast
 
 import torch
 from torch import Tensor
@@ -106,9 +106,9 @@ class Blocked:
     """Multiplies the inputs in pieces of `COLUMNS`: oneDNN sums a row sequentially, and pieces halve the rounding."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self.pieces = [_onednn._reorder_linear_weight(piece, TYPICAL_ROWS) for piece in _pieces(weight)]
+        self.pieces: Final = [_onednn._reorder_linear_weight(piece, TYPICAL_ROWS) for piece in _pieces(weight)]
         self.bias = bias
-        self.one_row = None if bias is not None or weight.numel() > LARGEST_COPY else _one_row(weight, self)
+        self.one_row: Final = None if bias is not None or weight.numel() > LARGEST_COPY else _one_row(weight, self)
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
         if total is None and len(inputs) != round_up(len(inputs)):
@@ -133,9 +133,9 @@ class _OneRow:
 
     def __init__(self, weight: Float[Tensor, "M K"]) -> None:
         num_blocks, num_inputs = len(weight) // BLOCK, weight.shape[1]
-        self.embeddings = weight.reshape(num_blocks, BLOCK, num_inputs).transpose(1, 2).reshape(-1, BLOCK)
-        self.indices = torch.arange(len(self.embeddings), dtype=torch.int32, device="cpu")
-        self.starts = self.indices.view(num_blocks, num_inputs)[:, ::COLUMNS].reshape(-1)
+        self.embeddings: Final = weight.reshape(num_blocks, BLOCK, num_inputs).transpose(1, 2).reshape(-1, BLOCK)
+        self.indices: Final = torch.arange(len(self.embeddings), dtype=torch.int32, device="cpu")
+        self.starts: Final = self.indices.view(num_blocks, num_inputs)[:, ::COLUMNS].reshape(-1)
         self.num_blocks = num_blocks
 
     def __call__(self, inputs: Float[Tensor, "1 K"], total: Float[Tensor, "1 M"] | None = None) -> Float[Tensor, "1 M"]:
@@ -181,7 +181,7 @@ class Transposed:
     """Float32 products with a transposed weight, by torch's public operators."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self.weight = weight.t().contiguous()
+        self.weight: Tensor = weight.t().contiguous()
         self.bias = bias
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
@@ -195,7 +195,7 @@ class PlainBFloat16:
     """Bfloat16 products by torch's public operators; sums are in float32."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self.weight = weight.bfloat16()
+        self.weight: Tensor = weight.bfloat16()
         self.bias = bias
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
@@ -206,7 +206,7 @@ class BlockedBFloat16:
     """Bfloat16 products with a weight in oneDNN's blocked layout, through a private operator of torch."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self.weight = _onednn._reorder_linear_weight(weight.bfloat16(), TYPICAL_ROWS)
+        self.weight: Tensor = _onednn._reorder_linear_weight(weight.bfloat16(), TYPICAL_ROWS)
         self.bias = bias
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
@@ -221,7 +221,7 @@ class Float16:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         if max(map(abs, torch.aminmax(weight))) > LARGEST_FLOAT16:  # a copy only where it is needed
             weight = weight.clamp(-LARGEST_FLOAT16, LARGEST_FLOAT16)
-        self.weight = _fbgemm.linear_prepack_fp16(weight.contiguous(), bias)
+        self.weight: Any = _fbgemm.linear_prepack_fp16(weight.contiguous(), bias)
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
         product = _fbgemm.linear_dynamic_fp16(inputs, self.weight)
@@ -235,7 +235,7 @@ class Int8:
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
-        self.levels = levels or _levels()
+        self.levels: Final = levels or _levels()
         self.bias = bias
         whole, scales = _whole_numbers(weight)
         with STATE_LOCK, warnings.catch_warnings():
@@ -245,7 +245,7 @@ class Int8:
             try:
                 zeros = torch.zeros(len(weight), dtype=torch.long, device=weight.device)
                 quantised = _torch._make_per_channel_quantized_tensor(whole, scales, zeros, 0)
-                self.weight = _fbgemm.linear_prepack(quantised, None)
+                self.weight: Any = _fbgemm.linear_prepack(quantised, None)
             finally:
                 torch.backends.quantized.engine = chosen
 

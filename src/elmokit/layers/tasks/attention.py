@@ -5,7 +5,7 @@ Padding never gets any weight. Where there is nothing to attend to, the result i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor, nn
@@ -53,7 +53,7 @@ class SelfAttentivePooling(nn.Module):
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
-        self.score = nn.Linear(dim, 1, bias=False)  # torch's initialisation, as in AllenNLP's bcn; a bias would cancel
+        self.score: Final = nn.Linear(dim, 1, bias=False)  # initialised as in AllenNLP's bcn; a bias would cancel
 
     def forward(self, values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
         weights = masked_softmax(self.score(values).squeeze(2), mask)
@@ -65,9 +65,9 @@ class TrilinearSimilarity(nn.Module):
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
-        self.left = nn.Parameter(torch.empty(dim))
-        self.right = nn.Parameter(torch.empty(dim))
-        self.product = nn.Parameter(torch.empty(dim))
+        self.left: Final = nn.Parameter(torch.empty(dim))
+        self.right: Final = nn.Parameter(torch.empty(dim))
+        self.product: Final = nn.Parameter(torch.empty(dim))
         limit = (3.0 / dim) ** 0.5  # Glorot-uniform with fans D and D, as Keras for vectors (Clark and Gardner's code)
         for weight in self.parameters():
             nn.init.uniform_(weight, -limit, limit)
@@ -85,7 +85,7 @@ class BidirectionalAttention(nn.Module):
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
-        self.similarity = TrilinearSimilarity(dim=dim)
+        self.similarity: Final = TrilinearSimilarity(dim=dim)
 
     def forward(
         self,
@@ -112,8 +112,8 @@ class SelfAttention(nn.Module):
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
-        self.similarity = TrilinearSimilarity(dim=dim)
-        self.nothing = nn.Parameter(torch.tensor(-1.0))  # the initial value in their code
+        self.similarity: Final = TrilinearSimilarity(dim=dim)
+        self.nothing: Final = nn.Parameter(torch.tensor(-1.0))  # the initial value in their code
 
     def forward(self, sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3*D"]:
         pairs = _pairs(mask, mask)
@@ -133,7 +133,7 @@ class HeadAttention(nn.Module):
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
-        self.score = nn.Linear(dim, 1, bias=False)  # a bias would cancel in the softmax
+        self.score: Final = nn.Linear(dim, 1, bias=False)  # a bias would cancel in the softmax
         nn.init.xavier_uniform_(self.score.weight)  # TensorFlow's default, as in their code
 
     def forward(

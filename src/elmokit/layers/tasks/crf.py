@@ -7,7 +7,7 @@ labels of first tokens, column K about labels of last tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +25,7 @@ class CRF(nn.Module):
 
     def __init__(self, *, num_labels: int) -> None:
         super().__init__()
-        self.transitions = nn.Parameter(torch.empty(num_labels, num_labels))
+        self.transitions: Final = nn.Parameter(torch.empty(num_labels, num_labels))
         nn.init.xavier_normal_(self.transitions)  # as AllenNLP's ConditionalRandomField
 
     def log_likelihood(

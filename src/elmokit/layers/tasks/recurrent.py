@@ -5,7 +5,7 @@ The batch is the first dimension. Outputs are zero after the end of a sentence, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,8 @@ class BiLSTM(nn.Module):
 
     def __init__(self, *, input_dim: int, hidden_dim: int) -> None:
         super().__init__()
-        self.forward_lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True)
-        self.backward_lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True)
+        self.forward_lstm: Final = nn.LSTM(input_dim, hidden_dim, batch_first=True)
+        self.backward_lstm: Final = nn.LSTM(input_dim, hidden_dim, batch_first=True)
         # as AllenNLP's ESIM, but with a separate orthogonal matrix per gate, as Lee et al. (2017)
         for name, parameter in self.named_parameters():
             if "weight_ih" in name:
@@ -42,8 +42,8 @@ class BiGRU(nn.Module):
 
     def __init__(self, *, input_dim: int, hidden_dim: int) -> None:
         super().__init__()
-        self.forward_gru = nn.GRU(input_dim, hidden_dim, batch_first=True)
-        self.backward_gru = nn.GRU(input_dim, hidden_dim, batch_first=True)
+        self.forward_gru: Final = nn.GRU(input_dim, hidden_dim, batch_first=True)
+        self.backward_gru: Final = nn.GRU(input_dim, hidden_dim, batch_first=True)
         # as Clark and Gardner's code: weights normal, truncated at two standard deviations; biases zero
         for name, parameter in self.named_parameters():
             if "weight" in name:
@@ -63,7 +63,7 @@ class AlternatingHighwayLSTM(nn.Module):
 
     def __init__(self, *, input_dim: int, hidden_dim: int, num_layers: int, recurrent_dropout_rate: float) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(
+        self.layers: Final = nn.ModuleList(
             HighwayLSTMLayer(
                 input_dim=hidden_dim if index else input_dim,
                 hidden_dim=hidden_dim,
@@ -93,10 +93,10 @@ class HighwayLSTMLayer(nn.Module):
         super().__init__()
         self.hidden_dim = hidden_dim
         self.reads_backward = reads_backward
-        self.dropout = VariationalDropout(rate=recurrent_dropout_rate)
-        self.input_weight = nn.Parameter(torch.empty(6 * hidden_dim, input_dim))
-        self.recurrent_weight = nn.Parameter(torch.empty(5 * hidden_dim, hidden_dim))
-        self.bias = nn.Parameter(torch.zeros(6 * hidden_dim))
+        self.dropout: Final = VariationalDropout(rate=recurrent_dropout_rate)
+        self.input_weight: Final = nn.Parameter(torch.empty(6 * hidden_dim, input_dim))
+        self.recurrent_weight: Final = nn.Parameter(torch.empty(5 * hidden_dim, hidden_dim))
+        self.bias: Final = nn.Parameter(torch.zeros(6 * hidden_dim))
         # as He et al.'s code: every block orthonormal, biases zero except 1 for the forget gate
         _orthogonal_blocks(self.input_weight, number=6)
         _orthogonal_blocks(self.recurrent_weight, number=5)
@@ -130,7 +130,7 @@ class CoupledBiLSTM(nn.Module):
 
     def __init__(self, *, input_dim: int, hidden_dim: int, recurrent_dropout_rate: float) -> None:
         super().__init__()
-        self.directions = nn.ModuleList(
+        self.directions: Final = nn.ModuleList(
             CoupledLSTMLayer(
                 input_dim=input_dim,
                 hidden_dim=hidden_dim,
@@ -157,12 +157,12 @@ class CoupledLSTMLayer(nn.Module):
         super().__init__()
         self.hidden_dim = hidden_dim
         self.reads_backward = reads_backward
-        self.dropout = VariationalDropout(rate=recurrent_dropout_rate)
-        self.input_weight = nn.Parameter(torch.empty(3 * hidden_dim, input_dim))
-        self.recurrent_weight = nn.Parameter(torch.empty(3 * hidden_dim, hidden_dim))
-        self.bias = nn.Parameter(torch.zeros(3 * hidden_dim))
-        self.first_cell = nn.Parameter(torch.empty(1, hidden_dim))
-        self.first_hidden = nn.Parameter(torch.empty(1, hidden_dim))
+        self.dropout: Final = VariationalDropout(rate=recurrent_dropout_rate)
+        self.input_weight: Final = nn.Parameter(torch.empty(3 * hidden_dim, input_dim))
+        self.recurrent_weight: Final = nn.Parameter(torch.empty(3 * hidden_dim, hidden_dim))
+        self.bias: Final = nn.Parameter(torch.zeros(3 * hidden_dim))
+        self.first_cell: Final = nn.Parameter(torch.empty(1, hidden_dim))
+        self.first_hidden: Final = nn.Parameter(torch.empty(1, hidden_dim))
         # as Lee et al.: each block of [x, h] orthonormal, biases zero, first state Glorot-uniform
         both = torch.empty(3 * hidden_dim, input_dim + hidden_dim)
         _orthogonal_blocks(both, number=3)

@@ -6,7 +6,7 @@ A document is a batch of sentences. Its N tokens are numbered consecutively with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -76,10 +76,10 @@ class SpanRepresentation(nn.Module):
 
     def __init__(self, *, encoded_dim: int, max_width: int, width_dim: int, dropout_rate: float) -> None:
         super().__init__()
-        self.widths = nn.Embedding(max_width, width_dim)
+        self.widths: Final = nn.Embedding(max_width, width_dim)
         nn.init.xavier_uniform_(self.widths.weight)  # TensorFlow's default, as in Lee et al.'s code
-        self.dropout = nn.Dropout(dropout_rate)  # applied to the width feature
-        self.head = HeadAttention(dim=encoded_dim)
+        self.dropout: Final = nn.Dropout(dropout_rate)  # applied to the width feature
+        self.head: Final = HeadAttention(dim=encoded_dim)
 
     def forward(
         self, encoded: Float[Tensor, "N D"], embedded: Float[Tensor, "N E"], spans: Spans

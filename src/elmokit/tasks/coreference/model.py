@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -35,24 +35,26 @@ class CoreferenceResolver(TaskModel):
     def __init__(self, config: CoreferenceConfig, inputs: TokenInputs, genres: Sequence[str]) -> None:
         super().__init__(inputs)
         self.config = config
-        self.genre_ids = {genre: index for index, genre in enumerate(genres, start=1)}
-        self.input_dropout = nn.Dropout(config.input_dropout_rate)
-        self.dropout = nn.Dropout(config.dropout_rate)
-        self.encoder = CoupledBiLSTM(
+        self.genre_ids: Final = {genre: index for index, genre in enumerate(genres, start=1)}
+        self.input_dropout: Final = nn.Dropout(config.input_dropout_rate)
+        self.dropout: Final = nn.Dropout(config.dropout_rate)
+        self.encoder: Final = CoupledBiLSTM(
             input_dim=inputs.input_dim,
             hidden_dim=config.hidden_dim,
             recurrent_dropout_rate=config.recurrent_dropout_rate,
         )
         encoded_dim = 2 * config.hidden_dim + inputs.output_dim
-        self.represent = SpanRepresentation(
+        self.represent: Final = SpanRepresentation(
             encoded_dim=encoded_dim,
             max_width=config.max_width,
             width_dim=config.feature_dim,
             dropout_rate=config.dropout_rate,
         )
         span_dim = 2 * encoded_dim + config.feature_dim + inputs.input_dim
-        self.score_mention = nn.Sequential(glorot(nn.Linear(span_dim, config.scorer_dim)), *_rest_of_scorer(config))
-        self.score_pair = PairScorer(config, span_dim=span_dim, num_genres=len(self.genre_ids))
+        self.score_mention: Final = nn.Sequential(
+            glorot(nn.Linear(span_dim, config.scorer_dim)), *_rest_of_scorer(config)
+        )
+        self.score_pair: Final = PairScorer(config, span_dim=span_dim, num_genres=len(self.genre_ids))
 
     def forward(self, examples: Sequence[CoreferenceDocument]) -> Float[Tensor, ""]:
         """Mean over the documents of the negative log likelihood of all correct antecedents of each span, summed.
@@ -120,15 +122,15 @@ class PairScorer(nn.Module):
     def __init__(self, config: CoreferenceConfig, *, span_dim: int, num_genres: int) -> None:
         super().__init__()
         self.span_dim = span_dim
-        self.speakers = nn.Embedding(2, config.feature_dim)
-        self.genres = nn.Embedding(1 + num_genres, config.feature_dim, padding_idx=0)
-        self.distances = nn.Embedding(NUM_DISTANCE_BUCKETS, config.feature_dim)
+        self.speakers: Final = nn.Embedding(2, config.feature_dim)
+        self.genres: Final = nn.Embedding(1 + num_genres, config.feature_dim, padding_idx=0)
+        self.distances: Final = nn.Embedding(NUM_DISTANCE_BUCKETS, config.feature_dim)
         for embedding in (self.speakers, self.genres, self.distances):
             nn.init.xavier_uniform_(embedding.weight)  # TensorFlow's default, as Lee et al.'s code
         nn.init.zeros_(self.genres.weight.detach()[0])  # an unknown genre, which never occurs in training
-        self.dropout = nn.Dropout(config.dropout_rate)
-        self.first_layer = glorot(nn.Linear(3 * span_dim + 3 * config.feature_dim, config.scorer_dim))
-        self.rest = nn.Sequential(*_rest_of_scorer(config))
+        self.dropout: Final = nn.Dropout(config.dropout_rate)
+        self.first_layer: Final = glorot(nn.Linear(3 * span_dim + 3 * config.feature_dim, config.scorer_dim))
+        self.rest: Final = nn.Sequential(*_rest_of_scorer(config))
 
     def forward(
         self,

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from elmokit.files.json import json_lines, picked
 from elmokit.files.lines import lines_and_first
@@ -22,7 +22,9 @@ from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.system.messages import first_token, warn_caller
 from elmokit.tasks.config import (
     ElmoInput,
+    FileNames,
     InputConfig,
+    Recipes,
     TaskConfig,
     TrainingConfig,
     check_bounds,
@@ -350,13 +352,13 @@ class Coreference(Task[CoreferenceDocument, Clusters]):
     name = "coreference"
     metric = "average_f1"
     # train, dev and test files of OntoGUM (as converted by elmokit) and CoNLL-2012
-    files = (
+    files: ClassVar[FileNames] = (
         ("train.gold_conll", "dev.gold_conll", "test.gold_conll"),
         ("train.english.v4_gold_conll", "dev.english.v4_gold_conll", "test.english.v4_gold_conll"),
     )
     model_config = CoreferenceConfig
     model = "elmokit.tasks.coreference.model:CoreferenceResolver"
-    recipes = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
+    recipes: ClassVar[Recipes] = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
     symbols_are_labels = False
 
     def read(self, path: Path, config: CoreferenceConfig, training: bool) -> Reading[CoreferenceDocument]:

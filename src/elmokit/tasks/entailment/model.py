@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor, nn
@@ -25,16 +25,16 @@ class EntailmentClassifier(Classifier):
 
     def __init__(self, config: EntailmentConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs, labels)
-        self.lstm_dropout = VariationalDropout(rate=config.lstm_dropout_rate)
-        self.attention_dropout = nn.Dropout(config.attention_dropout_rate)
-        self.output_dropout = nn.Dropout(config.output_dropout_rate)
+        self.lstm_dropout: Final = VariationalDropout(rate=config.lstm_dropout_rate)
+        self.attention_dropout: Final = nn.Dropout(config.attention_dropout_rate)
+        self.output_dropout: Final = nn.Dropout(config.output_dropout_rate)
 
-        self.encoder = BiLSTM(input_dim=inputs.input_dim, hidden_dim=config.encoder_dim)
+        self.encoder: Final = BiLSTM(input_dim=inputs.input_dim, hidden_dim=config.encoder_dim)
         aligned_dim = 4 * (2 * config.encoder_dim + inputs.output_dim)
-        self.projection = nn.Linear(aligned_dim, config.projection_dim)
-        self.inference = BiLSTM(input_dim=config.projection_dim, hidden_dim=config.inference_dim)
-        self.hidden = nn.Linear(4 * 2 * config.inference_dim, config.hidden_dim)
-        self.score = nn.Linear(config.hidden_dim, len(labels))
+        self.projection: Final = nn.Linear(aligned_dim, config.projection_dim)
+        self.inference: Final = BiLSTM(input_dim=config.projection_dim, hidden_dim=config.inference_dim)
+        self.hidden: Final = nn.Linear(4 * 2 * config.inference_dim, config.hidden_dim)
+        self.score: Final = nn.Linear(config.hidden_dim, len(labels))
         for layer in (self.projection, self.hidden, self.score):
             glorot(layer)  # as in AllenNLP's esim
 

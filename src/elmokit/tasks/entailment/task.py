@@ -7,14 +7,16 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from elmokit.files.json import as_type
 from elmokit.files.lines import lines_and_first
 from elmokit.system.messages import FormatError, printable
 from elmokit.tasks.config import (
     ElmoInput,
+    FileNames,
     InputConfig,
+    Recipes,
     TaskConfig,
     TrainingConfig,
     check_bounds,
@@ -182,7 +184,7 @@ class Entailment(LabelTask):
     name = "entailment"
     # train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
     # elmokit; tables; KLUE-NLI as published (its test set is not); SICK
-    files = (
+    files: ClassVar[FileNames] = (
         ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
         ("snli_1.0_train_subset20k.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
         ("multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
@@ -193,8 +195,13 @@ class Entailment(LabelTask):
     )
     model_config = EntailmentConfig
     model = "elmokit.tasks.entailment.model:EntailmentClassifier"
-    recipes = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu), "cpu-output": cpu_output}
-    text_fields = ("premise", "hypothesis")
+    recipes: ClassVar[Recipes] = {
+        "paper": paper,
+        "cpu": cpu,
+        "cpu-converged": partial(until_converged, cpu),
+        "cpu-output": cpu_output,
+    }
+    text_fields: ClassVar[tuple[str, ...]] = ("premise", "hypothesis")
 
     def read(self, path: Path, config: EntailmentConfig, training: bool) -> Reading[SentencePair]:
         """Read a file. Pairs that the annotators did not agree on are skipped, both for training and for evaluation."""

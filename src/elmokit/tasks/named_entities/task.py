@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.roles import tags_from_props
@@ -19,7 +19,9 @@ from elmokit.metrics.spans import Span, score_spans, spans_from_tags, tagging_sc
 from elmokit.system.messages import first_token
 from elmokit.tasks.config import (
     ElmoInput,
+    FileNames,
     InputConfig,
+    Recipes,
     TaggerConfig,
     TaskConfig,
     TrainingConfig,
@@ -249,7 +251,7 @@ class NamedEntities(Task[TaggedSentence, list[str]]):
     metric = "f1"
     # train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); CoNLL-2012; WNUT-17; KLUE-NER as split by
     # elmokit, and as published (its test set is not); CoNLL-2003 under its other usual names
-    files = (
+    files: ClassVar[FileNames] = (
         ("eng.train", "eng.testa", "eng.testb"),
         ("esp.train", "esp.testa", "esp.testb"),
         ("ned.train", "ned.testa", "ned.testb"),
@@ -261,7 +263,12 @@ class NamedEntities(Task[TaggedSentence, list[str]]):
     )
     model_config = TaggerConfig
     model = "elmokit.tasks.task_model:NameTagger"
-    recipes = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu), "cpu-ko": cpu_ko}
+    recipes: ClassVar[Recipes] = {
+        "paper": paper,
+        "cpu": cpu,
+        "cpu-converged": partial(until_converged, cpu),
+        "cpu-ko": cpu_ko,
+    }
 
     def read(self, path: Path, config: TaggerConfig, training: bool) -> Reading[TaggedSentence]:
         return Reading(list(read_tagged_sentences(path)))

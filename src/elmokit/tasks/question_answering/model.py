@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,19 +26,20 @@ class AnswerFinder(TaskModel):
 
     def __init__(self, config: QuestionAnsweringConfig, inputs: TokenInputs, symbols: Sequence[str]) -> None:
         super().__init__(inputs)
-        self.max_answer_tokens = config.max_answer_tokens
+        self.max_answer_tokens: Final = config.max_answer_tokens
         dim, both = config.hidden_dim, 2 * config.hidden_dim
-        self.dropout = VariationalDropout(rate=config.dropout_rate)
-        self.encoder = BiGRU(input_dim=inputs.input_dim, hidden_dim=dim)
-        self.attention = BidirectionalAttention(dim=both + inputs.output_dim)
-        self.attention_dense = glorot(nn.Linear(4 * (both + inputs.output_dim), both))  # as in Clark and Gardner's code
-        self.self_encoder = BiGRU(input_dim=both, hidden_dim=dim)
-        self.self_attention = SelfAttention(dim=both)
-        self.self_dense = glorot(nn.Linear(3 * both, both))
-        self.start_encoder = BiGRU(input_dim=both, hidden_dim=dim)
-        self.end_encoder = BiGRU(input_dim=2 * both, hidden_dim=dim)
-        self.start_score = glorot(nn.Linear(both, 1, bias=False))  # a bias would cancel in the softmax
-        self.end_score = glorot(nn.Linear(both, 1, bias=False))
+        self.dropout: Final = VariationalDropout(rate=config.dropout_rate)
+        self.encoder: Final = BiGRU(input_dim=inputs.input_dim, hidden_dim=dim)
+        self.attention: Final = BidirectionalAttention(dim=both + inputs.output_dim)
+        # As in Clark and Gardner's code
+        self.attention_dense: Final = glorot(nn.Linear(4 * (both + inputs.output_dim), both))
+        self.self_encoder: Final = BiGRU(input_dim=both, hidden_dim=dim)
+        self.self_attention: Final = SelfAttention(dim=both)
+        self.self_dense: Final = glorot(nn.Linear(3 * both, both))
+        self.start_encoder: Final = BiGRU(input_dim=both, hidden_dim=dim)
+        self.end_encoder: Final = BiGRU(input_dim=2 * both, hidden_dim=dim)
+        self.start_score: Final = glorot(nn.Linear(both, 1, bias=False))  # a bias would cancel in the softmax
+        self.end_score: Final = glorot(nn.Linear(both, 1, bias=False))
 
     def forward(self, examples: Sequence[Question]) -> Float[Tensor, ""]:
         """Mean cross entropy of the first token plus the same of the last one, for the first answer with tokens."""

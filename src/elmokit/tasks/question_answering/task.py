@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
@@ -22,7 +22,9 @@ from elmokit.metrics.answers import score_answers
 from elmokit.system.messages import first_token, printable
 from elmokit.tasks.config import (
     ElmoInput,
+    FileNames,
     InputConfig,
+    Recipes,
     TaskConfig,
     TrainingConfig,
     check_bounds,
@@ -342,7 +344,7 @@ class QuestionAnswering(Task[Question, FoundAnswer]):
     # Files as split by a user; of SQuAD 1.1; of a subset of it; of KorQuAD 1.0. Their own test sets are not public: the
     # development set serves as test set, and the first articles of the training set as development set;
     # `train-v1.1.json#4:` is that file from its fifth article on (see `read`)
-    files = (
+    files: ClassVar[FileNames] = (
         ("train.json", "dev.json", "test.json"),
         ("train-v1.1.json#4:", "train-v1.1.json#:4", "dev-v1.1.json"),
         ("train-subset.json#4:", "train-subset.json#:4", "dev-v1.1.json"),
@@ -350,9 +352,9 @@ class QuestionAnswering(Task[Question, FoundAnswer]):
     )
     model_config = QuestionAnsweringConfig
     model = "elmokit.tasks.question_answering.model:AnswerFinder"
-    recipes = {"paper": paper, "cpu": cpu, "cpu-converged": cpu_converged}
-    text_fields = ("question", "context")
-    other_forms = {"squad": squad_predictions}
+    recipes: ClassVar[Recipes] = {"paper": paper, "cpu": cpu, "cpu-converged": cpu_converged}
+    text_fields: ClassVar[tuple[str, ...]] = ("question", "context")
+    other_forms: ClassVar[Mapping[str, Any]] = {"squad": squad_predictions}
 
     def read(self, path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
         """Read a file, or some of its articles: `FILE#FIRST:END`, counted from 0, END exclusive, both optional.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor, nn
@@ -27,17 +27,17 @@ class SemanticRoleParser(TaskModel):
 
     def __init__(self, config: SemanticRolesConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs, labels)
-        self.flags = nn.Embedding(2, config.flag_dim)
+        self.flags: Final = nn.Embedding(2, config.flag_dim)
         nn.init.normal_(self.flags.weight, std=0.01)  # as in He et al.'s code
-        self.input_dropout = VariationalDropout(rate=config.input_dropout_rate)
-        self.output_dropout = VariationalDropout(rate=config.output_dropout_rate)
-        self.encoder = AlternatingHighwayLSTM(
+        self.input_dropout: Final = VariationalDropout(rate=config.input_dropout_rate)
+        self.output_dropout: Final = VariationalDropout(rate=config.output_dropout_rate)
+        self.encoder: Final = AlternatingHighwayLSTM(
             input_dim=inputs.input_dim + config.flag_dim,
             hidden_dim=config.hidden_dim,
             num_layers=config.num_layers,
             recurrent_dropout_rate=config.recurrent_dropout_rate,
         )
-        self.dense = nn.Linear(config.hidden_dim + inputs.output_dim, len(labels))
+        self.dense: Final = nn.Linear(config.hidden_dim + inputs.output_dim, len(labels))
         nn.init.normal_(self.dense.weight, std=0.01)  # as in He et al.'s code
         nn.init.zeros_(self.dense.bias)
         self.register_buffer("allowed", bio_transitions(self.labels), persistent=False)

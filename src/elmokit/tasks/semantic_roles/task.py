@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from elmokit.files.json import picked
 from elmokit.files.lines import lines_and_first
@@ -19,7 +19,9 @@ from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_ro
 from elmokit.system.messages import first_token
 from elmokit.tasks.config import (
     ElmoInput,
+    FileNames,
     InputConfig,
+    Recipes,
     TaskConfig,
     TrainingConfig,
     check_bounds,
@@ -282,7 +284,7 @@ class SemanticRoles(Task[PredicateInSentence, list[str]]):
     name = "semantic-roles"
     metric = "f1"
     # train, dev and test files of EWT's PropBank (verbs only, or all predicates), CoNLL-2012, and CoNLL-2005 (pasted)
-    files = (
+    files: ClassVar[FileNames] = (
         ("train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"),
         ("train.gold_conll", "dev.gold_conll", "test.gold_conll"),
         ("train.english.v4_gold_conll", "dev.english.v4_gold_conll", "test.english.v4_gold_conll"),
@@ -290,7 +292,7 @@ class SemanticRoles(Task[PredicateInSentence, list[str]]):
     )
     model_config = SemanticRolesConfig
     model = "elmokit.tasks.semantic_roles.model:SemanticRoleParser"
-    recipes = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
+    recipes: ClassVar[Recipes] = {"paper": paper, "cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
 
     def read(self, path: Path, config: SemanticRolesConfig, training: bool) -> Reading[PredicateInSentence]:
         """Read one example per predicate. For training only, predicates without V and long sentences are skipped."""

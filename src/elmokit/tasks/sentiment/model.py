@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ class SentimentClassifier(Classifier):
     def __init__(self, config: SentimentConfig, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs, labels)
         sizes = {"input_dim": inputs.input_dim, "output_dim": inputs.output_dim, "num_labels": len(labels)}
-        self.network = NETWORKS[config.classifier](config, **sizes)
+        self.network: Final = NETWORKS[config.classifier](config, **sizes)
 
     def scores(self, examples: Sequence[LabelledText]) -> Float[Tensor, "B K"]:
         return self.network(self.inputs([example.tokens for example in examples]))
@@ -38,16 +38,16 @@ class BCN(nn.Module):
 
     def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> None:
         super().__init__()
-        self.encoder = _Encoder(config, input_dim=input_dim, output_dim=output_dim)
-        self.integrator = BiLSTM(input_dim=3 * self.encoder.dim, hidden_dim=config.integrator_dim)
-        self.integrator_dropout = nn.Dropout(config.integrator_dropout_rate)
-        self.pooling = SelfAttentivePooling(dim=2 * config.integrator_dim)
+        self.encoder: Final = _Encoder(config, input_dim=input_dim, output_dim=output_dim)
+        self.integrator: Final = BiLSTM(input_dim=3 * self.encoder.dim, hidden_dim=config.integrator_dim)
+        self.integrator_dropout: Final = nn.Dropout(config.integrator_dropout_rate)
+        self.pooling: Final = SelfAttentivePooling(dim=2 * config.integrator_dim)
         dims = [4 * 2 * config.integrator_dim, *config.maxout_dims, num_labels]
-        self.maxouts = nn.ModuleList(
+        self.maxouts: Final = nn.ModuleList(
             Maxout(input_dim=before, output_dim=after, pool_size=config.maxout_pool_size)
             for before, after in zip(dims, dims[1:], strict=False)
         )
-        self.dropouts = nn.ModuleList(nn.Dropout(rate) for rate in (*config.output_dropout_rates, 0.0))
+        self.dropouts: Final = nn.ModuleList(nn.Dropout(rate) for rate in (*config.output_dropout_rates, 0.0))
 
     def forward(self, vectors: EncodedTokens) -> Float[Tensor, "B K"]:
         mask = vectors.mask
@@ -66,7 +66,7 @@ class Maxout(nn.Module):
     def __init__(self, *, input_dim: int, output_dim: int, pool_size: int) -> None:
         super().__init__()
         self.pool_size = pool_size
-        self.linear = nn.Linear(input_dim, output_dim * pool_size)  # torch's initialisation, as in AllenNLP's bcn
+        self.linear: Final = nn.Linear(input_dim, output_dim * pool_size)  # initialised as in AllenNLP's bcn
 
     def forward(self, inputs: Float[Tensor, "N D"]) -> Float[Tensor, "N K"]:
         return self.linear(inputs).unflatten(-1, (-1, self.pool_size)).amax(dim=-1)
@@ -77,9 +77,9 @@ class BiLSTMClassifier(nn.Module):
 
     def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> None:
         super().__init__()
-        self.encoder = _Encoder(config, input_dim=input_dim, output_dim=output_dim)
-        self.dropout = nn.Dropout(config.output_dropout_rates[0])
-        self.linear = nn.Linear(2 * self.encoder.dim, num_labels)
+        self.encoder: Final = _Encoder(config, input_dim=input_dim, output_dim=output_dim)
+        self.dropout: Final = nn.Dropout(config.output_dropout_rates[0])
+        self.linear: Final = nn.Linear(2 * self.encoder.dim, num_labels)
 
     def forward(self, vectors: EncodedTokens) -> Float[Tensor, "B K"]:
         encoded = self.encoder(vectors)
@@ -95,12 +95,12 @@ class CNNClassifier(nn.Module):
 
     def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> None:
         super().__init__()
-        self.input_dropout = nn.Dropout(config.input_dropout_rate)
-        self.filters = _Filters(config.cnn_filters, input_dim=input_dim)
-        self.output_filters = _Filters(config.cnn_filters, input_dim=output_dim) if output_dim else None
+        self.input_dropout: Final = nn.Dropout(config.input_dropout_rate)
+        self.filters: Final = _Filters(config.cnn_filters, input_dim=input_dim)
+        self.output_filters: Final = _Filters(config.cnn_filters, input_dim=output_dim) if output_dim else None
         num_filters = sum(number for _, number in config.cnn_filters)
-        self.dropout = nn.Dropout(config.output_dropout_rates[0])
-        self.linear = nn.Linear(num_filters * (2 if output_dim else 1), num_labels)
+        self.dropout: Final = nn.Dropout(config.output_dropout_rates[0])
+        self.linear: Final = nn.Linear(num_filters * (2 if output_dim else 1), num_labels)
 
     def forward(self, vectors: EncodedTokens) -> Float[Tensor, "B K"]:
         found = [self.filters(self.input_dropout(vectors.inputs), vectors.mask)]
@@ -118,7 +118,7 @@ class _Filters(nn.Module):
 
     def __init__(self, filters: Sequence[tuple[int, int]], *, input_dim: int) -> None:
         super().__init__()
-        self.convolutions = nn.ModuleList(
+        self.convolutions: Final = nn.ModuleList(
             nn.Conv1d(input_dim, number, width, padding=width - 1) for width, number in filters
         )
 
@@ -140,12 +140,12 @@ class _Encoder(nn.Module):
 
     def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int) -> None:
         super().__init__()
-        self.input_dropout = nn.Dropout(config.input_dropout_rate)
-        self.projection = nn.Linear(input_dim, config.projection_dim)
-        self.projection_dropout = nn.Dropout(config.projection_dropout_rate)
-        self.lstm = BiLSTM(input_dim=config.projection_dim, hidden_dim=config.encoder_dim)
+        self.input_dropout: Final = nn.Dropout(config.input_dropout_rate)
+        self.projection: Final = nn.Linear(input_dim, config.projection_dim)
+        self.projection_dropout: Final = nn.Dropout(config.projection_dropout_rate)
+        self.lstm: Final = BiLSTM(input_dim=config.projection_dim, hidden_dim=config.encoder_dim)
         self.output_lstm: BiLSTM | None = None
-        self.dim = 2 * config.encoder_dim
+        self.dim: int = 2 * config.encoder_dim
         if output_dim:
             self.output_lstm = BiLSTM(input_dim=output_dim, hidden_dim=config.encoder_dim)
             self.dim += 2 * config.encoder_dim

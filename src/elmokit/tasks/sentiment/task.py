@@ -11,13 +11,15 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from elmokit.files.lines import lines_and_first
 from elmokit.system.messages import first_token
 from elmokit.tasks.config import (
     ElmoInput,
+    FileNames,
     InputConfig,
+    Recipes,
     TaskConfig,
     TrainingConfig,
     check_bounds,
@@ -263,14 +265,14 @@ class Sentiment(LabelTask):
 
     name = "sentiment"
     # trees of the Stanford Sentiment Treebank; tables, such as NSMC as split by elmokit; NSMC as published
-    files = (
+    files: ClassVar[FileNames] = (
         ("train.txt", "dev.txt", "test.txt"),
         ("train.tsv", "dev.tsv", "test.tsv"),
         ("ratings_train.txt", "", "ratings_test.txt"),
     )
     model_config = SentimentConfig
     model = "elmokit.tasks.sentiment.model:SentimentClassifier"
-    recipes = {
+    recipes: ClassVar[Recipes] = {
         "paper": paper,
         "cpu": cpu,
         "cpu-converged": partial(until_converged, cpu),

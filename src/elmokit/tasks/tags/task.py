@@ -11,14 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.score import Accuracy
 from elmokit.system.paths import expanded
 from elmokit.tasks.config import (
     ElmoInput,
+    FileNames,
     InputConfig,
+    Recipes,
     Splits,
     TaggerConfig,
     TaskConfig,
@@ -158,10 +160,10 @@ class Tags(Task[TaggedWords, "WordTags"]):
 
     name = "tags"
     metric = "accuracy"
-    files = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
+    files: ClassVar[FileNames] = (("train.conllu", "dev.conllu", "test.conllu"), ("train.txt", "dev.txt", "test.txt"))
     model_config = TagsConfig
     model = "elmokit.tasks.task_model:WordTagger"
-    recipes = {"cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
+    recipes: ClassVar[Recipes] = {"cpu": cpu, "cpu-converged": partial(until_converged, cpu)}
 
     def find(self, folder: Path) -> Splits:
         """The files of a treebank of Universal Dependencies (`en_ewt-ud-train.conllu`), or one of `files`."""
