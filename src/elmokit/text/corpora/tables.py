@@ -1,8 +1,7 @@
 """Tables: lines of columns after a header that names them, separated by tabs, or as CSV by commas and the like.
 
-Quotes around cells belong to CSV. In a table in tabs they do if the header is in quotes, if a spreadsheet saved it
-(`spreadsheet_quotes`), if a cell in quotes goes over several lines, or if all quotes in a column are as pandas and
-other writers of CSV have them (`_has_doubled_quotes`). In other tables they are text. `as_tsv` writes such tables.
+Quotes around cells belong to CSV. In a table in tabs they do if the header is in quotes, or if the first rows are CSV
+that needs its quotes (`_is_csv`). In other tables they are text. `as_tsv` writes such tables.
 """
 
 from __future__ import annotations
@@ -48,16 +47,11 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     positions = _positions(header, columns, where=where)
     is_csv = len(header) == 1 and ".csv" in Path(name.lower()).suffixes
     has_quoting = separator != "\t" or first.startswith('"') or is_csv
-    quoted: set[int] = set()
     if not has_quoting:
         head = list(islice(rest, _ROWS_LOOKED_AT))
         rest = chain(head, rest)
-        split = [line.split("\t") for line in head]
-        cells_at = {at: [cells[at].strip(" ") for cells in split if at < len(cells)] for at in positions}
-        has_quoting = spreadsheet_quotes(cell for cells in cells_at.values() for cell in cells)
-        has_quoting = has_quoting or _has_cell_over_lines(head, num_columns=len(header))
-        quoted = {at for at, cells in cells_at.items() if _has_doubled_quotes(cells)}
-    rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest, quoted)
+        has_quoting = _is_csv(head, positions, num_columns=len(header))
+    rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest)
     num_rows = 0
     for line, cells in rows:
         where = f"{name}, line {number + line}"
@@ -114,29 +108,23 @@ def as_tsv(rows: Iterable[Sequence[str]]) -> str:
     return "".join("\t".join(map(_quoted, row)) + "\n" for row in rows)
 
 
-def _has_doubled_quotes(cells: Iterable[str]) -> bool:
-    """Whether all cells with a quotation mark are in quotes, with their own quotes doubled, as pandas writes them."""
-    special = [cell for cell in cells if '"' in cell]
-    return bool(special) and all(map(_DOUBLED.fullmatch, special))
+def _is_csv(lines: Sequence[str], positions: Sequence[int], *, num_columns: int) -> bool:
+    """Whether the first lines of a table in tabs are CSV, so that quotes around cells are not a part of their text.
 
-
-def spreadsheet_quotes(cells: Iterable[str]) -> bool:
-    """Whether those cells, and only those, are in quotes that need it for a spreadsheet: for a comma or a quote."""
-    special = [cell.strip(" ") for cell in cells if "," in cell or '"' in cell]
-    return bool(special) and all(map(_QUOTED.fullmatch, special))
-
-
-def _has_cell_over_lines(lines: Sequence[str], *, num_columns: int) -> bool:
-    """Whether the first lines of a table are CSV, to the last quotation mark, and a cell goes over several of them.
-
-    Of several columns, such a cell leaves a row that is too short.
+    That is so if a cell goes over several lines. It is also so if the cells of the requested columns have quotes where
+    they need them and nowhere else: as spreadsheets write them, for commas too, or as pandas does, for quotes alone.
     """
-    has_open = [line.count('"') % 2 == 1 and (num_columns == 1 or line.count("\t") + 1 < num_columns) for line in lines]
-    if not any(has_open):
-        return False
     text = "".join(f"{line}\n" for line in lines)
     is_cut = len(lines) == _ROWS_LOOKED_AT and text.count('"') % 2 == 1
-    return _ROWS_OF_CSV.fullmatch(text + '"\n' * is_cut) is not None
+    if '"' not in text or not _ROWS_OF_CSV.fullmatch(text + '"\n' * is_cut):
+        return False
+    is_open = [line.count('"') % 2 == 1 and (num_columns == 1 or line.count("\t") + 1 < num_columns) for line in lines]
+    rows = [line.split("\t") for line in lines]
+    cells = [row[at].strip(" ") for row in rows for at in positions if at < len(row)]
+    in_quotes = [cell for cell in cells if '"' in cell]
+    special = [cell for cell in cells if '"' in cell or "," in cell]
+    is_needed = all(map(_QUOTED.fullmatch, special)) or all(map(_DOUBLED.fullmatch, in_quotes))
+    return any(is_open) or (bool(in_quotes) and is_needed)
 
 
 def csv_reader(lines: Iterable[str], separator: str, *, strict: bool = False) -> Any:
@@ -164,15 +152,11 @@ def _split(line: str, separator: str) -> list[str]:
         return []
 
 
-def _plain_rows(lines: Iterable[str], quoted: set[int]) -> Iterator[tuple[int, list[str]]]:
-    """The number of each row's line, from 1, and its cells, without the quotes of the columns that have them."""
+def _plain_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """The number of each row's line, from 1, and its cells."""
     for number, line in enumerate(lines, start=1):
         if line.strip(" "):  # tabs alone are a row of empty cells
-            cells = [cell.strip(" ") for cell in line.split("\t")]
-            for at in quoted.intersection(range(len(cells))):
-                if _DOUBLED.fullmatch(cells[at]):
-                    cells[at] = cells[at][1:-1].replace('""', '"')
-            yield number, cells
+            yield number, line.split("\t")
 
 
 def _quoted_rows(lines: Iterable[str], separator: str, *, name: str) -> Iterator[tuple[int, list[str]]]:
