@@ -15,7 +15,7 @@ from elmokit.corpus import stream as corpus
 from elmokit.corpus.batches import Batch, Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.text.characters import character_ids
-from elmokit.text.indexer import ByteSpelling
+from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
 

@@ -14,7 +14,7 @@ from elmokit.elmo import elmo as module
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.encoding import TOKENS_PER_SENTENCE, batches_by_length, begun_early
 from elmokit.model.packed_bilm import PackedBiLM, TokenCache
-from elmokit.text.indexer import ByteSpelling
+from elmokit.text.spelling import ByteSpelling
 from elmokit.vectors.cache import CachedActivations
 from toy_bilm import TINY, VOCABULARY, random_bilm, toy_elmo, write_toy
 

@@ -12,7 +12,7 @@ from elmokit.elmo.encoding import tokens_of_each
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.formats.find import resolve_model
 from elmokit.formats.native import read_vocabulary
-from elmokit.text.indexer import ByteSpelling
+from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import toy_elmo
 

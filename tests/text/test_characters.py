@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmokit.text.characters import batch_character_ids, character_ids
-from elmokit.text.indexer import DictionarySpelling
+from elmokit.text.spelling import DictionarySpelling
 from elmokit.text.vocabulary import Vocabulary
 
 TEXT = st.text(st.characters(), max_size=40)  # any code point, lone surrogates too

@@ -18,7 +18,7 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
 
-    from elmokit.text.indexer import Spelling
+    from elmokit.text.spelling import Spelling
     from elmokit.text.vocabulary import Vocabulary
 
 

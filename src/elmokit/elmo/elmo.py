@@ -48,7 +48,7 @@ from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.indexer import DictionarySpelling
+from elmokit.text.spelling import DictionarySpelling
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from elmokit.layers.sampled_softmax import Softmax
     from elmokit.model.config import BiLMConfig
-    from elmokit.text.indexer import Spelling
+    from elmokit.text.spelling import Spelling
     from elmokit.text.vocabulary import Vocabulary
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]

@@ -117,19 +117,19 @@ def as_int(value: object) -> int | None:
         return None
 
 
-def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float[Tensor, "*L N E"]:
+def select(activations: list[Float[Tensor, "N E"]], layers: Layers) -> Float[Tensor, "*L N E"]:
     """The chosen layers.
 
     activations: layers 0 to the highest that is needed: for a number, the layer of that number is the last.
     """
-    if which == "all":
+    if layers == "all":
         return torch.stack(activations)
-    if which == "average":
+    if layers == "average":
         return torch.stack(activations).mean(dim=0)
-    if isinstance(which, int | str):
+    if isinstance(layers, int | str):
         return activations[-1]
     stacked = torch.stack(activations)
-    return torch.einsum("l,lne->ne", torch.tensor(which, dtype=stacked.dtype, device=stacked.device), stacked)
+    return torch.einsum("l,lne->ne", torch.tensor(layers, dtype=stacked.dtype, device=stacked.device), stacked)
 
 
 def begin_copy(values: Tensor) -> Callable[[], Array]:

@@ -270,11 +270,11 @@ class SurprisalModel:
     ) -> tuple[Float[Tensor, "T D"], list[PackedState]]:
         """Top-layer outputs of one direction, in the order of the text, and its state after all tokens."""
         with for_inference(), without_autocast(self.softmax.weight.device):
-            vectors, which = self.packed.token_cache.distinct([tokens])
-            order = torch.arange(len(tokens), device=which.device)
+            vectors, index = self.packed.token_cache.distinct([tokens])
+            order = torch.arange(len(tokens), device=index.device)
             order = order if way == 0 else order.flip(0)
             running = [layer.rows(order.new_zeros(1)) for layer in state[way]]  # the LSTM overwrites its state
-            outputs = self.packed.lstms[way](vectors, which[order], [1] * len(tokens), running)
+            outputs = self.packed.lstms[way](vectors, index[order], [1] * len(tokens), running)
             return outputs[-1][order], running
 
     def _half(self, top: Float[Tensor, "N E"], way: int) -> Float[Tensor, "N D"]:

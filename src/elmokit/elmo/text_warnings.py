@@ -16,7 +16,7 @@ from elmokit.text.corpora.cells import TREEBANK_MARKS
 from elmokit.text.plain_text import MARKER, OF_MARKERS
 
 if TYPE_CHECKING:
-    from elmokit.text.indexer import Spelling
+    from elmokit.text.spelling import Spelling
     from elmokit.text.vocabulary import Vocabulary
 
 NUM_FREQUENT_TOKENS = 1000

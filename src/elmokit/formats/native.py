@@ -40,7 +40,7 @@ from elmokit.model.weights import (
 )
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError, plural, printable, refuse_link_out
-from elmokit.text.indexer import DictionarySpelling
+from elmokit.text.spelling import DictionarySpelling
 from elmokit.text.vocabulary import SKIPPED_LINE, Vocabulary
 
 if TYPE_CHECKING:

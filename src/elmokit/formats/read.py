@@ -13,7 +13,7 @@ from elmokit.layers.devices import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Weights
-from elmokit.text.indexer import DictionarySpelling
+from elmokit.text.spelling import DictionarySpelling
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM, autocast_dtype
 from elmokit.model.config import BiLMConfig
 from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
-from elmokit.text.indexer import ByteSpelling, DictionarySpelling, Spelling
+from elmokit.text.spelling import ByteSpelling, DictionarySpelling, Spelling
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int

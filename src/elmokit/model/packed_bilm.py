@@ -32,7 +32,7 @@ from elmokit.layers.parallel import STATE_LOCK, run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
 from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.indexer import ByteSpelling, Spelling
+from elmokit.text.spelling import ByteSpelling, Spelling
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

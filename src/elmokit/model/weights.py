@@ -17,7 +17,7 @@ from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from elmokit.model.config import BiLMConfig
-    from elmokit.text.indexer import DictionarySpelling
+    from elmokit.text.spelling import DictionarySpelling
     from elmokit.text.vocabulary import Vocabulary
 
 SOFTMAX_WEIGHT = "softmax.weight"

@@ -22,7 +22,7 @@ from elmokit.pretraining.run_folder import PretrainingProgress
 from elmokit.runs.folder import HELD_OUT_NAME
 from elmokit.system.messages import join_names, plural, warn_caller
 from elmokit.system.progress_bar import progress_bar
-from elmokit.text.indexer import ByteSpelling
+from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
 LEAST_BETWEEN_MEASUREMENTS = 20

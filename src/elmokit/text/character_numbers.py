@@ -9,7 +9,7 @@ END_WORD_CHARACTER = 259
 PADDING_CHARACTER = 260
 
 SHIFT = 1
-"""What is added to every number to make its id in the arrays, also to numbers in dictionaries (`text/indexer.py`)."""
+"""What is added to every number to make its id in the arrays, also to numbers in dictionaries (`text/spelling.py`)."""
 PADDING_ID = PADDING_CHARACTER + SHIFT
 """The padding character as the arrays have it: it fills a token's row after the end of the word."""
 NUM_CHARACTERS = 262

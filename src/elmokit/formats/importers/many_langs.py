@@ -20,7 +20,7 @@ from elmokit.formats.importers.sources import Imported, IncompleteError, Sources
 from elmokit.model.config import MAX_CHARACTERS, BiLMConfig, LookupConfig
 from elmokit.model.weights import Weights
 from elmokit.system.messages import FormatError, first_token, leads_out
-from elmokit.text.indexer import DictionarySpelling
+from elmokit.text.spelling import DictionarySpelling
 
 DESCRIPTION = "ELMoForManyLangs (encoder.pkl, token_embedder.pkl, dictionaries)"
 _NAMES = Names(

@@ -16,7 +16,7 @@ from elmokit.formats.inspection import SEVERAL_VOCABULARIES
 from elmokit.formats.native import read_vocabulary
 from elmokit.system.messages import FormatError, join_names, leads_out
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.indexer import DictionarySpelling
+from elmokit.text.spelling import DictionarySpelling
 from elmokit.text.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
