@@ -90,9 +90,8 @@ def test_either_dictionary_may_be_absent_and_keys_are_equal_for_equal_rows_only(
     assert spelling({}, SYMBOLS).rows(["b"]).tolist() == [[8, 2, 7, 6, 6]]
     assert spelling(WORDS, SYMBOLS).rows([]).shape == (0, 6)
     spelled = spelling(WORDS, SYMBOLS)
-    assert spelled.key("abbx") == spelled.key("abby") != spelled.key("ab")
-    assert spelled.key("<S>") == spelled.key("<bos>")
-    assert len(spelled.key("a" * 10**6)) == 3
+    one, same, other, begin, same_begin, long = spelled.keys(["abbx", "abby", "ab", "<S>", "<bos>", "a" * 10**6])
+    assert one == same != other and begin == same_begin and len(long) == 3
     assert (spelled.num_cut(["abb", "abbb"]), spelled.limit) == (1, "3 characters")
 
 

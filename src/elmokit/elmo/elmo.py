@@ -382,7 +382,7 @@ class Elmo:
         self._warnings.check(tokens)
         packed = self._packed_bilm()
         vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
-        is_gpu = self.device.type != "cpu"
+        is_gpu = self._device.type != "cpu"
         with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
             groups = batches_by_length([len(sentence) for sentence in tokens], batch_size=size, for_gpu=is_gpu)
             texts = ((batch, [tokens[index] for index in batch]) for batch in groups)

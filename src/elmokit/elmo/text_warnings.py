@@ -108,24 +108,20 @@ def _unknown(model: TextWarnings, tokens: list[str]) -> str | None:
 
 def _decomposed(model: TextWarnings, tokens: list[str]) -> str | None:
     """`tokenize` gives NFC. macOS and some corpora use NFD, so the same word has other bytes."""
-    number = _num_decomposed(tokens)
-    if not number or _num_decomposed(model.frequent):
+    found = [token for token in tokens if not unicodedata.is_normalized("NFC", token)]
+    if not found or not all(unicodedata.is_normalized("NFC", token) for token in model.frequent):
         return None
     return (
-        f"{number:,} of {len(tokens):,} tokens are not in Unicode NFC, such as syllables in NFD, and {model.name} has "
-        "read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
+        f"{len(found):,} of {len(tokens):,} tokens are not in Unicode NFC, such as syllables in NFD, and "
+        f"{model.name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
     )
-
-
-def _num_decomposed(tokens: list[str]) -> int:
-    return sum([not unicodedata.is_normalized("NFC", token) for token in tokens])
 
 
 def _escaped_marks(model: TextWarnings, tokens: list[str]) -> str | None:
     """`-LRB-` of the Penn Treebank, where the vocabulary has `(`."""
-    known = model.vocabulary or ()
-    for token, mark in TREEBANK_MARKS.items():
-        if mark in known and token not in known and token in tokens:
+    known, written = model.vocabulary, set(TREEBANK_MARKS).intersection(tokens)
+    for token, mark in TREEBANK_MARKS.items() if known is not None and written else ():
+        if token in written and mark in known and token not in known:
             written = f"the text has marks as the Penn Treebank writes them, such as {token}"
             return f"{written}, where {model.name} has read {mark}; replace them"
     return None

@@ -105,7 +105,7 @@ class PackedBiLM:
     ) -> tuple[list[Float[Tensor, "N E"]], State]:
         """Activations (N,2D) of layers 0 to `depth` (default: all) of the N tokens of all sentences, and the state.
 
-        Without a state, each sentence is read as if between its boundaries, and none is returned; with one, as it is. A
+        Without a state, each sentence is read as if between its boundaries; with one, as it is. A
         sentence without tokens keeps its state.
         """
         with for_inference(), without_autocast(self.char_encoder.embedding.weight.device):
@@ -122,33 +122,24 @@ class PackedBiLM:
         activations[0][:-1] = torch.cat([tokens] * len(self.lstms), dim=1)
         which = functional.pad(which, (0, 1))
         steps = _steps([len(sentence) for sentence in sentences], in_rounds=state is None)
-        rows = sent_to(self.device, steps.order)
-        orders = [sent_to(self.device, order) for order in (steps.forward, steps.backward)[: len(self.lstms)]]
-        first = torch.zeros_like(rows) if state is None else rows
-        running = [[layer.rows(first) for layer in layers] for layers in state or self._after_boundary]
-
-        def write(direction: int, outputs: Sequence[Tensor]) -> None:
-            half = slice(direction * self.config.projection_dim, (direction + 1) * self.config.projection_dim)
-            for layer, output in zip(activations[1:], outputs, strict=True):
-                layer[:, half].index_copy_(0, orders[direction], output)
-
-        def read_one_way(direction: int) -> None:
-            order, layers = orders[direction], running[direction][:depth]
-            write(direction, self.lstms[direction](vectors, which[order], steps.batch_sizes, layers))
-
+        order, orders = sent_to(self.device, steps.order), sent_to(self.device, steps.orders[: len(self.lstms)])
+        first = torch.zeros_like(order) if state is None else order
+        running = [[layer.rows(first) for layer in layers[:depth]] for layers in state or self._after_boundary]
         if self._stack is not None:
-            layers = [layers[:depth] for layers in running]
-            outputs = self._stack.read(vectors, which[torch.stack(orders)], steps.batch_sizes, layers)
-            for direction in range(len(orders)):
-                write(direction, [output[direction] for output in outputs])
-        elif len(self.lstms) == 2 and self.device.type == "cpu":
-            run_in_parallel(partial(read_one_way, 0), partial(read_one_way, 1))
+            outputs = self._stack.read(vectors, which[orders], steps.batch_sizes, running)
         else:
-            for direction in range(len(self.lstms)):
-                read_one_way(direction)
-        back = torch.argsort(rows)
-        last = [] if state is None else [[layer.rows(back) for layer in layers] for layers in running]
-        return [layer[:-1] for layer in activations], last
+            of_directions = zip(self.lstms, which[orders], running, strict=True)
+            reads = [partial(lstm, vectors, rows, steps.batch_sizes, layers) for lstm, rows, layers in of_directions]
+            is_parallel = len(reads) == 2 and self.device.type == "cpu"
+            outputs = run_in_parallel(*reads) if is_parallel else [read() for read in reads]
+        dim = self.config.projection_dim
+        for direction, of_layers in enumerate(outputs):
+            for layer, output in zip(activations[1:], of_layers, strict=True):
+                layer[:, direction * dim : (direction + 1) * dim].index_copy_(0, orders[direction], output)
+        if state is not None:
+            back = torch.argsort(order)
+            running = [[layer.rows(back) for layer in layers] for layers in running]
+        return [layer[:-1] for layer in activations], running
 
     def zero_state(self, num_sentences: int) -> State:
         """A state of zeros for each of the sentences."""
@@ -193,8 +184,8 @@ class TokenCache:
         tokens: list[str] = []
         inverse: list[int] = []
         for sentence in sentences:
-            for token in sentence:
-                row = rows.setdefault(self.spelling.key(token), len(rows))
+            for token, key in zip(sentence, self.spelling.keys(sentence), strict=True):
+                row = rows.setdefault(key, len(rows))
                 if row == len(tokens):
                     tokens.append(token)
                 inverse.append(row)
@@ -259,10 +250,8 @@ class _Steps:
     """Index of the sentence in each row, the longest sentence first."""
     batch_sizes: list[int]
     """Number of rows in each step."""
-    forward: Int[Tensor, " N"]
-    """Indices into the concatenated sentences in reading order; for ended rows, the index after the last token."""
-    backward: Int[Tensor, " N"]
-    """The same for the backward direction."""
+    orders: Int[Tensor, "2 N"]
+    """Of each direction, indices into the concatenated sentences; for ended rows, the index after the last token."""
 
 
 def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
@@ -281,12 +270,9 @@ def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
     step = np.repeat(np.arange(num_steps), batch_sizes)
     row = np.arange(len(step)) - np.repeat(np.cumsum(batch_sizes) - batch_sizes, batch_sizes)
     has_ended = step >= sizes[row]
-    return _Steps(
-        order=torch.from_numpy(order),
-        batch_sizes=batch_sizes.tolist(),
-        forward=torch.from_numpy(np.where(has_ended, sizes.sum(), (ends - lengths)[order][row] + step)),
-        backward=torch.from_numpy(np.where(has_ended, sizes.sum(), ends[order][row] - 1 - step)),
-    )
+    orders = np.stack([(ends - lengths)[order][row] + step, ends[order][row] - 1 - step])
+    orders[:, has_ended] = sizes.sum()
+    return _Steps(torch.from_numpy(order), batch_sizes.tolist(), torch.from_numpy(orders))
 
 
 def _fill_vectors(config: BiLMConfig) -> bool:

@@ -36,10 +36,10 @@ class ByteSpelling:
         """Rows (N,C) of N tokens."""
         return character_ids(tokens, max_characters_per_token=self.max_characters_per_token)
 
-    def key(self, token: str) -> str | bytes:
+    def keys(self, tokens: Sequence[str]) -> list[str | bytes]:
         """Equal for tokens with equal rows only, and short for a token of a megabyte."""
         limit = self.max_characters_per_token
-        return token if len(token) <= limit else token.encode("utf-8", "ignore")[: limit - 2]
+        return [token if len(token) <= limit else token.encode("utf-8", "ignore")[: limit - 2] for token in tokens]
 
     def num_cut(self, tokens: Sequence[str]) -> int:
         """Number of tokens that are too long to be read as a whole."""
@@ -107,9 +107,9 @@ class DictionarySpelling:
             columns.append(self._character_rows(cut))
         return np.concatenate(columns, axis=1)
 
-    def key(self, token: str) -> str | bytes:
+    def keys(self, tokens: Sequence[str]) -> list[str | bytes]:
         """Equal for tokens with equal rows only, and short for a token of a megabyte."""
-        return self._boundaries.get(token, token[: self._max_characters])
+        return [self._boundaries.get(token, token[: self._max_characters]) for token in tokens]
 
     def num_cut(self, tokens: Sequence[str]) -> int:
         """Number of tokens that are too long to be read as a whole."""

@@ -111,9 +111,9 @@ class Blocked:
         self.one_row: Final = None if bias is not None or weight.numel() > LARGEST_COPY else _one_row(weight, self)
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
-        if total is None and len(inputs) != round_up(len(inputs)):
-            return self(_with_more_rows(inputs))[: len(inputs)]
-        bias = self.bias
+        bias, num_rows = self.bias, len(inputs)
+        if total is None and num_rows != round_up(num_rows):
+            inputs = functional.pad(inputs, (0, 0, 0, round_up(num_rows) - num_rows))
         for piece, columns in zip(self.pieces, _pieces(inputs), strict=True):
             if total is None:
                 total = _onednn._linear_pointwise(columns, piece, bias, "none", [], "")
@@ -121,7 +121,7 @@ class Blocked:
                 total = _onednn._linear_pointwise.binary(columns, total, piece, bias, "add")
             bias = None
         assert total is not None
-        return total
+        return total if len(total) == num_rows else total[:num_rows]
 
 
 class _OneRow:
@@ -167,10 +167,6 @@ def round_up(num_rows: int) -> int:
     return -(-num_rows // step) * step
 
 
-def _with_more_rows(inputs: Tensor) -> Tensor:
-    return functional.pad(inputs, (0, 0, 0, round_up(len(inputs)) - len(inputs)))
-
-
 def _pieces(matrix: Tensor) -> list[Tensor]:
     if matrix.shape[1] <= COLUMNS:
         return [matrix.contiguous()]
@@ -210,7 +206,7 @@ class BlockedBFloat16:
         self.bias = bias
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
-        rows = _with_more_rows(inputs.bfloat16())
+        rows = functional.pad(inputs.bfloat16(), (0, 0, 0, round_up(len(inputs)) - len(inputs)))
         product = _onednn._linear_pointwise(rows, self.weight, None, "none", [], "")[: len(inputs)]
         return _sum(product.float(), self.bias, total)
 

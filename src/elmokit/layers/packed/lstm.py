@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -60,20 +60,20 @@ class PackedLSTMLayer:
         self,
         inputs: Float[Tensor, "U D"],
         which: Int[Tensor, " N"] | None,
-        batch_sizes: Sequence[int],
+        chunks: Sequence[_Chunk],
         state: PackedState,
     ) -> Float[Tensor, "N D"]:
-        """Outputs of all steps, concatenated; step t has `batch_sizes[t]` rows, which never grow.
+        """Outputs of all steps, concatenated; the numbers of rows of the steps never grow.
 
         Row n reads `inputs[n]`, or `inputs[which[n]]` where inputs are given without repetition. `state` is
         overwritten by the last state.
         """
         output = state.output
-        num_rows = batch_sizes[0] if batch_sizes else 0
+        num_rows = chunks[0].rows_of_steps[0] if chunks else 0
         last, buffers = output[:num_rows], _Buffers(state.double_cell[:num_rows])
-        outputs = output.new_empty(sum(batch_sizes), self.projection_dim)
+        outputs = output.new_empty(chunks[-1].end if chunks else 0, self.projection_dim)
         distinct = None if which is None else self.from_input(inputs)
-        for start, end, rows_of_steps in _chunks(batch_sizes):
+        for start, end, rows_of_steps in chunks:
             if which is None or distinct is None:
                 products = self.from_input(inputs[start:end])
             else:
@@ -145,11 +145,12 @@ class PackedLSTM:
     ) -> list[Float[Tensor, "N D"]]:
         """Outputs of the first `len(state)` layers; row n reads `vectors[which[n]]`. `state` is overwritten."""
         outputs: list[Tensor] = []
+        chunks = _chunks(batch_sizes)
         for layer, layer_state in zip(self.layers, state, strict=False):
             if not outputs:
-                outputs.append(layer(vectors, which, batch_sizes, layer_state))
+                outputs.append(layer(vectors, which, chunks, layer_state))
             else:
-                output = layer(outputs[-1], None, batch_sizes, layer_state)
+                output = layer(outputs[-1], None, chunks, layer_state)
                 outputs.append(output.add_(outputs[-1]) if self.use_skip_connections else output)
         return outputs
 
@@ -168,8 +169,8 @@ class StackedLSTM:
         which: Int[Tensor, "W N"],
         batch_sizes: Sequence[int],
         state: Sequence[Sequence[PackedState]],
-    ) -> list[Float[Tensor, "W N D"]]:
-        """Outputs of the first layers, as many as each direction has states; the states are overwritten."""
+    ) -> list[list[Float[Tensor, "N D"]]]:
+        """For each direction, the outputs of as many layers as it has states, which are overwritten."""
         by_layer = list(zip(*state, strict=True))
         running = [
             (torch.stack([one.double_cell for one in layer]) / 2, torch.stack([one.output for one in layer]))
@@ -197,7 +198,7 @@ class StackedLSTM:
             for number, one in enumerate(layer):
                 torch.mul(cell[number], 2, out=one.double_cell)
                 one.output.copy_(output[number])
-        return outputs
+        return [[layer[number] for layer in outputs] for number in range(len(which))]
 
     def direction(self, number: int) -> StackedLSTM:
         """The stack of one direction, in the same memory."""
@@ -217,7 +218,7 @@ class StackedLSTM:
         state: Sequence[PackedState],
     ) -> list[Float[Tensor, "N D"]]:
         """As `PackedLSTM`, if the stack is of one direction."""
-        return [layer[0] for layer in self.read(vectors, which[None], batch_sizes, [state])]
+        return self.read(vectors, which[None], batch_sizes, [state])[0]
 
 
 def _even_chunks(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -229,18 +230,27 @@ def _even_chunks(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
             num_steps -= most
 
 
-def _chunks(batch_sizes: Sequence[int]) -> list[tuple[int, int, list[int]]]:
-    """Consecutive steps of at most `ROWS_AT_ONCE` rows, or single steps: first row, row after the last, sizes."""
-    chunks: list[tuple[int, int, list[int]]] = []
+class _Chunk(NamedTuple):
+    """Consecutive steps of at most `ROWS_AT_ONCE` rows, or a single step."""
+
+    start: int
+    end: int
+    """The row after the last."""
+    rows_of_steps: list[int]
+
+
+def _chunks(batch_sizes: Sequence[int]) -> list[_Chunk]:
+    """All steps, of so many rows, in chunks."""
+    chunks: list[_Chunk] = []
     start = end = 0
     steps: list[int] = []
     for rows in batch_sizes:
         if steps and end - start + rows > ROWS_AT_ONCE:
-            chunks.append((start, end, steps))
+            chunks.append(_Chunk(start, end, steps))
             start, steps = end, []
         end += rows
         steps.append(rows)
-    return [*chunks, (start, end, steps)] if steps else chunks
+    return [*chunks, _Chunk(start, end, steps)] if steps else chunks
 
 
 def sigmoid(values: Float[Tensor, "N K"], *, out: Float[Tensor, "N K"]) -> Float[Tensor, "N K"]:
