@@ -3,12 +3,14 @@ import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit.elmo import elmo as module
 from elmokit.elmo.elmo import Elmo
@@ -16,6 +18,7 @@ from elmokit.elmo.encoding import TOKENS_PER_SENTENCE, batches_by_length, begun_
 from elmokit.model.packed_bilm import PackedBiLM, TokenCache
 from elmokit.text.spelling import ByteSpelling
 from elmokit.vectors.cache import CachedActivations
+from refusals import refused_options
 from toy_bilm import TINY, VOCABULARY, random_bilm, toy_elmo, write_toy
 
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]
@@ -56,19 +59,13 @@ def test_layers_by_name_and_number_also_of_numpy():
         assert_same(ELMO.encode(SENTENCES, layers=weights), sums)  # pyright: ignore
 
 
-@pytest.mark.parametrize(
-    ("argument", "values", "message"),
-    [
-        ("layers", [3, np.int64(3), -1, True, np.bool_(True), None, "bottom", 1.0], "layers is .* 0 .*to 2"),
-        ("layers", [[0], [0.5, 0.5], [1, 2, np.nan], ["a", "b", "c"]], "layers is .* finite weights, of layers 0 to 2"),
-        ("pooling", ["sum"], "pooling is 'sum'"),
-        ("batch_size", [0, 2.5, "8", None], "batch_size is .*; expected a whole number, at least 1"),
-    ],
-)
-def test_refuses_layers_that_are_not_there_and_other_poolings_and_sizes(argument: str, values: list[Any], message: str):
-    for value in values:
-        with pytest.raises(ValueError, match=message):
-            ELMO.encode(SENTENCES, **{argument: value})
+def test_refuses_layers_that_are_not_there_and_other_poolings_and_sizes(snapshot: SnapshotAssertion):
+    layers = [3, np.int64(3), -1, True, None, "bottom", 1.0, [0], [0.5, 0.5], [1, 2, np.nan], [*"abc"]]
+    given: list[dict[str, Any]] = [{"layers": value} for value in layers]
+    given += [{"pooling": "sum"}, *({"batch_size": value} for value in (0, 2.5, "8", None))]
+    assert refused_options(partial(ELMO.encode, SENTENCES), given) == snapshot
+    with pytest.raises(ValueError, match="layers is .*True.* to 2"):
+        ELMO.encode(SENTENCES, layers=np.bool_(True))  # pyright: ignore
 
 
 def test_pooling_is_over_the_real_tokens_and_zero_without_any():
@@ -176,10 +173,6 @@ def test_a_saved_model_is_opened_by_its_path_has_its_vocabulary_and_may_be_of_ha
     toy_elmo().save("~/tiny")
     again = Elmo(tmp_path / "tiny")
     assert again.fingerprint() == toy_elmo().fingerprint() and again.vocabulary == VOCABULARY
-    with pytest.raises(FileExistsError):
-        (tmp_path / "other").mkdir()
-        (tmp_path / "other" / "notes.txt").touch()
-        ELMO.save(tmp_path / "other")
     bilm = random_bilm(replace(TINY, lstm_dim=256)).half().float()
     for dtype in ("float16", "float32"):
         Elmo(bilm).save(tmp_path / dtype, dtype=dtype)
@@ -204,10 +197,8 @@ def test_it_moves_between_devices_that_are_there():
     expected = elmo.encode(SENTENCES)
     assert elmo.to("cpu") is elmo and elmo.device == torch.device("cpu")
     assert_same(elmo.encode(SENTENCES), expected)
-    for device in ("cuda:99", "nonsense"):
-        for move in (elmo.to, lambda name: Elmo.from_pretrained(device=name)):
-            with pytest.raises(ValueError, match=f"device '{device}' cannot be used here; there is cpu"):
-                move(device)
+    with pytest.raises(ValueError, match="device 'nonsense' cannot be used here; there is cpu"):
+        elmo.to("nonsense")
 
 
 def test_int8_on_a_gpu_is_refused_before_anything_is_read_and_a_copy_is_on_the_cpu_where_its_gpu_is_not(
@@ -290,27 +281,31 @@ def test_a_model_whose_files_change_is_never_mixed_with_the_new_ones(tmp_path: P
 
 @pytest.mark.parametrize("is_of_files", [True, False])
 def test_a_weight_that_is_edited_in_any_way_is_noticed_and_no_cache_is_poisoned(tmp_path: Path, is_of_files: bool):
-    """Through `.data`, one number of many, and before or after the fingerprint was asked for."""
+    """One number of many, through `.data`, in place of a tensor, before or after the fingerprint was asked for."""
     ELMO.save(tmp_path / "model")
     elmo = Elmo(tmp_path / "model", device="cpu") if is_of_files else Elmo(random_bilm())
     sentences = [["a", "cat"], ["b"]]
     cache = CachedActivations(elmo, folder=tmp_path / "cache")
     cache.add([["early"]])
-    before, fingerprint = elmo.encode(sentences), elmo.fingerprint()
+    before, seen = elmo.encode(sentences), [elmo.fingerprint()]
+    embedding, forward = elmo.bilm.char_encoder.embedding, elmo.bilm.forward_lstm
+    assert elmo.fingerprint() == seen[0] and np.array_equal(elmo.encode(sentences)[0], before[0])
     for edit in (
-        lambda bilm: bilm.char_encoder.embedding.weight.data[ord("a") + 1].fill_(0),
-        lambda bilm: bilm.forward_lstm.layers[0].bias.data[3:4].add_(1.0),
-        lambda bilm: bilm.forward_lstm.layers[1].input_weight.data.copy_(
-            bilm.forward_lstm.layers[1].input_weight.data.flip(0)
-        ),
+        lambda: embedding.weight.data[ord("a") + 1].fill_(0),
+        lambda: forward.layers[0].bias.data[3:4].add_(1.0),
+        lambda: forward.layers[1].input_weight.data.copy_(forward.layers[1].input_weight.data.flip(0)),
+        lambda: embedding.weight.mul_(2),
+        lambda: elmo.bilm.load_state_dict({name: -tensor for name, tensor in elmo.bilm.state_dict().items()}),
+        lambda: elmo.bilm.load_state_dict({n: 3 * tensor for n, tensor in elmo.bilm.state_dict().items()}, assign=True),
+        lambda: setattr(embedding, "weight", torch.nn.Parameter(embedding.weight + 1)),
     ):
-        edit(elmo.bilm)
-        after = elmo.encode(sentences)
-        expected = Elmo(elmo.bilm).encode(sentences)
+        with torch.no_grad():
+            edit()
+        after, expected = elmo.encode(sentences), Elmo(elmo.bilm).encode(sentences)
         assert all(np.array_equal(ours, theirs) for ours, theirs in zip(after, expected, strict=True))
-        assert elmo.fingerprint() == Elmo(elmo.bilm).fingerprint() != fingerprint
+        assert elmo.fingerprint() == Elmo(elmo.bilm).fingerprint() not in seen
         assert not np.array_equal(after[0], before[0])
-        before, fingerprint = after, elmo.fingerprint()
+        before, seen = after, [*seen, elmo.fingerprint()]
     with pytest.raises(ValueError, match="weights have changed since"):
         cache.add([["banana"]])
     clean = Elmo(random_bilm())
@@ -319,15 +314,6 @@ def test_a_weight_that_is_edited_in_any_way_is_noticed_and_no_cache_is_poisoned(
     whole = clean.encode([["banana"], ["early"]], layers="all")
     for number, token in enumerate(("banana", "early")):
         np.testing.assert_allclose(again([[token]])[:, 0].numpy(), whole[number], atol=1e-2)
-
-
-def test_a_stopped_run_is_not_replaced(tmp_path: Path):
-    (tmp_path / "run").mkdir()
-    write_toy(tmp_path / "toy")
-    (tmp_path / "toy" / "config.json").rename(tmp_path / "run" / "config.json")  # before its first checkpoint
-    with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
-        ELMO.save(tmp_path / "run")
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
 
 
 def test_threads_may_be_the_first_to_use_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
@@ -15,6 +16,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.text.characters import batch_character_ids
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.save_vectors import save_vectors
+from refusals import refusals, refused_options
 from toy_bilm import TINY, random_bilm
 
 BILM_CONFIG = replace(TINY, activation="tanh")
@@ -97,22 +99,15 @@ def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
     torch.testing.assert_close(output.mixes[0][output.mask], expected, atol=1e-5, rtol=0)
 
 
-def test_refuses_padding_between_tokens_and_sentences_that_are_strings():
+def test_refuses_padding_between_tokens_and_sentences_that_are_strings(snapshot: SnapshotAssertion):
     ids = torch.from_numpy(batch_character_ids(SENTENCES)).clone()
+    bounded = torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True))
     ids[0, 1] = 0
-    for given, message in (
-        (ids, "sentence 0 has padding"),
-        (ids.float(), "are torch.float32; expected whole numbers"),
-        (ids + 40, "character ids are from 40 to 301; expected 0 to 261"),
-        (ids - 1, "character ids are from -1 to 260; expected 0 to 261"),
-        (torch.from_numpy(batch_character_ids(SENTENCES, add_boundaries=True)), "begin with a boundary, which is"),
-        (["The cat sat."], "expected a list of tokens"),
-        ([["The"], None], "^sentence 1 is None; expected a list of tokens"),
-        ((sentence for sentence in SENTENCES), "^got <generator object .*; expected a list of sentences"),
-        ("The cat sat", "^got the string 'The cat sat'; expected a list of sentences"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            new_embedding()(given)
+    strings = (["The cat sat."], [["The"], None], "The cat sat")
+    given = (ids, ids.float(), ids + 40, ids - 1, bounded, *strings)
+    assert refusals(new_embedding(), given) == snapshot
+    with pytest.raises(ValueError, match="^got <generator object .*; expected a list of sentences"):
+        new_embedding()(sentence for sentence in SENTENCES)
 
 
 @pytest.mark.parametrize("choice", ["top", "average", 0, 1, 2, [0.1, 0.3, 0.6], np.array([2.0, 0.0, -1.0], np.float32)])
@@ -173,7 +168,7 @@ def test_a_copy_computes_the_same_and_learns_apart():
     assert twin.bilm is not embedding.bilm
 
 
-def test_frozen_layers_take_the_place_of_the_bilm(tmp_path: Path):
+def test_frozen_layers_take_the_place_of_the_bilm(tmp_path: Path, snapshot: SnapshotAssertion):
     sentences = [["three", "to"], ["a"]]
     arrays = [np.array([[[0.0] * 3] * len(tokens), [[len(token)] * 3 for token in tokens]]) for tokens in sentences]
     save_vectors(tmp_path / "v.npy", sentences, arrays)
@@ -185,27 +180,16 @@ def test_frozen_layers_take_the_place_of_the_bilm(tmp_path: Path):
     assert set(embedding.state_dict()) == {"mixes.0.weights", "mixes.0.gamma"}
     twin = copy.deepcopy(embedding)
     assert twin.frozen is not None and twin.frozen.layers is lengths  # which may be gigabytes
-    with pytest.raises(ValueError, match="^got the string 'The cat sat'; expected a list of sentences"):
-        embedding("The cat sat")
-    with pytest.raises(ValueError, match="frozen layers got character ids"):
-        embedding(torch.zeros(1, 2, 50, dtype=torch.long))
+    assert refusals(embedding, ("The cat sat", torch.zeros(1, 2, 50, dtype=torch.long))) == snapshot
     with pytest.raises(ValueError, match="frozen layers cannot be trained"):
         ElmoEmbedding(lengths, requires_grad=True)
 
 
-def test_what_is_not_a_bilm_and_settings_that_it_does_not_have_are_refused_at_once():
+def test_what_is_not_a_bilm_and_settings_that_it_does_not_have_are_refused_at_once(snapshot: SnapshotAssertion):
     no_bilm: list[Any] = [Elmo(random_bilm(TINY)), "small-en", None, torch.nn.Linear(2, 2), print, Elmo, random_bilm]
-    for bilm in no_bilm:
-        with pytest.raises(ValueError, match=r"bilm is of type .*; expected a BiLM, such as elmo\.bilm, or frozen"):
-            ElmoEmbedding(bilm)
-    refused: list[tuple[dict[str, Any], str]] = [
-        ({"layers": 3}, "layers is 3; this model has layers 0"),
-        ({"layers": "best"}, "layers is 'best'; expected mix"),
-        ({"num_mixes": 0}, "num_mixes is 0"),
-    ]
-    for settings, message in refused:
-        with pytest.raises(ValueError, match=message):
-            new_embedding(**settings)
+    settings = [{"layers": 3}, {"layers": "best"}, {"num_mixes": 0}]
+    assert refusals(ElmoEmbedding, no_bilm) == snapshot
+    assert refused_options(new_embedding, settings) == snapshot
 
 
 @pytest.mark.parametrize("layers", ["mix", "top"])

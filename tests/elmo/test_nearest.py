@@ -1,14 +1,17 @@
 import io
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit.cli.main import main
 from elmokit.elmo import nearest
 from elmokit.elmo.elmo import Elmo
+from refusals import refused_options
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())
@@ -75,15 +78,6 @@ def test_tokens_are_compared_in_nfc_and_a_word_may_be_spelt_as_in_raw_text():
         ELMO.nearest(tokens, "a\u00adb", CORPUS)
 
 
-def test_what_cannot_be_meant_is_refused():
-    refused: list[tuple[dict[str, Any], str]] = [
-        ({"word": 2}, "word is 2; the sentence has tokens 0 to 1"),
-        ({"corpus": "the bank"}, "the corpus is the string 'the bank'; expected sentences"),
-        ({"layers": "all"}, "layers is 'all'; expected one layer"),
-        ({"word": True}, "word is True; the sentence has tokens 0 to 1"),
-        ({"number": 0}, "number is 0; expected a whole number, at least 1"),
-        ({"among": "words"}, "among is 'words'; expected"),
-    ]
-    for options, message in refused:
-        with pytest.raises(ValueError, match=message):
-            ELMO.nearest(QUERY, **({"word": "bank", "corpus": CORPUS} | options))
+def test_what_cannot_be_meant_is_refused(snapshot: SnapshotAssertion):
+    options = [{"word": 2}, {"word": True}, {"corpus": QUERY}, {"layers": "all"}, {"number": 0}, {"among": "words"}]
+    assert refused_options(partial(ELMO.nearest, QUERY, word="bank", corpus=CORPUS), options) == snapshot

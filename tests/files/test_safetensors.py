@@ -1,6 +1,5 @@
 import errno
 import json
-import resource
 import struct
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from elmokit.files.safetensors import DTYPES, map_weights, read_arrays, read_layout, write_arrays
 from elmokit.system.messages import FormatError
+from limited_disk import files_of_at_most
 from toy_stored import without_allocation
 
 
@@ -98,19 +98,10 @@ def test_metadata_is_in_the_order_that_is_given(tmp_path: Path):
     assert list(json.loads(content[8:])["__metadata__"]) == list(metadata)
 
 
-def test_types_without_a_place_in_the_file_are_refused(tmp_path: Path):
+def test_a_type_without_a_place_in_the_file_and_a_full_disk_are_errors_that_leave_nothing(tmp_path: Path):
     with pytest.raises(ValueError, match="tensor name is of type complex64; expected I64"):
         write_arrays(tmp_path / "file", {"name": np.zeros(3, np.complex64)})
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_full_disk_is_an_error_of_the_file_and_nothing_is_left(tmp_path: Path):
-    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, usual[1]))
-    try:
-        with pytest.raises(OSError) as caught:
-            write_arrays(tmp_path / "file", {"name": np.zeros(1 << 16)})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    with files_of_at_most(1 << 16), pytest.raises(OSError) as caught:
+        write_arrays(tmp_path / "file", {"name": np.zeros(1 << 16)})
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(tmp_path / "file"))
     assert not list(tmp_path.iterdir())

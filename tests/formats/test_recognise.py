@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit.formats import native
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
@@ -25,6 +26,7 @@ from elmokit.formats.importers.sources import Sources
 from elmokit.formats.native import read_vocabulary
 from elmokit.system.messages import FormatError
 from elmokit.text.vocabulary import Vocabulary
+from refusals import refusals
 from toy_stored import assert_refused, read_stored
 
 
@@ -162,17 +164,12 @@ def test_other_files_are_named_by_their_contents(tmp_path: Path, name: str):
             assert advice in str(error.value)
 
 
-def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path):
+def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path, snapshot: SnapshotAssertion):
     (state := tmp_path / "weights.th").write_bytes(_torch_file(new=True))
     options, weights = pair / "options.json", pair / "weights.hdf5"
-    for first, second, message in (
-        (options, state, r"weights\.th: is a PyTorch file .*; expected the HDF5 file of weights"),
-        (pair / "vocabulary.txt", weights, r"vocabulary\.txt: is a text file; expected an options\.json of bilm-tf"),
-        (weights, weights, r"weights\.hdf5: is an HDF5 file; expected an options\.json"),
-        (pair, weights, r"is a folder; expected an options\.json .*; give the folder alone"),
-        (options, pair, r"is a folder; expected the HDF5 file .*; give the folder alone"),
-    ):
-        assert_refused(message, first, second)
+    pairs = (options, state), (pair / "vocabulary.txt", weights), (weights, weights), (pair, weights), (options, pair)
+    assert refusals(lambda given: read_stored(*given), pairs, folder=tmp_path) == snapshot
+    assert all(inspect(*given).refusals for given in pairs)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit.text.characters import batch_character_ids, character_ids
 from elmokit.text.spelling import DictionarySpelling
 from elmokit.text.vocabulary import Vocabulary
+from refusals import refusals, refused_files
 
 TEXT = st.text(st.characters(), max_size=40)  # any code point, lone surrogates too
 
@@ -52,16 +54,10 @@ def test_boundaries_go_around_every_sentence_even_an_empty_one():
     assert not batch[1, 2:].any()
 
 
-def test_what_is_no_list_of_strings_and_no_room_for_a_byte_are_refused():
-    for call, message in (
-        (lambda: character_ids("hello"), "expected a list of tokens, got the string 'hello'"),
-        (lambda: batch_character_ids([["a"], "hello"]), "sentence 1 is the string 'hello'"),
-        (lambda: batch_character_ids("hello"), "got the string 'hello'; expected a list of sentences"),
-        (lambda: character_ids(["a", float("nan")]), "token 1 is nan; expected a string"),
-        (lambda: character_ids(["a"], max_characters_per_token=2), "max_characters_per_token is 2; it must be"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
+def test_what_is_no_list_of_strings_and_no_room_for_a_byte_are_refused(snapshot: SnapshotAssertion):
+    assert refusals(character_ids, ("hello", ["a", float("nan")])) == snapshot
+    assert refusals(batch_character_ids, ([["a"], "hello"], "hello")) == snapshot
+    assert refusals(lambda size: character_ids(["a"], max_characters_per_token=size), [2]) == snapshot
 
 
 WORDS = {"<oov>": 0, "<bos>": 1, "<eos>": 2, "<pad>": 3, "ab": 4}
@@ -95,16 +91,9 @@ def test_either_dictionary_may_be_absent_and_keys_are_equal_for_equal_rows_only(
     assert (spelled.num_cut(["abb", "abbb"]), spelled.limit) == (1, "3 characters")
 
 
-def test_dictionaries_without_special_symbols_are_refused():
-    refused: list[tuple[dict[str, int], dict[str, int], str]] = [
-        ({}, {}, "neither a dictionary of words nor one of characters"),
-        ({"a": 0}, {}, "words lacks <bos> and <eos> and <oov>"),
-        (WORDS, {"a": 1}, "characters lacks .*<pad> and <eow> and <bow>"),
-        (WORDS, SYMBOLS | {"x": 5}, "another character with the number of <pad>"),
-    ]
-    for words, symbols, reason in refused:
-        with pytest.raises(ValueError, match=reason):
-            spelling(words, symbols)
+def test_dictionaries_without_special_symbols_are_refused(snapshot: SnapshotAssertion):
+    pairs = ({}, {}), ({"a": 0}, {}), (WORDS, {"a": 1}), (WORDS, SYMBOLS | {"x": 5})
+    assert refusals(lambda pair: spelling(*pair), pairs) == snapshot
 
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
@@ -123,30 +112,16 @@ def test_ids_are_positions_specials_may_stand_anywhere_and_unknown_tokens_have_t
     assert ids.dtype == vocabulary.ids([]).dtype == np.int64
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"<S>\n<UNK>\nthe\n", ": the vocabulary of 3 tokens lacks </S>; expected"),
-        (b"", ": the vocabulary of 0 tokens lacks <S> and </S> and <UNK>"),
-        (b"<S>\n</S>\n<UNK>\nthe\na\nthe\n", r", line 6: duplicate token 'the' \(first at entry 4\)"),
-        (b"<S>\n</S>\n\n<UNK>\n", ", line 3: the token is empty"),
-        (b"<S>\n</S>\n<UNK>\nthe 1234\n", ", line 4: the token 'the 1234' has white space in it"),
-        (b"<S>\n!!!MAXTERMID\n</S>\n<UNK>\nthe\nthe\n", ", line 6: duplicate token 'the'"),
-        (b"<S>\n</S>\n<UNK>\ncaf\xe9\n", ", line 4: byte 0xe9 at byte 4 is not UTF-8"),
-        (b"<S>\n</S>\n<UNK>\nt\0e\n", ", line 4: NUL byte at byte 2"),
-    ],
-)
-def test_bad_lines_and_missing_specials_are_named_with_the_file(tmp_path: Path, content: bytes, message: str):
-    path = tmp_path / "vocabulary.txt"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"vocabulary\.txt{message}"):
-        Vocabulary.read(path)
-
-
-@pytest.mark.parametrize(("tokens", "message"), [([*SPECIALS, "a", "a"], "duplicate token 'a'"), ("<S>", "lacks")])
-def test_a_list_is_checked_too(tokens: list[str], message: str):
-    with pytest.raises(ValueError, match=message):
-        Vocabulary(tokens)
+def test_bad_lines_and_missing_specials_are_named_with_the_file_and_a_list_is_checked_too(
+    tmp_path: Path, snapshot: SnapshotAssertion
+):
+    contents = (
+        *(b"<S>\n<UNK>\nthe\n", b"", b"<S>\n</S>\n\n<UNK>\n", b"<S>\n</S>\n<UNK>\nthe 1234\n"),
+        *(b"<S>\n</S>\n<UNK>\nthe\na\nthe\n", b"<S>\n!!!MAXTERMID\n</S>\n<UNK>\nthe\nthe\n"),
+        *(b"<S>\n</S>\n<UNK>\ncaf\xe9\n", b"<S>\n</S>\n<UNK>\nt\0e\n"),
+    )
+    assert refused_files(Vocabulary.read, tmp_path / "vocabulary.txt", contents) == snapshot
+    assert refusals(Vocabulary, ([*SPECIALS, "a", "a"], "<S>")) == snapshot
 
 
 def test_reads_files_with_any_line_end_and_without_the_line_maxtermid_and_what_was_written(tmp_path: Path):

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
@@ -18,6 +19,7 @@ from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.embed_types import EmbeddedTypes, embed_types
 from elmokit.vectors.files import load_vectors
+from refusals import refused_options
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())
@@ -53,20 +55,12 @@ def test_the_average_of_many_equal_vectors_is_the_vector(text: Path) -> None:
     np.testing.assert_array_equal(read_word_vectors(text.with_suffix(".vec"), ["the"]).matrix, expected)
 
 
-@pytest.mark.parametrize(
-    ("output", "options", "message"),
-    [
-        ("out.npz", {}, r"out\.npz: vectors of words are text; expected a name that ends in \.vec or \.tsv"),
-        ("out.vec", {"layers": "all"}, "layers is 'all'; a word has one vector"),
-        ("out.vec", {"min_count": 0}, "min_count is 0; expected at least 1"),
-        ("out.vec", {"min_count": 4}, r"no word of .*text\.txt occurs 4 times; lower --min-count"),
-    ],
-)
-def test_what_has_no_vectors_of_words_is_refused(
-    output: str, options: dict[str, object], message: str, text: Path
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        embed_types(ELMO, text, text.with_name(output), **options)  # type: ignore[arg-type]
+def test_what_has_no_vectors_of_words_is_refused(text: Path, snapshot: SnapshotAssertion) -> None:
+    def embed(output: str = "out.vec", **options: Any) -> None:
+        embed_types(ELMO, text, text.with_name(output), **options)
+
+    given = [{"output": "out.npz"}, {"layers": "all"}, {"min_count": 0}, {"min_count": 4}]
+    assert refused_options(embed, given, folder=text.parent) == snapshot
     assert os.listdir(text.parent) == ["text.txt"]
 
 

@@ -13,12 +13,14 @@ import h5py
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
 from elmokit.vectors.flat import FlatVectors, offsets_path
 from elmokit.vectors.save_vectors import save_vectors
 from elmokit.vectors.text_tables import check_word2vec, write_type_table
+from refusals import refusals
 from toy_vectors import write_vectors
 
 ENDINGS = (".h5", ".hdf5", ".npz", ".npy", ".safetensors")
@@ -148,32 +150,28 @@ OBJECTS = npy_bytes(np.array([{}], dtype=object), allow_pickle=True)
 CLAIM = npy_bytes(vectors()).replace(b"(5, 2, 3), ", b"(5, 2, 30), ")
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda path: npz_with(path, compression=zipfile.ZIP_DEFLATED), r"vectors: is compressed or encrypted"),
-        (lambda path: npz_with(path, vectors=OBJECTS), r"v.npz: vectors: is an array of object"),
-        (lambda path: npz_with(path, vectors=CLAIM), r"v.npz: vectors: is not a NumPy array, or is cut short"),
-        (lambda path: npz_with(path, offsets=npy_bytes(np.array([0, 4, 2, 5]))), r"npz: offsets: goes from 0 to 5"),
-        (lambda path: npz_with(path, offsets=npy_bytes(np.zeros(0, int))), r"offsets: has int64 of shape \(0,\)"),
-        (lambda path: npz_with(path, about=npy_bytes(np.zeros(3))), r"v.npz: about: has float64 of shape \(3,\)"),
-        (lambda path: npz_with(path, about=npy_bytes(np.array("no JSON"))), r"v.npz: about: is not valid JSON"),
-        (
-            lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))),
-            r"v.npz: about: field .*: expected `str`",
-        ),
-        (lambda path: npz_with(path, about=npy_bytes(np.array("x" * 200_000))), r"v.npz: about: has <U200000"),
-        (with_entry_beyond_the_end, r"v.npz: about: is not where the archive's directory says"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-30]), r"v.npz: cannot be opened as a zip archive"),
-        (lambda path: np.savez(path, vectors=vectors()), r"v.npz: offsets: is missing"),
-        (lambda path: np.savez(path, vectors=vectors().astype(">f4"), offsets=OFFSETS), r"v.npz: vectors: has >f4"),
-    ],
-)
-def test_damaged_archives_are_refused(tmp_path: Path, spoil: Callable[[Path], object], message: str):
-    path = written(tmp_path, ".npz")
-    spoil(path)
-    with pytest.raises(ValueError, match=message):
+def test_damaged_archives_are_refused(tmp_path: Path, snapshot: SnapshotAssertion):
+    def read(spoil: Callable[[Path], object]) -> None:
+        path = written(tmp_path, ".npz")
+        spoil(path)
         load_vectors(path)
+
+    ways: tuple[Callable[[Path], object], ...] = (
+        lambda path: npz_with(path, compression=zipfile.ZIP_DEFLATED),
+        lambda path: npz_with(path, vectors=OBJECTS),
+        lambda path: npz_with(path, vectors=CLAIM),
+        lambda path: npz_with(path, offsets=npy_bytes(np.array([0, 4, 2, 5]))),
+        lambda path: npz_with(path, offsets=npy_bytes(np.zeros(0, int))),
+        lambda path: npz_with(path, about=npy_bytes(np.zeros(3))),
+        lambda path: npz_with(path, about=npy_bytes(np.array("no JSON"))),
+        lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))),
+        lambda path: npz_with(path, about=npy_bytes(np.array("x" * 200_000))),
+        with_entry_beyond_the_end,
+        lambda path: path.write_bytes(path.read_bytes()[:-30]),
+        lambda path: np.savez(path, vectors=vectors()),
+        lambda path: np.savez(path, vectors=vectors().astype(">f4"), offsets=OFFSETS),
+    )
+    assert refusals(read, ways, folder=tmp_path) == snapshot
 
 
 def test_tensors_that_are_no_vectors_are_refused(tmp_path: Path):
@@ -306,34 +304,15 @@ def test_vectors_with_their_sentences_in_a_text_of_their_name_are_still_read(tmp
 TWO, ROW = [["a"], ["b"]], np.zeros((1, 4))
 
 
-@pytest.mark.parametrize(
-    ("name", "sentences", "arrays", "message"),
-    [
-        ("v.h5", [["a"]], [ROW], r"v.h5 does not end in .npy"),
-        *(
-            ("v.npy", [[token]], [ROW], f"a token is empty, or has white space, .* in it: .*{shown}")
-            for token, shown in (("a b", "a b"), ("a\0", "x00"), ("\ufeffa", ""), ("a\ud83d", ""), ("a\r", r"\\r"))
-        ),
-        ("v.npy", [["a", "b"]], [ROW], r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),
-        ("v.npy", [], [], r"no sentences"),
-        ("v.npy", ["ab"], [np.zeros((2, 4))], r"sentence 0 is the string 'ab'; expected a list of tokens"),
-        (
-            "v.npy",
-            TWO,
-            [ROW, np.zeros((1, 5))],
-            r"sentence 1 .*\(1, 5\); expected .* as sentence 0, of shape \(1, 4\)",
-        ),
-        *(
-            ("v.npy", TWO, [ROW, ROW + value], "sentence 1: .* not finite, or beyond the range of float16")
-            for value in (1e6, -1e6, np.nan)
-        ),
-        ("v.npy", TWO, [ROW], "2 sentences, but 1 arrays; expected one for each"),
-        ("v.npy", TWO, [ROW] * 3, "2 sentences, but more arrays; expected one for each"),
-    ],
-)
-def test_what_cannot_be_saved_leaves_nothing(
-    tmp_path: Path, name: str, sentences: list[str | list[str]], arrays: list[np.ndarray], message: str
-):
-    with pytest.raises(ValueError, match=message):
-        save_vectors(tmp_path / name, sentences, arrays)
+def test_what_cannot_be_saved_leaves_nothing(tmp_path: Path, snapshot: SnapshotAssertion):
+    cases = (
+        ("v.h5", [["a"]], [ROW]),
+        *(("v.npy", [[token]], [ROW]) for token in ("a b", "a\0", "\ufeffa", "a\ud83d", "a\r")),
+        *(("v.npy", [["a", "b"]], [ROW]), ("v.npy", [], []), ("v.npy", ["ab"], [np.zeros((2, 4))])),
+        ("v.npy", TWO, [ROW, np.zeros((1, 5))]),
+        *(("v.npy", TWO, [ROW, ROW + value]) for value in (1e6, -1e6, np.nan)),
+        *(("v.npy", TWO, [ROW]), ("v.npy", TWO, [ROW] * 3)),
+    )
+    said = refusals(lambda case: save_vectors(tmp_path / case[0], *case[1:]), cases, folder=tmp_path)
+    assert said == snapshot
     assert list(tmp_path.iterdir()) == []

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import embed_file, writer
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.proteins import embed_fasta, read_fasta
+from refusals import refused_files
 from toy_vectors import interrupted
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints" / "char"
@@ -39,26 +41,15 @@ def test_bars_separate_a_name_only_behind_the_code_of_a_database(fasta: Path, he
     assert [found for found, _ in read_fasta(fasta)] == [name]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("MKV\n", "line 1: a sequence without a header"),
-        (">\nMKV\n", "line 1: the header has no name"),
-        (">sp||x\nMKV\n", "line 1: the header has no name"),
-        (">a\n\n>b\nMKV\n", "line 1: the header is followed by no sequence"),
-        (">a\n*\n", "line 1: the header is followed by no sequence"),
-        (">a\nMK*V\n", r"line 1: the sequence has a stop, '\*', before its end"),
-        (">a\nMK*\n*\n", r"line 1: the sequence has a stop"),
-        (">a\nMK\nM#@1\n", "line 3: '#' in the sequence; expected residues, letters from A to Z"),
-        (">a\nM\u00c5\n", "line 2: '\u00c5' in the sequence"),
-        (">b\nMKV\n>a\n", "line 3: the header is followed by no sequence"),
-        ("", "no proteins"),
-    ],
-)
-def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(elmo: Elmo, fasta: Path, text: str, reason: str):
-    fasta.write_text(text)
-    with pytest.raises(ValueError, match=rf"proteins\.fasta(,| has) {reason}"):
-        embed_fasta(elmo, fasta, fasta.with_suffix(".npz"))
+def test_what_is_not_fasta_is_named_with_its_line_and_leaves_nothing(
+    elmo: Elmo, fasta: Path, snapshot: SnapshotAssertion
+):
+    texts = (
+        *("MKV\n", ">\nMKV\n", ">sp||x\nMKV\n", ">a\n\n>b\nMKV\n", ">a\n*\n", ">a\nMK*V\n", ">a\nMK*\n*\n", ""),
+        *(">a\nMK\nM#@1\n", ">a\nM\u00c5\n", ">b\nMKV\n>a\n"),
+    )
+    said = refused_files(lambda path: embed_fasta(elmo, path, path.with_suffix(".npz")), fasta, texts)
+    assert said == snapshot
     assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
