@@ -43,7 +43,7 @@ from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import new_softmax
 from elmokit.text.characters import PADDING_ID
-from elmokit.text.indexer import ByteSpelling
+from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 from machine import peak_megabytes, processor_name
 
