@@ -1,9 +1,10 @@
-"""The eleven claims of the paper, each with a verdict computed from the results; the rule is in rule.md."""
+"""The eleven claims of the paper (claims.toml), each with a verdict by rule.md, computed from the results."""
 
 from __future__ import annotations
 
 import math
 import statistics
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,7 +12,7 @@ from typing import Literal
 
 from elmokit.runs.results_table import Result
 from paper.experiments import CURVE_TASKS, DATASETS, MODEL, SHIPPED, SIX_TASKS
-from paper.results import Results
+from paper.results import FOLDER, Results
 from paper.statistics import (
     BASELINE,
     CONFIDENCE,
@@ -114,8 +115,6 @@ class Claim:
     """How it is measured."""
     next: str
     """What would decide it, while it is open."""
-    judge: Callable[[Results], Found]
-    """Finds what it is judged by."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,13 @@ class Verdict:
 
 def verdicts(results: Results) -> list[Verdict]:
     """The verdicts on the eleven claims, in their order."""
-    return [judged(claim, *claim.judge(results)) for claim in CLAIMS]
+    return [judged(claim, *judge(results)) for claim, judge in zip(read_claims(), JUDGES, strict=True)]
+
+
+def read_claims() -> list[Claim]:
+    """The claims in the order of the paper's sections."""
+    texts = tomllib.loads((FOLDER / "claims.toml").read_text(encoding="utf-8"))
+    return [Claim(**own) for own in texts["claims"]]
 
 
 def judged(claim: Claim, comparisons: Sequence[Comparison], uncounted: Sequence[str] = ()) -> Verdict:
@@ -331,106 +336,49 @@ def _all(tasks: Iterable[str], better: str, worse: str) -> Contrast:
 _PAPERS_TASKS = ("semantic-roles", "entailment", "question-answering")
 _LAST, _MIX = ("last layer", BASELINE), ("lambda=0.001", "last layer")
 _BOTH_TASKS, _INPUT_TASKS = ("entailment", "question-answering"), ("semantic-roles", "coreference")
-CLAIMS = (
-    Claim(
-        "ELMo helps in all six tasks",
-        "The gain in the test score of each task, over the same model without ELMo.",
-        "baselines and ELMo of one commit for all six tasks: `python -m paper train table1 --again`.",
-        helps_all_tasks,
+JUDGES: tuple[Callable[[Results], Found], ...] = (
+    helps_all_tasks,
+    partial(
+        about_arms,
+        table="table2",
+        contrasts={
+            "last layer over none": _all(_PAPERS_TASKS, *_LAST),
+            "all layers over the last": _all(_PAPERS_TASKS, *_MIX),
+        },
+        shown=_all(["named-entities"], *_LAST),
     ),
-    Claim(
-        "All layers are better than the last alone, and the last is better than none",
-        "Gains on development sets, with ELMo's last layer alone and with a learnt mix of all layers.",
-        "runs that stop by patience: `python -m paper train table2 --model small-en`.",
-        partial(
-            about_arms,
-            table="table2",
-            contrasts={
-                "last layer over none": _all(_PAPERS_TASKS, *_LAST),
-                "all layers over the last": _all(_PAPERS_TASKS, *_MIX),
+    partial(
+        about_arms,
+        table="table2",
+        contrasts={"lambda=0.001 over 1": _all(_PAPERS_TASKS, "lambda=0.001", "lambda=1.0")},
+        shown=_all(["named-entities"], "lambda=0.001", "lambda=1.0"),
+    ),
+    partial(
+        about_arms,
+        table="table3",
+        contrasts={
+            "the paper's position over the other of input and both": {
+                **_all(_INPUT_TASKS, "input", "both"),
+                **_all(_BOTH_TASKS, "both", "input"),
             },
-            shown=_all(["named-entities"], *_LAST),
-        ),
-    ),
-    Claim(
-        "A small lambda is better than a large one, except for named entities",
-        "Lambda is the weight of the penalty that keeps the layers' weights alike: 0.001 lets them differ, 1 does not.",
-        "runs that stop by patience: `python -m paper train table2 --model small-en`.",
-        partial(
-            about_arms,
-            table="table2",
-            contrasts={"lambda=0.001 over 1": _all(_PAPERS_TASKS, "lambda=0.001", "lambda=1.0")},
-            shown=_all(["named-entities"], "lambda=0.001", "lambda=1.0"),
-        ),
-    ),
-    Claim(
-        "ELMo at input and output is best for SNLI and SQuAD, at the input alone for SRL and coreference",
-        "The position that the paper found best for a task, over each of the other two.",
-        "runs that stop by patience: `python -m paper train table3 --model small-en`.",
-        partial(
-            about_arms,
-            table="table3",
-            contrasts={
-                "the paper's position over the other of input and both": {
-                    **_all(_INPUT_TASKS, "input", "both"),
-                    **_all(_BOTH_TASKS, "both", "input"),
-                },
-                "the paper's position over the output": {
-                    **_all(_INPUT_TASKS, "input", "output"),
-                    **_all(_BOTH_TASKS, "both", "output"),
-                },
+            "the paper's position over the output": {
+                **_all(_INPUT_TASKS, "input", "output"),
+                **_all(_BOTH_TASKS, "both", "output"),
             },
-            shown=_all(["sentiment"], "both", "input"),
-        ),
+        },
+        shown=_all(["sentiment"], "both", "input"),
     ),
-    Claim(
-        "The first LSTM layer is better for syntax (part-of-speech tagging)",
-        "Accuracy of a linear classifier of tags on frozen vectors, layer 1 over layer 2.",
-        "a larger test set.",
-        partial(about_layers, table="table6", shown=("table6-ko",), better="layer 1", worse="layer 2"),
+    partial(about_layers, table="table6", shown=("table6-ko",), better="layer 1", worse="layer 2"),
+    partial(about_layers, table="table5", better="layer 2", worse="layer 1"),
+    better_than_cove,
+    gain_shrinks_with_data,
+    fine_tuning,
+    partial(
+        about_arms,
+        table="gamma",
+        contrasts={"top layer, gamma learnt over 1": _all(("semantic-roles", "entailment"), *GAMMA[0])},
+        shown=_all(["named-entities"], *GAMMA[0]),
     ),
-    Claim(
-        "The second LSTM layer is better for senses (word sense disambiguation)",
-        "F1 of choosing the sense whose mean vector in SemCor is nearest, layer 2 over layer 1.",
-        "a larger test set.",
-        partial(about_layers, table="table5", better="layer 2", worse="layer 1"),
-    ),
-    Claim(
-        "The biLM is better than CoVe in both",
-        "The best layer of each, chosen on development data. Our own CoVe has read too little to count.",
-        f"the published CoVe, `{PUBLISHED_COVE}.pth`: `python -m paper measure table5 table6 --model cove:FILE`.",
-        better_than_cove,
-    ),
-    Claim(
-        "The gain is largest with little training data",
-        "Points of gain lost with ten times the training data: the slope over the sizes at which the baseline is above "
-        "chance. A negative number means that the gain grows with the data.",
-        "more seeds: `python -m paper train figure1 --seeds 5`.",
-        gain_shrinks_with_data,
-    ),
-    Claim(
-        "One epoch of fine-tuning lowers the biLM's perplexity, and SNLI gains",
-        "Perplexity of development text before and after fine-tuning on the training text, and the score in SNLI.",
-        "the bits of each sentence, for the perplexities' error: `python -m paper measure table7 --model small-en`.",
-        fine_tuning,
-    ),
-    Claim(
-        "The scale gamma is needed",
-        "Gamma is a learnt factor of the mix. Without it, the vectors have the size of the biLM's.",
-        "runs that stop by patience: `python -m paper train gamma --model small-en`.",
-        partial(
-            about_arms,
-            table="gamma",
-            contrasts={"top layer, gamma learnt over 1": _all(("semantic-roles", "entailment"), *GAMMA[0])},
-            shown=_all(["named-entities"], *GAMMA[0]),
-        ),
-    ),
-    Claim(
-        "Vectors of a word in different senses differ, unlike static ones",
-        "How often the nearest other occurrence of a word has the same sense, LSTM layer 2 over the token layer, which "
-        "reads no context.",
-        "a larger corpus.",
-        partial(about_layers, table="table4", better="layer 2", worse="layer 0"),
-    ),
+    partial(about_layers, table="table4", better="layer 2", worse="layer 0"),
 )
-"""The claims in the order of the paper's sections."""
+"""What each claim of claims.toml is judged by."""

@@ -1,4 +1,4 @@
-"""docs/results.md, which is one screen, and a page for each table, with its figure. No measured number is typed by hand."""
+"""docs/results.md, which is one screen, and a page for each table, with its figure. No measured number is typed."""
 
 from __future__ import annotations
 

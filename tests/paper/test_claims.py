@@ -10,7 +10,7 @@ import pytest
 
 from elmokit.metrics.statistics import t_quantile
 from elmokit.runs.results_table import Result
-from paper.claims import CLAIMS, Comparison, Finding, Verdict, judged, verdicts
+from paper.claims import JUDGES, Claim, Comparison, Finding, Verdict, judged, read_claims, verdicts
 from paper.experiments import DATASETS, SIX_TASKS
 from paper.results import ItemCounts, Results
 from paper.statistics import (
@@ -34,7 +34,7 @@ def verdict(
     *differences: Difference | None, is_pooled: bool = False, improving: bool = False, is_after_rule: bool = True
 ) -> Verdict:
     findings = [Finding(name, one, improving, is_after_rule) for name, one in zip("abcdef", differences, strict=False)]
-    return judged(CLAIMS[0], [Comparison("tasks", findings, is_pooled)])
+    return judged(Claim("", "", ""), [Comparison("tasks", findings, is_pooled)])
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def claim(number: int, rows: list[Result], folder: Path) -> Verdict:
     folder.mkdir(exist_ok=True)
     results = Results(folder)
     results.add(rows)
-    return judged(CLAIMS[number - 1], *CLAIMS[number - 1].judge(results))
+    return judged(read_claims()[number - 1], *JUDGES[number - 1](results))
 
 
 def test_the_gain_shrinks_by_its_slope_over_sizes_at_which_the_baseline_is_above_chance(tmp_path: Path):

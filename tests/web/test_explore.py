@@ -81,7 +81,7 @@ def test_the_wheel_has_every_file_of_the_pages():
     web = ROOT / "src" / "elmokit" / "web"
     needed = [path for path in web.rglob("*.*") if path.is_file() and "__pycache__" not in path.parts]
     assert {path.relative_to(ROOT / "src").as_posix() for path in needed} <= packed
-    assert {path.suffix for path in needed} == {".py", ".js", ".html", ".css", ".json"}
+    assert {path.suffix for path in needed} == {".py", ".js", ".wat", ".html", ".css", ".json"}
 
 
 def test_the_corpus_is_the_list_with_its_senses_and_then_the_files(site: Path, model: Path):
