@@ -183,7 +183,7 @@ def test_sentences_have_their_log_probability_and_a_blank_line_ends_a_story(mode
         ("a\tb\na\t\n", ["--conditional"], "text.txt, line 2: expected a prefix, a tab, and a continuation"),
         ("token,item\na,1\n", ["--column", "token", "--keep", "item,token"], "a column token itself; rename that of"),
         ("text,item\na,1\n", ["--column", "text", "--keep", "condition"], "the header has no column condition"),
-        ('{"text": "a"}\n', ["--column", "text", "--keep", "item"], "line 1: has no field item; there are text"),
+        ('{"text": "a"}\n', ["--column", "text", "--keep", "item"], "line 1: field item: is missing; there are text"),
         ("a b\n", ["--keep", "item"], "--keep needs --column"),
         ("a b\n", ["--pairs", "--carry-state"], "--carry-state cannot be combined with --pairs"),
     ],

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat, tee
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
@@ -23,13 +24,10 @@ from elmokit.elmo.surprisal import (
     SurprisalSettings,
     Unit,
 )
-from elmokit.files.json import json_lines
-from elmokit.files.lines import is_read_once, is_terminal, read_lines, shown_name, split_tokens, with_head
-from elmokit.system.messages import join_names
+from elmokit.files.lines import is_read_once, is_terminal, shown_name, split_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.corpora.tables import table_rows
-from elmokit.text.sentence_lines import sentence_lines
+from elmokit.text.sentence_lines import as_line, column_rows, sentence_lines, with_warning
 from elmokit.text.tokenizer import tokenize
 
 RowsOf = Literal["tokens", "words", "sentences"]
@@ -136,32 +134,18 @@ def first_sizes(path: Path | str) -> Iterable[int]:
 def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
     is_raw = settings.raw_text or settings.rows == "words"
     split = tokenize if is_raw else split_tokens
-    texts = sentence_lines(path, raw_text=is_raw, column=settings.column, as_text=settings.as_text)
-    for number, (text, kept) in enumerate(zip(texts, _kept(path, settings), strict=False), start=1):
+    rows: Iterable[tuple[str, list[object]]]
+    if settings.keep and settings.column is not None:
+        found = column_rows(path, settings.column, keep=settings.keep, raw_text=is_raw)
+        as_lines = ((as_line(text), kept) for text, kept in found)
+        rows = with_warning(as_lines, itemgetter(0), name=shown_name(path), raw_text=is_raw)
+    else:
+        lines = sentence_lines(path, raw_text=is_raw, column=settings.column, as_text=settings.as_text)
+        rows = ((line, []) for line in lines)
+    for number, (text, kept) in enumerate(rows, start=1):
         tokens = split(text)
         if tokens or settings.surprisal.carry_state:
-            yield Line(number, text, tokens, kept)
-
-
-def _kept(path: Path | str, settings: TableSettings) -> Iterator[Row]:
-    """The cells to keep of each row that has a text."""
-    column = settings.column
-    if column is None or not settings.keep:
-        yield from repeat(list[str]())
-        return
-    if is_read_once(path):
-        raise ValueError(f"{shown_name(path)} can be read only once, and --keep, or keep, reads it twice; give a file")
-    name = shown_name(path)
-    lines, head = with_head(read_lines(path))
-    if head and head[0].lstrip().startswith("{"):
-        for where, row in json_lines(lines, name=name):
-            if missing := [field for field in settings.keep if field not in row]:
-                raise ValueError(f"{where}: has no field {missing[0]}; there are {join_names(row)}")
-            yield [_text_of(row[field]) for field in settings.keep]
-    else:
-        columns = [[each] for each in (column, *settings.keep)]
-        for _, cells in table_rows(lines, name=name, columns=columns):
-            yield cells[1:]
+            yield Line(number, text, tokens, [_text_of(value) for value in kept])
 
 
 def _text_of(value: object) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from elmokit.files.json import json_lines
 from elmokit.files.lines import (
@@ -49,17 +49,25 @@ def sentence_lines(
     is_shard: whether the text is read to train a model.
     warn: is called with the warning; None skips the check.
     """
+    within_word = ""
     if column is None:
         lines = prose_lines(path, has_columns=has_columns, as_text=as_text)
     else:
-        texts = column_texts(path, column, raw_text=raw_text)
-        lines = (" ".join(text.splitlines() if isinstance(text, str) else text) for text in texts)
-    if warn is None:
-        return lines
-    # words of CoNLL-U have no other spaces
-    within_word = "\u00a0" if (column or "").lower() in conllu.COLUMNS else ""
-    how: dict[str, Any] = {"raw_text": raw_text, "is_shard": is_shard, "warn": warn}
-    return with_warning(lines, lambda line: line.replace(within_word, ""), name=shown_name(path), **how)
+        lines = (as_line(text) for text, _ in column_rows(path, column, raw_text=raw_text))
+        within_word = "\u00a0" if column.lower() in conllu.COLUMNS else ""  # words of CoNLL-U have no other spaces
+    return with_warning(
+        lines,
+        lambda line: line.replace(within_word, ""),
+        name=shown_name(path),
+        raw_text=raw_text,
+        is_shard=is_shard,
+        warn=warn,
+    )
+
+
+def as_line(text: str | list[str]) -> str:
+    """A text of several lines, or tokens, as one line."""
+    return " ".join(text.splitlines() if isinstance(text, str) else text)
 
 
 def with_warning(
@@ -69,7 +77,7 @@ def with_warning(
     name: str,
     raw_text: bool,
     is_shard: bool = False,
-    warn: Callable[[str], object] = warn_caller,
+    warn: Callable[[str], object] | None = warn_caller,
 ) -> Iterator[T]:
     """The same sentences, with the warning of `sentence_lines` if their lines do not look like one sentence each."""
     sample: list[str] = []
@@ -78,7 +86,7 @@ def with_warning(
         yield sentence
         sample.append(line_of(sentence))
         num_tokens += len(split_tokens(sample[-1]))
-    if message := doubt(sample, name=name, raw_text=raw_text, is_shard=is_shard):
+    if warn is not None and (message := doubt(sample, name=name, raw_text=raw_text, is_shard=is_shard)):
         warn(message)
     yield from sentences
 
@@ -147,8 +155,15 @@ def _cut_before_last_sentence(text: str) -> tuple[str, str]:
     return (text[:place], text[place:]) if before else (text, "")
 
 
-def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str | list[str]]:
-    """The texts in a column of a file; a list of tokens where it has tokens, as in CoNLL-U and in lists of JSON.
+def column_texts(path: str | os.PathLike[str], column: str) -> Iterator[str | list[str]]:
+    """The texts in a column of a file; a list of tokens where it has tokens, as in CoNLL-U and in lists of JSON."""
+    return (text for text, _ in column_rows(path, column))
+
+
+def column_rows(
+    path: str | os.PathLike[str], column: str, *, keep: Sequence[str] = (), raw_text: bool = False
+) -> Iterator[tuple[str | list[str], list[object]]]:
+    """The text of each row, or its tokens, and its cells in the columns to `keep`.
 
     raw_text: whether the texts will be tokenised. Tokens are refused then.
     """
@@ -157,27 +172,32 @@ def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = 
     rows = [line for line in head if not line.startswith("#")]
     plus = conllu.PLUS.match(head[0]) if head else None
     if plus or (rows and re.match(r"\d+(?:[-.]\d+)?\t", rows[0])):
-        if raw_text:
-            raise ValueError(f"{name} is CoNLL-U. {_ARE_TOKENS}")
-        return _of_conllu(lines, name, column, plus[1].lower().split() if plus else conllu.COLUMNS)
+        if raw_text or keep:
+            raise ValueError(f"{name} is CoNLL-U. {'It has no columns to keep' if keep else _ARE_TOKENS}")
+        sentences = _of_conllu(lines, name, column, plus[1].lower().split() if plus else conllu.COLUMNS)
+        return ((tokens, list[object]()) for tokens in sentences)
     if head and head[0].lstrip().startswith("["):
         raise ValueError(f"{name} is a JSON array; expected JSON lines, which jq -c '.[]' FILE writes")
     if head and head[0].lstrip().startswith("{"):
-        return _of_json(lines, name, column, raw_text=raw_text)
-    return (HYPHENATION.sub("", cells[0]) for _, cells in table_rows(lines, name=name, columns=[[column]]))
+        return _of_json(lines, name, column, keep=keep, raw_text=raw_text)
+    cells_of_rows = table_rows(lines, name=name, columns=[[each] for each in (column, *keep)])
+    return ((HYPHENATION.sub("", cells[0]), [*cells[1:]]) for _, cells in cells_of_rows)
 
 
 _ARE_TOKENS = "Its tokens are not tokenised again; leave out --tokenize, or raw_text=True, and --words"
 
 
-def _of_json(lines: Iterable[str], name: str, column: str, *, raw_text: bool) -> Iterator[str | list[str]]:
-    part = f"field {column}"
+def _of_json(
+    lines: Iterable[str], name: str, column: str, *, keep: Sequence[str], raw_text: bool
+) -> Iterator[tuple[str | list[str], list[object]]]:
     for where, row in json_lines(lines, name=name):
-        if column not in row:
-            raise FormatError(where, f"is missing; there are {join_names(row)}", part=part)
+        for field in (column, *keep):
+            if field not in row:
+                raise FormatError(where, f"is missing; there are {join_names(row)}", part=f"field {field}")
+        part = f"field {column}"
         if isinstance(row[column], list) and raw_text:
             raise FormatError(where, f"is a list; expected text. {_ARE_TOKENS}", part=part)
-        yield _text_or_tokens(row[column], where, part)
+        yield _text_or_tokens(row[column], where, part), [row[field] for field in keep]
 
 
 def _text_or_tokens(value: object, where: str, part: str) -> str | list[str]:

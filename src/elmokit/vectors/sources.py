@@ -81,31 +81,18 @@ def open_source(
         )
     if is_table(path):
         of_column = ColumnSource.open(path, raw_text=raw_text, column=column)
+        return SentenceSource(path, of_column.read, of_column.column)
+    split = tokenize if raw_text or split_sentences else split_tokens
 
-        def read_rows(warns: bool) -> Iterator[Sentence]:
-            rows = chain.from_iterable(map(of_column.of_group, range(len(of_column.groups.sizes))))
-            if not warns:
-                return rows
-            return with_warning(
-                rows, lambda row: " ".join(row[0].splitlines()), name=shown_name(path), raw_text=raw_text
-            )
-
-        return SentenceSource(path, read_rows, of_column.column)
-    if split_sentences:
-
-        def read_text(warns: bool) -> Iterator[Sentence]:
-            pairs = ((sentence, tokenize(sentence)) for sentence in read_sentences(path, as_text=as_text))
+    def read(warns: bool) -> Iterator[Sentence]:
+        if split_sentences:
+            pairs = ((sentence, split(sentence)) for sentence in read_sentences(path, as_text=as_text))
             return (pair for pair in pairs if pair[1])
-
-        return SentenceSource(path, read_text)
-    split = tokenize if raw_text else split_tokens
-
-    def read_lines(warns: bool) -> Iterator[Sentence]:
         warn = warn_caller if warns else None
         lines = sentence_lines(path, raw_text=raw_text, column=column, as_text=as_text, warn=warn)
         return ((line, split(line)) for line in lines)
 
-    return SentenceSource(path, read_lines, column, is_text=column is None)
+    return SentenceSource(path, read, column, is_text=column is None and not split_sentences)
 
 
 @dataclass(frozen=True)
@@ -137,6 +124,14 @@ class ColumnSource:
                 part=f"column {name}",
             )
         return cls(groups, name, raw_text, is_list)
+
+    def read(self, warns: bool) -> Iterator[Sentence]:
+        """All sentences, as `SentenceSource.read` gives them."""
+        rows = chain.from_iterable(map(self.of_group, range(len(self.groups.sizes))))
+        name, warn = shown_name(self.groups.path), warn_caller if warns else None
+        return with_warning(
+            rows, lambda row: " ".join(row[0].splitlines()), name=name, raw_text=self.raw_text, warn=warn
+        )
 
     def of_group(self, group: int) -> Iterator[Sentence]:
         """The sentences of one group of rows."""
