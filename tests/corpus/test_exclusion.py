@@ -145,28 +145,16 @@ def test_what_was_dropped_is_counted_by_file(tmp_path: Path, capsys: pytest.Capt
     assert list(read_lines(tmp_path / "corpus" / "train-00000.txt.xz")) == ["Nothing of this is in it ."]
 
 
+MARKUP = ("<doc id=1>", "</p>", "&quot;", "&#8211;", "{| class=wikitable", "[[a.png]]", "grÃ¶n", "\\cite{x}")
+MARKED = "AT&T; 3 < 5 > 2 and [1] are text.\n\nHere is {0} among words.\n"
+
+
 @pytest.mark.parametrize(
     ("text", "held_out", "warning"),
     [
         ("This is one of two.\n\nThis is the other one.\n", "0.5%", "only 6 tokens are held out; perplexities"),
-        *(
-            (f"AT&T; 3 < 5 > 2 and [1] are text.\n\nHere is {markup} among words.\n", "0", "there is markup (<doc")
-            for markup in [
-                "<doc id=1>",
-                "</p>",
-                "&quot;",
-                "&#8211;",
-                "{| class=wikitable",
-                "[[a.png]]",
-                "grÃ¶n",
-                "\\cite{x}",
-            ]
-        ),
-        (
-            f"{'no mark ' * 51}\n\nHere is a sentence.\n",
-            "0",
-            "95% of the tokens are dropped, in sentences of more than 100 tokens",
-        ),
+        *((MARKED.replace("{0}", markup), "0", "there is markup (<doc") for markup in MARKUP),
+        (f"{'no mark ' * 51}\n\nHere is a sentence.\n", "0", "95% of the tokens are dropped, in sentences of more th"),
     ],
 )
 def test_an_unfit_corpus_is_warned_of(tmp_path: Path, capsys: Any, text: str, held_out: str, warning: str) -> None:

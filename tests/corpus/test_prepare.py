@@ -118,13 +118,9 @@ def test_the_seed_makes_the_order_and_memory_does_not(tmp_path: Path, raw: Path,
 def test_what_is_dropped_is_said_with_the_reason(tmp_path: Path):
     path = write(tmp_path / "raw", "Yes.\n\nThis one may stay here.\n\nЭто предложение по-русски .\n\n" + "far " * 99)
     manifest = prepare([path], tmp_path / "corpus", Preparation(language="en", held_out=0, max_tokens=98))
-    assert {reason: (amount.sentences, amount.tokens) for reason, amount in manifest.dropped.items()} == {
-        "too short": (1, 2),
-        "too long": (1, 99),
-        "in another script": (1, 4),
-        "duplicates": (0, 0),
-        "held out elsewhere": (0, 0),
-    }
+    found = {reason: (amount.sentences, amount.tokens) for reason, amount in manifest.dropped.items()}
+    assert found.pop("duplicates") == found.pop("held out elsewhere") == (0, 0)
+    assert found == {"too short": (1, 2), "too long": (1, 99), "in another script": (1, 4)}
     assert train(tmp_path / "corpus") == ["This one may stay here ."]
     prepare([path], tmp_path / "six", Preparation(held_out=0, min_tokens=6, max_tokens=6))
     assert train(tmp_path / "six") == ["This one may stay here ."]

@@ -43,27 +43,24 @@ def test_rare_tokens_and_those_beyond_the_size_are_left_out(shard: Path, tmp_pat
     assert write_vocabulary([shard], path, min_count=4).num_kept == 0
 
 
-def test_the_command_says_what_the_vocabulary_covers(shard: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_command_says_what_the_vocabulary_covers_and_bad_input_leaves_nothing(
+    shard: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     path = tmp_path / "vocabulary.txt"
     assert main(["vocabulary", str(shard), "-o", str(path), "--min-count", "2"]) == 0
     shown = capsys.readouterr().out
     for fact in ("3 sentences, 10 tokens, 7 types", "kept 2 types", "50.00% of the tokens; OOV rate 50.00%", str(path)):
         assert fact in shown
     assert "longer than 48 bytes, and cut: 0 tokens (0.0000%)" in shown
-
-
-def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "empty").write_bytes(b"\n \n")
     before = sorted(os.listdir(tmp_path))
-    for arguments, message in (
-        (["empty"], "there is no sentence in"),
-        (["shard.txt", "--min-count", "0"], "the minimum count is 0; expected at least 1"),
-        (["shard.txt", "--max-size", "3"], "the maximum size is 3; expected more than the 3 specials"),
+    for name, arguments, message in (
+        ("empty", [], "there is no sentence in"),
+        ("shard.txt", ["--min-count", "0"], "the minimum count is 0; expected at least 1"),
+        ("shard.txt", ["--max-size", "3"], "the maximum size is 3; expected more than the 3 specials"),
+        ("shard.txt", ["-o", str(tmp_path / "no" / "vocabulary.txt")], "create it first"),
     ):
-        arguments[0] = str(tmp_path / arguments[0])
-        assert main(["vocabulary", *arguments, "-o", str(tmp_path / "vocabulary.txt")]) == 2
+        assert main(["vocabulary", str(tmp_path / name), "-o", str(tmp_path / "new.txt"), *arguments]) == 2
         error = capsys.readouterr().err
         assert error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
     assert sorted(os.listdir(tmp_path)) == before
-    with pytest.raises(FileNotFoundError, match="create it first"):
-        write_vocabulary([shard], tmp_path / "no" / "vocabulary.txt")

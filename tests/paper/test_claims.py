@@ -202,6 +202,7 @@ def test_without_an_error_there_is_no_interval_and_nothing_to_detect():
         assert difference.interval() is None and difference.detectable is None
     assert str(Difference(0.01)) == "+0.01"
     assert over_seeds([]) is None
+    assert str(of_interval(0.6, 1.4, 1.0)) == "+1.00 [0.60, 1.40]"
 
 
 def test_the_interval_over_seeds_is_students_and_items_add_to_it():
@@ -247,10 +248,6 @@ def test_scores_of_sums():
     assert f1(np.array([[6.0, 8, 5, 10]]))[0] == pytest.approx(60)  # precision 3/4, recall 1/2
     assert average_f1(np.array([[6.0, 8, 5, 10, 0, 8, 0, 10, 1, 1, 1, 1]]))[0] == pytest.approx(160 / 3)
     assert f1(np.zeros((1, 3)))[0] == 0
-
-
-def test_a_kept_interval_is_symmetric():
-    assert str(of_interval(0.6, 1.4, 1.0)) == "+1.00 [0.60, 1.40]"
 
 
 def test_the_pooled_mean_covers_what_tasks_differ_in():

@@ -85,15 +85,13 @@ def results_of_a_run(folder: Path, **last: Any) -> list[Any]:
 
 
 def test_a_run_becomes_a_row_for_each_score_with_what_it_cost(tmp_path: Path):
-    dev, test = results_of_a_run(tmp_path, best_epoch=7, processor_seconds=90, commit="abc", machine="two cores")
+    costs = {"processor_seconds": 90, "commit": "abc", "machine": "two cores"}
+    dev, test = results_of_a_run(tmp_path / "new", best_epoch=7, **costs)
     assert (dev.split, dev.value, dev.corpus_size, dev.train_size) == ("dev", 81, 50, 200)
     assert (test.split, test.value, test.arm, test.table) == ("eng.testb", 80, "no ELMo", "table1")
     assert (dev.epochs, dev.best_epoch, dev.stopped_by, dev.was_improving) == (8, 7, "max_epochs", True)
     assert (dev.cpu_minutes, dev.commit, dev.machine, dev.settings["recipe"]) == (1.5, "abc", "two cores", "cpu")
-
-
-def test_a_run_was_not_improving_if_its_best_epoch_is_long_ago(tmp_path: Path):
-    dev, _ = results_of_a_run(tmp_path, best_epoch=2)
+    dev, _ = results_of_a_run(tmp_path / "old", best_epoch=2)
     assert not dev.was_improving and dev.stopped_by == "max_epochs"  # with as much patience as epochs
 
 

@@ -1,7 +1,6 @@
 """Fine-tuning: a model goes on with a domain, stops in time, and may change its vocabulary."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,17 +133,6 @@ def test_a_loss_worse_than_guessing_does_not_end_it(tune: Tune, tmp_path: Path, 
     assert (tune(*UNCHANGED) / "model.safetensors").exists()
     with pytest.raises(train.DivergenceError, match="step 0: a loss is .* nats"):  # a new run would end
         pretrain_toy(tmp_path / "new")
-
-
-def test_a_run_that_has_lost_its_first_model_never_starts_from_chance(tune: Tune) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Run, "train", lambda self, on_step: None)
-        run = tune("num_steps=3")
-    shutil.rmtree(run / "checkpoints")
-    (run / "model.safetensors").unlink()
-    with pytest.raises(ValueError, match="has no checkpoint to continue from; put back a copy"):
-        resume_pretraining(run)
-    assert not (run / "metrics.jsonl").exists()
 
 
 def _parts(folder: Path) -> tuple[BiLM, Softmax, Vocabulary]:

@@ -19,7 +19,6 @@ import pytest
 import torch
 
 import toy_run
-from elmokit.cli.main import main
 from elmokit.corpus.batches import PackerState
 from elmokit.corpus.stream import CorpusPosition
 from elmokit.elmo.elmo import Elmo
@@ -161,27 +160,29 @@ def test_a_loss_that_shows_divergence_stops_the_run_and_is_named(tmp_path: Path,
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005", "step-00000006"]
 
 
-def test_a_checkpoint_that_has_diverged_is_named_as_such(tmp_path: Path) -> None:
-    def explode_and_save(run: Run) -> None:
-        if run.progress.step == 4:
-            torch.nn.init.constant_(run.softmax.bias[:1], 1e4)
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("softmax", 1e4, "step 3: .*step-00000003 has diverged too: move it away"),
+        ("backward_lstm", -math.inf, "step 3: a weight, .* is not finite, .*has no checkpoint"),
+    ],
+)
+def test_a_checkpoint_that_has_diverged_is_named_and_without_finite_numbers_it_is_not_written(
+    tmp_path: Path, name: str, value: float, found: str
+) -> None:
+    def spoil_and_save(run: Run) -> None:
+        if run.progress.step == 3:
+            bias = run.softmax.bias if name == "softmax" else run.bilm.get_parameter(f"{name}.layers.1.bias")
+            torch.nn.init.constant_(bias[:1], value)
             run.save()
 
-    with pytest.raises(DivergenceError, match="step 4: .*step-00000004 has diverged too: move it away"):
-        pretrain_toy(tmp_path / "run", on_step=explode_and_save)
-
-
-def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(tmp_path: Path) -> None:
-    def poison_and_save(run: Run) -> None:
-        torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), -math.inf)
-        run.save()
-
     run = tmp_path / "run"
-    with pytest.raises(DivergenceError, match="step 1: a weight, .* is not finite, .*has no checkpoint"):
-        pretrain_toy(run, "num_steps=2", on_step=poison_and_save)
-    assert not (run / "model.safetensors").exists()
-    resume_pretraining(run)
-    assert (run / "checkpoints" / "step-00000002").is_dir()
+    with pytest.raises(DivergenceError, match=found):
+        pretrain_toy(run, on_step=spoil_and_save)
+    assert (run / "model.safetensors").exists() == math.isfinite(value)
+    if not math.isfinite(value):
+        resume_pretraining(run, ["num_steps=5"])
+        assert (run / "checkpoints" / "step-00000005").is_dir()
 
 
 def test_a_held_out_perplexity_of_infinity_stops_the_run(shard: Path, tmp_path: Path, monkeypatch: Any) -> None:
@@ -257,13 +258,15 @@ def test_held_out_text_that_is_gone_is_missed(shard: Path, tmp_path: Path) -> No
     resume_pretraining(run, ["num_steps=4"])
 
 
-def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["heldout.txt", "checkpoints/epoch=3.ckpt"])
+def test_a_run_replaces_only_what_a_start_cut_short_has_left(tmp_path: Path, name: str) -> None:
     run = tmp_path / "run"
-    run.mkdir()
-    (run / "heldout.txt").write_text("the boat\n")
-    with pytest.raises(ValueError, match=r"run already has heldout.txt, which the run would replace; choose another"):
+    theirs = run / name
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("the boat\n")
+    with pytest.raises(ValueError, match=f"run already has {name.split('/')[0]}, which the run would replace; choose"):
         pretrain_toy(run, "num_steps=1")
-    assert (run / "heldout.txt").read_text() == "the boat\n"  # it may be the user's
+    assert theirs.read_text() == "the boat\n"  # it may be the user's
     (run / ".starting").touch()
     pretrain_toy(run, "num_steps=1")
     assert "heldout" not in (run / "metrics.jsonl").read_text()
@@ -343,22 +346,6 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
 
     with pytest.raises(EOFError):
         pretrain_toy(tmp_path / "run", on_step=interrupt_twice)
-
-
-def test_the_command_says_that_it_was_interrupted(shard: Path, monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.setattr(Run, "train", lambda run, _: interrupt_at(0)(run))
-    vocabulary, run = (str(shard.with_name(name)) for name in ("vocabulary.txt", "my run"))
-    assert main(["pretrain", str(shard), "--vocabulary", vocabulary, "--recipe", "tiny", "--run", run]) == 130
-    assert capsys.readouterr().err.endswith("elmokit: interrupted\n")
-
-
-def test_a_run_keeps_off_what_is_not_its_own(tmp_path: Path) -> None:
-    theirs = tmp_path / "run" / "checkpoints" / "epoch=3.ckpt"
-    theirs.parent.mkdir(parents=True)
-    theirs.write_bytes(b"theirs")
-    with pytest.raises(ValueError, match="run already has checkpoints, which the run would replace"):
-        pretrain_toy(tmp_path / "run")
-    assert theirs.read_bytes() == b"theirs"
 
 
 def test_a_run_leaves_the_random_numbers_of_the_program_alone(tmp_path: Path) -> None:

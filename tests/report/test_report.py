@@ -111,12 +111,6 @@ def test_a_forward_model_has_one_direction_and_a_log_by_itself_no_settings(tmp_p
     assert "learning rate" not in page
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(run: Path, tmp_path: Path):
-    other = short_run(tmp_path / "old" / "mine")
-    page = page_of(run, other, folder=tmp_path / "docs")
-    assert row_of(page, str(run).replace("_", "\\_")) != row_of(page, str(other).replace("_", "\\_"))
-
-
 def test_a_line_that_is_still_being_written_is_left_out_with_a_warning(run: Path):
     whole = history_of(run)
     path = run / "metrics.jsonl"
@@ -128,41 +122,34 @@ def test_a_line_that_is_still_being_written_is_left_out_with_a_warning(run: Path
     assert history_of(run) == whole
 
 
-LINE = json.dumps(trained(500_000, 9.0))
+LINE, SECOND = (json.dumps(trained(num_tokens, 9.0)) for num_tokens in (500_000, 1_000_000))
+HELD_OUT = '"heldout": {"forward": 9, "mean": 0}'
 
 
 @pytest.mark.parametrize(
-    ("log", "message"),
+    ("log", "config", "message"),
     [
-        ("", "run has logged 0 training lines, and a curve needs 2"),
-        (f'{LINE}\n{{"step": 1}}\n', "line 2: step 1 follows step 500; expected the lines of one run in order"),
-        (f'{LINE}\n{{"step": 600}}\n', "line 2: has neither losses nor heldout; expected"),
-        (
-            '{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}',
-            "line 1: field heldout: field mean: expected",
-        ),
+        (None, None, "has no metrics.jsonl and no runs.jsonl, and no folder in it is a run"),
+        ("", None, "run has logged 0 training lines, and a curve needs 2"),
+        (f'{LINE}\n{{"step": 1}}\n', None, "line 2: step 1 follows step 500; expected the lines of one run in order"),
+        (f'{LINE}\n{{"step": 600}}\n', None, "line 2: has neither losses nor heldout; expected"),
+        (f"{LINE[:-1]}, {HELD_OUT}}}\n", None, "line 1: field heldout: field mean: expected"),
+        (f"{LINE}\n{SECOND}\n", {"shards": [], "unheard": 1}, "config.json: pretraining: field unheard is not known"),
     ],
 )
-def test_a_bad_log_is_refused_and_nothing_is_written(
-    log: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_no_run_or_has_a_bad_log_is_refused_and_nothing_is_written(
+    log: str | None, config: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    run = make_run(tmp_path / "run")
-    (run / "metrics.jsonl").write_text(log)
+    run = make_run(tmp_path / "run", config=SETTINGS if config else None)
+    (run / "metrics.jsonl").unlink()
+    if log is not None:
+        (run / "metrics.jsonl").write_text(log)
+    if config is not None:
+        record = json.loads((run / "config.json").read_text()) | {"pretraining": config}
+        (run / "config.json").write_text(json.dumps(record))
     assert main(["report", str(run), "-o", str(tmp_path / "docs")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "docs").exists()
-
-
-def test_what_is_no_run_is_refused(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "empty").mkdir()
-    config = json.loads((run / "config.json").read_text())
-    (run / "config.json").write_text(json.dumps(config | {"pretraining": {"shards": [], "unheard": 1}}))
-    for path, message in (
-        (tmp_path / "empty", "has no metrics.jsonl and no runs.jsonl, and no folder in it is a run"),
-        (run, "config.json: pretraining: field unheard is not known"),
-    ):
-        assert main(["report", str(path), "-o", str(tmp_path / "docs")]) == 2
-        assert message in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not (ROOT / "experiments").is_dir(), reason="the source distribution has no experiments")
@@ -228,13 +215,16 @@ def test_what_cannot_be_shown_is_left_out_and_named_and_does_not_hide_the_others
     assert "| old |" in shown and "| long |" in shown and len(warned) == 1
 
 
-def test_names_of_runs_are_as_they_are_in_the_figure(tmp_path: Path):
+def test_names_of_runs_are_as_they_are_in_the_figure_and_equal_ones_are_told_apart(run: Path, tmp_path: Path):
     names = ["_draft", r"a$\foo$", "a|b <&>"]
-    write_report([short_run(tmp_path / name) for name in names], tmp_path / "page")
+    page = page_of(*(short_run(tmp_path / name) for name in names), folder=tmp_path / "page")
     picture = (tmp_path / "page" / "training-curve.svg").read_text(encoding="utf-8")
     assert "_draft: training" in picture and r"a$\foo$: training" in picture
     assert "a|b &lt;&amp;&gt;: training" in picture
-    assert "| a\\|b \\<&\\> |" in (tmp_path / "page" / "training.md").read_text(encoding="utf-8")
+    assert "| a\\|b \\<&\\> |" in page
+    page = page_of(run, other_run := short_run(tmp_path / "old" / "mine"), folder=tmp_path / "page")
+    one, other = (row_of(page, str(path).replace("_", "\\_")) for path in (run, other_run))
+    assert one != other
 
 
 NER = "named-entities"
@@ -295,13 +285,6 @@ def test_of_two_runs_with_the_same_seed_the_first_counts_and_a_warning_names_bot
     assert "| no ELMo | 0 | 80.00 | – |" in page
 
 
-def test_a_run_that_has_not_ended_has_its_best_score_so_far(tmp_path: Path):
-    (run,) = write_arm(tmp_path / "runs", NER, NO_ELMO, (50,), epochs=((9, 80.5),))
-    (run / "metrics.jsonl").write_text((run / "metrics.jsonl").read_text().splitlines()[0] + "\n")
-    page = tasks_page(tmp_path / "runs", folder=tmp_path)
-    assert f"| not finished | best f1 so far |\n|---|---:|\n| {run.name} | 80.5 |" in page
-
-
 @pytest.mark.parametrize(
     ("changes", "stopped_by"),
     [
@@ -318,11 +301,15 @@ def test_what_stopped_a_run_is_said_by_earlier_versions_too(changes: dict[str, A
     assert result.mixes["input"].shares == (0.2, 0.3, 0.5)
 
 
-def test_a_run_was_still_improving_if_its_best_epoch_is_one_of_the_last_two(tmp_path: Path):
+def test_a_run_was_still_improving_if_its_best_epoch_is_one_of_the_last_two_or_has_not_ended(tmp_path: Path):
     for best in (1, 2, 3):
-        (run,) = write_arm(tmp_path / f"{best}", NER, NO_ELMO, (80,), best_epoch=best)
+        (run,) = write_arm(tmp_path / f"{best}", NER, NO_ELMO, (80,), best_epoch=best, epochs=((9, 80.5),))
         assert (f"{best} of 3, still improving" in tasks_page(run, folder=tmp_path)) == (best > 1)
         log = run / "metrics.jsonl"
-        log.write_text(json.dumps(json.loads(log.read_text().splitlines()[-1]) | {"dev": {"recall": 1.0}}))
+        first, last = log.read_text().splitlines()
+        log.write_text(json.dumps(json.loads(last) | {"dev": {"recall": 1.0}}))
         with pytest.raises(ValueError, match=r"metrics.jsonl, line 1: has no f1; expected the scores of the task"):
             tasks_page(run, folder=tmp_path)
+        log.write_text(f"{first}\n")
+        page = tasks_page(run, folder=tmp_path)
+        assert f"| not finished | best f1 so far |\n|---|---:|\n| {run.name} | 80.5 |" in page

@@ -84,9 +84,8 @@ def test_the_characters_of_klue_ner_become_tokens_with_their_particle_and_the_fi
     assert several.written == ["B-LC", "B-LC", "B-OG", "B-LC"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_refuses(refusals, snapshot: SnapshotAssertion):
+    texts = [
         "a B-X O\n\nb B-Y B-X\n",  # as GermEval
         "a O\n\nb X O\n",
         "a O\nb O\n\nc O\nd PER\n",
@@ -100,13 +99,8 @@ def test_the_characters_of_klue_ner_become_tokens_with_their_particle_and_the_fi
         "## klue-ner\n \tO\n",
         "## klue-ner\n나\tO\n너\tX\n",
         *(f"## klue-ner\n{line}" for line in ("나", "나는\tO", "\tO", "나\t", "나 O", " ")),
-    ],
-)
-def test_refuses(write, text: str, snapshot: SnapshotAssertion):
-    path = write(text)
-    with pytest.raises(ValueError) as refused:
-        list(read_tagged_sentences(path))
-    assert str(refused.value).replace(str(path), "FILE") == snapshot
+    ]
+    assert refusals(read_tagged_sentences, texts) == snapshot
 
 
 JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])

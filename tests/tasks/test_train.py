@@ -250,20 +250,26 @@ def test_files_that_a_resumed_run_would_not_find_or_without_examples_and_other_c
         resume_task(run("run", data=without_test), task=toy, test=True, device="cpu")
 
 
-def test_data_of_other_labels_is_reported_when_it_is_scored(
-    run: Run, toy: Toy, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.usefixtures("known_toy")
+def test_data_of_other_labels_is_reported_when_it_is_scored_and_labels_of_classes_are_no_tags(
+    run: Run, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (tmp_path / "foreign.tsv").write_text("x\tcow ant\ny\tbear\n")
-    train_file, known, foreign = toy_data / "train.tsv", toy_data / "dev.tsv", tmp_path / "foreign.tsv"
+    foreign, other, o = (tmp_path / f"{name}.tsv" for name in ("foreign", "other", "o"))
+    foreign.write_text("x\tcow ant\ny\tbear\n")
     said = "has the labels x, y, and the model knows a, b, c: none in common"
-    run("both", data=Splits((train_file,), (foreign,), (foreign,)), test=True)
+    run("both", data=Splits(toy_data / "train.tsv", foreign, foreign), test=True)
     shown = capsys.readouterr().err
     assert f"the development set {said}" in shown and f"foreign.tsv {said}" in shown
-    run("neither", data=Splits((train_file,), (known,), (foreign,)))
+    run("neither", data=Splits(toy_data / "train.tsv", toy_data / "dev.tsv", foreign))
     assert said not in capsys.readouterr().err
-    tagging = changed(toy, symbols=lambda _: ["O"], label_names=labels_of_tags)
+    tagging = changed(TOY, symbols=lambda _: ["O"], label_names=labels_of_tags)
     report_foreign_labels(tagging, {"dev": []}, ["O", "B-PER"])
     assert "dev has no labels, and the model knows PER: none in common" in capsys.readouterr().err
+    other.write_text("".join(f"{label}\tword {label}\n" for label in ("O", "B-side", "side", "I-95")))
+    o.write_text("O\tword\n")
+    run_dir = run("run", data=Splits(other, o, o), test=True)
+    assert "none in common" not in capsys.readouterr().err
+    assert repr(load_task(run_dir, task=TOY)) == "<TrainedTask toy without ELMo: B-side, I-95, O, side>"
 
 
 def edit_checkpoint(change: Callable[[dict[str, torch.Tensor], dict[str, Any]], object]) -> Callable[[Path], None]:
@@ -324,16 +330,6 @@ def test_a_run_records_what_its_mixes_have_learnt(run: Run):
     for mix in mixes.values():
         assert mix["gamma"] != 1.0 and abs(mix["gamma"] - 1) < 0.5
         assert len(mix["shares"]) == 3 and sum(mix["shares"]) == pytest.approx(1, abs=1e-5)
-
-
-@pytest.mark.usefixtures("known_toy")
-def test_labels_of_classes_are_no_tags(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    path = tmp_path / "data.tsv"
-    path.write_text("".join(f"{label}\tword {label}\n" for label in ("O", "B-side", "side", "I-95")))
-    (tmp_path / "o.tsv").write_text("O\tword\n")
-    run_dir = run("run", data=Splits(path, tmp_path / "o.tsv", tmp_path / "o.tsv"), test=True)
-    assert "none in common" not in capsys.readouterr().err
-    assert repr(load_task(run_dir, task=TOY)) == "<TrainedTask toy without ELMo: B-side, I-95, O, side>"
 
 
 def test_a_run_is_resumed_with_the_examples_that_it_began_with(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):

@@ -3,7 +3,7 @@
 import copy
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,6 +65,22 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(2)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def refusals(write: Callable[[str], Path]) -> Callable[..., list[str]]:
+    """`refusals(read, texts)`: what a reader of files says of each of these texts, without the name of the file."""
+
+    def of_texts(read: Callable[[Path], Iterable[object]], texts: Iterable[str]) -> list[str]:
+        said: list[str] = []
+        for text in texts:
+            path = write(text)
+            with pytest.raises(ValueError) as refused:
+                list(read(path))
+            said.append(str(refused.value).replace(str(path), "FILE"))
+        return said
+
+    return of_texts
 
 
 class StandInInputs(nn.Module):
