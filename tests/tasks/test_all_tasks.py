@@ -141,6 +141,12 @@ def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
     written = json.loads(json.dumps(asdict(config)))
     for name, part in (("model", config.model), ("inputs", config.inputs), ("training", config.training)):
         assert as_type(written[name], type(part), where="here") == part
+    with pytest.raises(ValueError, match="unknown recipe 'gpu' of toy; expected one of cpu"):
+        toy.recipe("gpu")
+    config = TaskConfig(model=TrainingConfig())
+    with pytest.raises(ValueError, match="more than one seed; write model.seed or training.seed"):
+        with_settings(config, ["seed=1"])
+    assert with_settings(config, ["model.seed=1"]).model.seed == 1
 
 
 def test_the_settings_on_the_page_of_the_tasks_are_there():
@@ -167,15 +173,6 @@ def test_settings_of_elmo_have_a_short_form(toy: Toy):
     with pytest.raises(ValueError, match="this config has no ELMo; add elmo=input, elmo=output or elmo=both"):
         with_settings(config, ["elmo.penalty=1"])
     assert with_settings(config, ["word_dim=0", "character_dim=0", "elmo=input"]).inputs.word_dim == 0
-
-
-def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
-    config = TaskConfig(model=TrainingConfig())
-    with pytest.raises(ValueError, match="more than one seed; write model.seed or training.seed"):
-        with_settings(config, ["seed=1"])
-    assert with_settings(config, ["model.seed=1"]).model.seed == 1
-    with pytest.raises(ValueError, match="unknown recipe 'gpu' of toy; expected one of cpu"):
-        toy.recipe("gpu")
 
 
 @pytest.mark.parametrize(

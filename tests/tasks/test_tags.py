@@ -35,8 +35,10 @@ def test_reads_a_column_of_conllu_or_a_feature(write):
     assert read(path, "upos") == [["ADP", "DET", "NOUN"], ["INTJ"]]
     assert read(path, "Gender") == [["_", "Fem", "Fem"], ["_"]]
     assert read(path, "xpos") == [["E", "RD", "S"], []]  # one word of the second has none
-    reading = TASK.read(path, TagsConfig(column="xpos"), True)
+    config = TagsConfig(column="xpos")
+    reading = TASK.read(path, config, True)
     assert len(reading.examples) == 1 and reading.skipped == {"sentences with a word without a tag": 1}
+    assert [len(TASK.read_to_predict(path, config, as_text=as_text).examples) for as_text in (True, False)] == [2, 1]
 
 
 def test_reads_the_last_of_other_columns(write):
@@ -65,12 +67,6 @@ def test_writes_the_file_with_the_predicted_tags(write, column: str, tags: list[
     assert ["\t".join(line.split("\t")[3:6]) for line in words] == rows
     assert [*map(str.split, after.splitlines())][:3] == [*map(str.split, before.splitlines())][:3]
     assert read(write(after), column) == [tags]
-
-
-def test_writes_all_sentences_of_a_file(write):
-    for as_text in (True, False):  # as text, also the one without tags
-        reading = TASK.read_to_predict(write(TREEBANK), TagsConfig(column="xpos"), as_text=as_text)
-        assert len(reading.examples) == 1 + as_text
 
 
 def test_words_with_learnt_vectors_are_scored_apart():
