@@ -20,6 +20,10 @@ from elmokit.layers.devices import use_one_thread_in_forks, without_autocast
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+# these write to `grad_input` the gradient before a function, from its result; torch has no public ones
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+_tanh_backward = torch.ops.aten.tanh_backward.grad_input
+_clamp_backward = torch.ops.aten.hardtanh_backward.grad_input
 FORGET_BIAS = 1.0  # TensorFlow adds this at run time; the published weights do not contain it
 
 
@@ -198,6 +202,7 @@ class _Recurrence(torch.autograd.Function):
         carry_mask: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         dtype = settings.product_dtype
+        cell_clip, projection_clip = settings.cell_clip, settings.projection_clip
         num_steps, (batch_size, dim) = len(settings.batch_sizes), output.shape
         lstm_dim = cell.shape[1]
         low_inputs = inputs.to(dtype).reshape(-1, dim)
@@ -223,7 +228,9 @@ class _Recurrence(torch.autograd.Function):
         for step, rows in enumerate(settings.batch_sizes):
             at = step if num_saved > 1 else 0
             c, h = running_cell[:rows], running_output[:rows]
-            _forget_where_masked(carry_mask, step, c, h)
+            if carry_mask is not None:
+                c.mul_(carry_mask[step, :rows])
+                h.mul_(carry_mask[step, :rows])
             low_h, low_gate, m = previous[at, :rows], from_inputs[step, :rows], hidden[at, :rows]
             low_h.copy_(h)
             low_gate.addmm_(low_h, recurrent)
@@ -231,12 +238,15 @@ class _Recurrence(torch.autograd.Function):
             gate[:, : 3 * lstm_dim].sigmoid_()
             _tanh_(gate[:, 3 * lstm_dim :])
             i, f, o, j = gate.chunk(4, dim=1)
-            _clip(c.mul_(f).addcmul_(i, j), settings.cell_clip)
+            c.mul_(f).addcmul_(i, j)
+            if cell_clip is not None:
+                c.clamp_(-cell_clip, cell_clip)
             cells[at, :rows] = c
             tanh_c = _tanh_(squashed[at, :rows].copy_(c))
             torch.mul(tanh_c, o, out=m)
             h.copy_(m if projection is None else m @ projection)
-            _clip(h, settings.projection_clip)
+            if projection_clip is not None:
+                h.clamp_(-projection_clip, projection_clip)
             outputs[step, :rows] = h
         if saving:
             ctx.settings = settings
@@ -257,6 +267,7 @@ class _Recurrence(torch.autograd.Function):
         index, input_weight, recurrent_weight, projection_weight, carry_mask, first_cell = saved[:6]
         low_inputs, gates, cells, squashed, hidden, previous, outputs = saved[6:]
         dtype = settings.product_dtype
+        cell_clip, projection_clip = settings.cell_clip, settings.projection_clip
         num_steps, batch_size, dim = outputs.shape
         lstm_dim = cells.shape[2]
         recurrent = recurrent_weight.to(dtype)
@@ -277,19 +288,24 @@ class _Recurrence(torch.autograd.Function):
                 c_before = c_before * carry_mask[step, :rows]
             dc, dh = to_cell[:rows], to_output[:rows]
             dh.add_(grad_outputs[step, :rows])
-            _stop_where_clipped(dh, outputs[step, :rows], settings.projection_clip)
+            if projection_clip is not None:
+                _clamp_backward(dh, outputs[step, :rows], -projection_clip, projection_clip, grad_input=dh)
             low_dh = low_projected[step, :rows]
             low_dh.copy_(dh)
             dm = (low_dh if projection is None else low_dh @ projection).to(dc.dtype)
             torch.mul(dm, tanh_c, out=dz.chunk(4, dim=1)[2])
-            dc.add_(_through_tanh_(torch.mul(dm, o), tanh_c))
-            _stop_where_clipped(dc, cells[step, :rows], settings.cell_clip)
+            through_tanh = torch.mul(dm, o)
+            dc.add_(_tanh_backward(through_tanh, tanh_c, grad_input=through_tanh))
+            if cell_clip is not None:
+                _clamp_backward(dc, cells[step, :rows], -cell_clip, cell_clip, grad_input=dc)
             _into_gates(dz, gate, dc, c_before)
             dc.mul_(f)
             if to_gates is not None:
                 low_dz.copy_(dz)
             dh.copy_(torch.mm(low_dz, recurrent, out=low_output[:rows]))
-            _forget_where_masked(carry_mask, step, dc, dh)
+            if carry_mask is not None:
+                dc.mul_(carry_mask[step, :rows])
+                dh.mul_(carry_mask[step, :rows])
 
         flat = low_gates.view(-1, 4 * lstm_dim)
         flat_previous = previous.view(-1, dim)
@@ -326,21 +342,9 @@ def autocast_dtype(inputs: Tensor) -> torch.dtype | None:
     return torch.get_autocast_dtype(device) if changes else None
 
 
-def _forget_where_masked(carry_mask: Tensor | None, step: int, cell: Tensor, output: Tensor) -> None:
-    """Set a state, or its gradient, to zero in place where the mask of the step is 0."""
-    if carry_mask is not None:
-        cell.mul_(carry_mask[step, : len(cell)])
-        output.mul_(carry_mask[step, : len(output)])
-
-
 def _tanh_(values: Tensor) -> Tensor:
     """Hyperbolic tangent in place, as `2 sigmoid(2x) - 1`: three times as fast in torch."""
     return values.mul_(2).sigmoid_().mul_(2).sub_(1)
-
-
-def _clip(values: Tensor, limit: float | None) -> None:
-    if limit is not None:
-        values.clamp_(-limit, limit)
 
 
 def _into_gates(dz: Tensor, gate: Tensor, dc: Tensor, c_before: Tensor) -> None:
@@ -351,16 +355,5 @@ def _into_gates(dz: Tensor, gate: Tensor, dc: Tensor, c_before: Tensor) -> None:
     torch.mul(dc, c_before, out=df)
     torch.mul(dc, i, out=dj)
     sigmoids = dz[:, : 3 * dc.shape[1]]
-    torch.ops.aten.sigmoid_backward.grad_input(sigmoids, gate[:, : 3 * dc.shape[1]], grad_input=sigmoids)
-    _through_tanh_(dj, j)
-
-
-def _through_tanh_(gradient: Tensor, tanh: Tensor) -> Tensor:
-    """Multiply in place by the derivative of tanh, `1 - tanh^2`."""
-    return torch.ops.aten.tanh_backward.grad_input(gradient, tanh, grad_input=gradient)
-
-
-def _stop_where_clipped(gradient: Tensor, clipped: Tensor, limit: float | None) -> None:
-    """Set the gradient to zero, in place, where the clipped value is at the limit."""
-    if limit is not None:
-        torch.ops.aten.hardtanh_backward.grad_input(gradient, clipped, -limit, limit, grad_input=gradient)
+    _sigmoid_backward(sigmoids, gate[:, : 3 * dc.shape[1]], grad_input=sigmoids)
+    _tanh_backward(dj, j, grad_input=dj)
