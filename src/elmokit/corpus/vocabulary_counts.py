@@ -11,6 +11,7 @@ from pathlib import Path
 from elmokit.corpus.manifest import training_files
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input
+from elmokit.files.lines import check_texts
 from elmokit.system.paths import expanded
 from elmokit.system.progress_bar import counted, progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
@@ -64,6 +65,8 @@ def write_vocabulary(
         raise ValueError(f"the maximum size is {max_size}; expected more than the {len(SPECIALS)} specials")
     shards, path = [file for given in as_paths(shards) for file in training_files(given)], expanded(path)
     check_is_not_input(path, *shards)
+    if len(shards) > 1:
+        check_texts(*shards)
     with atomic_write(path) as unfinished:
         counts: Counter[str] = Counter()
         num_sentences = 0

@@ -14,7 +14,7 @@ import torch
 
 from elmokit.corpus.manifest import is_held_out_file
 from elmokit.corpus.stream import SentenceStream
-from elmokit.files.lines import is_read_once
+from elmokit.files.lines import check_texts, is_read_once
 from elmokit.pretraining.config import KEPT, PretrainingConfig, with_settings
 from elmokit.pretraining.logging import require_tensorboard
 from elmokit.pretraining.record import RunRecord, TextSize
@@ -69,6 +69,8 @@ def check_files(shards: Sequence[Path], held_out: Sequence[Path]) -> None:
             warn_caller(f"the {what} is named more than once, and its text counts as often: {join_names(twice)}")
     for path in filter(is_held_out_file, shards):
         warn_caller(f"the shard {path} is the held-out text of {path.parent}; give the folder to train without it")
+    if len(shards) + len(held_out) > 1:
+        check_texts(*shards, *held_out)
 
 
 def sample_sentences(paths: Sequence[Path], *, number: int, as_text: bool = False) -> list[str]:
