@@ -58,6 +58,11 @@ def test_a_files_vectors_start_the_training_words_and_stay_for_the_others(vector
     assert inputs.words is not None and inputs.words.weight.grad is not None
     assert len(inputs.words.weight) == 1 + 4 and len(inputs.words.fixed) == 2
     assert make(PLAIN, word_vectors=vectors, num_extra_words=5)([["rare"]]).inputs.tolist() == [[[4, 4]]]
+    inputs = make(PLAIN, word_vectors=vectors, min_word_count=2)  # rare words that the file lacks share a vector
+    assert inputs.words is not None and list(inputs.words.rows)[:2] == ["the", "cat"]
+    inputs([["sat", "dog"]]).inputs.sum().backward()
+    gradient = inputs.words.weight.grad
+    assert gradient is not None and gradient[0].tolist() == [2, 2] and not gradient[1:].any()
 
 
 @pytest.mark.parametrize(("unit", "cat"), [(False, [2, 2]), (True, [0.5**0.5, 0.5**0.5])])
@@ -65,15 +70,6 @@ def test_frozen_vectors_have_no_gradient_and_no_random_rows(vectors: str, unit: 
     inputs = make(PLAIN, word_vectors=vectors, train_word_vectors=False, unit_word_vectors=unit)
     assert inputs([["cat", "sat"]]).inputs.flatten().tolist() == pytest.approx([*cat, 0, 0])
     assert [parameter for parameter in inputs.parameters() if parameter.requires_grad] == []
-
-
-def test_rare_words_that_the_file_lacks_share_the_unknown_words_vector(vectors: str):
-    inputs = make(PLAIN, word_vectors=vectors, min_word_count=2)
-    assert inputs.words is not None
-    assert list(inputs.words.rows)[:2] == ["the", "cat"]
-    inputs([["sat", "dog"]]).inputs.sum().backward()
-    gradient = inputs.words.weight.grad
-    assert gradient is not None and gradient[0].tolist() == [2, 2] and not gradient[1:].any()
 
 
 @pytest.mark.parametrize(

@@ -152,22 +152,6 @@ def test_files_with_labels_name_the_senses_of_tokens_in_nfc_that_are_split_at_sp
         read_corpus([tmp_path / "senses.tsv"], "en", raw_text=True)
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ("\t1", "line 1: 1 columns after the sentence; expected an index and a label for each"),
-        ("\t2\tslope", "line 1: '2' with the label 'slope'; expected an index from 0 to 1, each once, and a"),
-        ("\t1\tslope\t1\tmoney", "line 1: '1' with the label 'money'; expected an index from 0 to 1, each once"),
-        ("\tbank\tslope", "line 1: 'bank' with the label 'slope'; expected an index from 0 to 1"),
-        ("\t1\t", "line 1: '1' with the label ''; expected an index from 0 to 1, each once, and a label"),
-    ],
-)
-def test_labels_that_are_of_no_token_are_refused(tmp_path: Path, columns: str, message: str):
-    (tmp_path / "senses.tsv").write_text(f"a bank{columns}\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=re.escape(message)):
-        read_corpus([tmp_path / "senses.tsv"], "en")
-
-
 def test_planes_of_umap_are_those_of_frequent_words(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "umap", first_two_columns())
     vectors = np.arange(180, dtype=np.float32).reshape(60, 3)
@@ -195,13 +179,28 @@ def test_rated_words_have_a_sense_twice_and_another_one(monkeypatch: pytest.Monk
 
 
 def test_the_rates_of_the_page_are_of_labels_in_files_if_there_are_any(model: Path, tmp_path: Path):
-    (tmp_path / "senses.tsv").write_text("a tree\t1\tplant\na tree\t1\tgraph\na tree\t1\tplant\n")
-    write_corpus(tmp_path, read_corpus([tmp_path / "senses.tsv"], "en"), Elmo(model))
+    path = tmp_path / "senses.tsv"
+    path.write_text("a tree\t1\tplant\na tree\t1\tgraph\na tree\t1\tplant\n")
+    write_corpus(tmp_path, read_corpus([path], "en"), Elmo(model))
     about = json.loads((tmp_path / "corpus.json").read_text())
     assert about["rated"] == [["tree", ["plant", "graph", "plant"]]] and about["rated_files"]
     found = np.fromfile(tmp_path / "rates.bin", "<f4").reshape(6, 3, 3)
     tree = Elmo(model).encode([["a", "tree"]], layers="all")[0][:, 1]
     np.testing.assert_allclose(found[:, 0, 1], inner_products(tree[:, None])[:, 0, 0], rtol=1e-5)
+    layers = np.random.default_rng(0).normal(size=(2, 4, 5)).astype(np.float32)
+    mixed = 0.3 * layers[0] + 0.7 * layers[1]
+    found = np.tensordot([0.09, 0.21, 0.49], inner_products(layers), 1)
+    np.testing.assert_allclose(found, mixed @ mixed.T, atol=1e-5)
+    for columns, message in (
+        ("\t1", "line 1: 1 columns after the sentence; expected an index and a label for each"),
+        ("\t2\tslope", "line 1: '2' with the label 'slope'; expected an index from 0 to 1, each once, and a"),
+        ("\t1\tslope\t1\tmoney", "line 1: '1' with the label 'money'; expected an index from 0 to 1, each once"),
+        ("\tbank\tslope", "line 1: 'bank' with the label 'slope'; expected an index from 0 to 1"),
+        ("\t1\t", "line 1: '1' with the label ''; expected an index from 0 to 1, each once, and a label"),
+    ):
+        path.write_text(f"a bank{columns}\n")
+        with pytest.raises(ValueError, match=re.escape(message)):
+            read_corpus([path], "en")
 
 
 def test_refuses_what_it_cannot_show_and_models_that_look_words_up(model: Path, tmp_path: Path, monkeypatch):
@@ -272,13 +271,6 @@ def test_files_are_served_with_a_strict_policy_to_this_machine_only_and_impossib
     assert capsys.readouterr().err == ""
     with pytest.raises(ValueError, match="port 99999; expected 1 to 65535, or 0 for any free one"):
         serve(site, port=99999)
-
-
-def test_inner_products_of_a_mix_follow_from_those_of_the_layers():
-    layers = np.random.default_rng(0).normal(size=(2, 4, 5)).astype(np.float32)
-    mixed = 0.3 * layers[0] + 0.7 * layers[1]
-    found = np.tensordot([0.09, 0.21, 0.49], inner_products(layers), 1)
-    np.testing.assert_allclose(found, mixed @ mixed.T, atol=1e-5)
 
 
 def test_the_demo_prints_rates_and_writes_a_page_that_needs_nothing_from_elsewhere(tmp_path: Path, capsys, monkeypatch):

@@ -70,28 +70,27 @@ def test_a_trained_model_knows_what_fits_into_a_gap(folder: Path):
     assert scores["cat"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_verb_lists_them(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["substitutes", str(folder), "the cat [] milk", "--number", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "the cat [] milk" and lines[1].endswith(" drinks") and len(lines) == 3
-    for words, message in (
-        (["the cat"], "'the cat' has 0 gaps; expected one token []"),
-        (["the []", "--known", "Zebra"], "the model has no vector of 'Zebra'"),
-    ):
-        assert main(["substitutes", str(folder), *words]) == 2
-        assert message in capsys.readouterr().err
-
-
-def test_the_folder_is_opened_as_two_layers_and_another_or_a_damaged_one_refused(folder: Path, tmp_path: Path):
+def test_the_folder_is_opened_as_two_layers_and_another_or_a_damaged_one_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     layers = open_context2vec(str(folder))
     assert (layers.num_layers, layers.dim, len(layers.fingerprint())) == (2, 10, 64)
     batch = layers([["the", "cat"], ["a"]])
     assert batch.shape == (2, 2, 2, 10) and not batch[:, 1, 1].any()
+    assert main(["substitutes", str(folder), "the cat [] milk", "--number", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "the cat [] milk" and lines[1].endswith(" drinks") and len(lines) == 3
     config = json.loads((shutil.copytree(folder, tmp_path / "other") / "config.json").read_text())
-    for changed, message in (
-        ({"settings": {**config["settings"], "dim": 11}}, "model.safetensors: tensor output.bias: is torch.float32 of"),
-        ({"system": "cove"}, "config.json: is of 'cove'; expected context2vec"),
+    for changed, words, message in (
+        ({}, ["the cat"], "'the cat' has 0 gaps; expected one token []"),
+        ({}, ["the []", "--known", "Zebra"], "the model has no vector of 'Zebra'"),
+        (
+            {"settings": {**config["settings"], "dim": 11}},
+            ["[]"],
+            "model.safetensors: tensor output.bias: is torch.",
+        ),
+        ({"system": "cove"}, ["[]"], "config.json: is of 'cove'; expected context2vec"),
     ):
         (tmp_path / "other" / "config.json").write_text(json.dumps({**config, **changed}))
-        with pytest.raises(ValueError, match=message):
-            read_context2vec(tmp_path / "other")
+        assert main(["substitutes", str(tmp_path / "other"), *words]) == 2
+        assert message in capsys.readouterr().err
