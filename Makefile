@@ -55,6 +55,7 @@ lint: $(STAMP)  ## lint, format, types, dependency order
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
+	PATH="$(abspath $(BIN)):$$PATH" pyright --verifytypes elmokit --ignoreexternal
 	$(BIN)/lint-imports
 
 check: lint test  ## lint, format, types, dependency order, all tests

@@ -81,7 +81,7 @@ class StackedGradients:
         self.rank = rank
         self.dtype: Final = getattr(torch, config.precision)
         self.parameters: Final = [*bilm.parameters(), *softmax.parameters()]
-        self.records_graph: Final = device.type == "cuda"
+        self.records_graph: bool = device.type == "cuda"
         self._graph: _Graph | None = None
         self._rows: dict[int, int] = {}
         """Number of rows of each group of tokens, by its number of characters."""
