@@ -96,14 +96,15 @@ def test_lm_zoo_reads_four_columns_and_finds_known_tokens_in_the_text(tmp_path: 
     assert tokens == 'a <UNK>\n\n“ a ” " <UNK> " a …\n'
     assert [row[2] for row in rows] == tokens.split()
     assert printed("lm-zoo-unkify") == "0 1\n\n0 0 0 0 1 0 0 0\n"
-    assert [row[3] for row in rows] == [row["surprisal"] for row in table(model, text, "--tokenize")]
     described = json.loads(printed("lm-zoo-spec"))
     assert set(tokens.split()) <= {*described["vocabulary"]["items"]}
     assert described["vocabulary"]["unk_types"] == ["<UNK>"] and described["tokenizer"]["cased"]
+    assert [row[3] for row in rows] == [row["surprisal"] for row in table(model, text, "--tokenize")]
 
 
 def test_a_single_direction_is_the_surprisal_and_a_table_may_be_printed(model: Path, text: Path, capsys: Any) -> None:
     both = table(model, text)
+    assert capsys.readouterr().out == f"{text.with_suffix('.tsv')}\n"
     assert main(["surprisal", str(model), str(text)]) == 0
     assert capsys.readouterr().out == text.with_suffix(".tsv").read_text()
     forward, backward = (table(model, text, "--direction", direction) for direction in ("forward", "backward"))
@@ -120,7 +121,7 @@ def test_columns_of_the_input_are_kept_in_each_row(
     text.write_text('item,text,condition\n1,"a, b",x\n2,,y\n3,c,\n')
     if is_json:
         text.write_text('{"item": 1, "text": "a, b", "condition": "x"}\n\n{"item": 3, "text": "c", "condition": ""}\n')
-    options = ("--column", "text", "--tokenize", "--keep", "condition,item")
+    options = ("--column", "text", "--tokenize", "--keep", "condition, item")
     found = table(model, text, *options, *rows)
     assert list(found[0])[-2:] == ["condition", "item"]
     assert {(row["item"], row["condition"]) for row in found} == {("1", "x"), ("3", "")}
@@ -181,7 +182,7 @@ def test_sentences_have_their_log_probability_and_a_blank_line_ends_a_story(mode
         ("text,item\nA cat sat.,1\n", ["--tokenize"], "--column"),
         ("a\tb\na\t\n", ["--conditional"], "text.txt, line 2: expected a prefix, a tab, and a continuation"),
         ("token,item\na,1\n", ["--column", "token", "--keep", "item,token"], "a column token itself; rename that of"),
-        ("text,item\na,1\n", ["--column", "text", "--keep", "condition"], "the header has no column condition"),
+        ("text,item\na,1\n", ["--column", "text", "--keep", "condition"], "condition; it has 'text', 'item'"),
         ('{"text": "a"}\n', ["--column", "text", "--keep", "item"], "line 1: field item: is missing; there are text"),
         ("a b\n", ["--keep", "item"], "--keep needs --column"),
         ("a b\n", ["--pairs", "--carry-state"], "--carry-state cannot be combined with --pairs"),
@@ -272,10 +273,11 @@ def test_a_file_of_anything_else_is_refused(tmp_path: Path, text: str, message: 
 def test_the_command_prints_accuracies_and_writes_the_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pairs.tsv").write_text("a b\tb a\nb a\ta b\n")
     output = tmp_path / "out.tsv"
+    output.write_text("an earlier table, which is replaced")
     command = ["surprisal", str(write_toy(tmp_path / "model")), str(tmp_path / "pairs.tsv"), "--pairs"]
     assert main([*command, "-o", str(output)]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert [row.split()[:3] for row in rows[1:]] == [[name, "1", "2"] for name in ("forward", "backward", "both")]
+    assert [row.split()[:3] for row in rows[1:4]] == [[name, "1", "2"] for name in ("forward", "backward", "both")]
     names, first, second = (line.split("\t") for line in output.read_text().splitlines())
     assert names[:4] == ["pair_id", "forward_good", "forward_bad", "forward_right"] and len(names) == 10
     assert first[1] == second[2] and {first[3], second[3]} == {"0", "1"}

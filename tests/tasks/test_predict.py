@@ -285,6 +285,7 @@ def test_the_verbs_train_go_on_score_and_predict(
     shown = capsys.readouterr().out
     made = load_task(run, device="cpu").predict_all(["cow ant", "bear"])
     assert [json.loads(line) for line in shown.splitlines()] == [each.to_dict() for each in made]
+    (tmp_path / "out.jsonl").write_text("an earlier table, which is replaced")
     output = ["-o", str(tmp_path / "out.jsonl"), "--format", "json"]
     assert main(["predict", str(run), str(tmp_path / "raw.txt"), *output]) == 0
     assert (tmp_path / "out.jsonl").read_text() == shown

@@ -67,7 +67,7 @@ def add_surprisal(parser: Parser) -> None:
     add("-o", "--output", metavar="OUT.tsv", type=text_output, help="output file (default: stdout)")
     parser.add_text()
     keep = "with --column: repeat these columns in each row, for example --keep item,condition"
-    add("--keep", metavar="NAME,NAME", type=lambda names: names.split(","), default=[], help=keep)
+    add("--keep", metavar="NAME,NAME", type=_names, default=[], help=keep)
     direction = "given the tokens before it, those after it, or a column for each (default: both)"
     add("--direction", choices=("forward", "backward", "both"), help=direction)
     rows = parser.add_mutually_exclusive_group()
@@ -124,6 +124,12 @@ def run_surprisal(arguments: argparse.Namespace) -> None:
         _write_conditional(model, arguments)
     else:
         _write_surprisal(model, arguments)
+    if arguments.output:
+        print(arguments.output)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> None:

@@ -172,6 +172,8 @@ def run_predict(arguments: argparse.Namespace) -> None:
         trained = load_task(arguments.run, elmo_model=arguments.model, device=arguments.device)
         for prediction in trained.predict_file(arguments.input, kind=arguments.input_kind, form=arguments.format):
             print(prediction, file=file)
+    if arguments.output:
+        print(arguments.output)
 
 
 def _add_trained(parser: Parser) -> None:

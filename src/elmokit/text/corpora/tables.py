@@ -15,7 +15,7 @@ from typing import Any
 
 from elmokit.files.json import json_lines, parse_json
 from elmokit.files.lines import MAX_LINE_BYTES, whole
-from elmokit.system.messages import first_token, printable
+from elmokit.system.messages import first_token, join_names, printable
 
 _NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _QUOTED = re.compile(r'"(?=\S)(?=.*,|.*"".)(?:[^"]|"")*"')
@@ -183,7 +183,8 @@ def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: st
         found = [spelt.index(name) for name in names if name in spelt]
         if not found:
             wanted = " or ".join(dict.fromkeys(names))
-            raise ValueError(f"{where}: the header has no column {wanted}: {first_token(chr(9).join(header))}")
+            there_are = join_names(map(first_token, header))
+            raise ValueError(f"{where}: the header has no column {wanted}; it has {there_are}")
         alike = header if found[0] < len(header) else spelt[len(header) :]
         if alike.count(spelt[found[0]]) > 1:
             raise ValueError(f"{where}: the header has two columns {spelt[found[0]]}; expected one, rename the other")
