@@ -242,7 +242,6 @@ embed text.txt -o out.npy --with static
 embed text.txt -o out.npy --with statik:x
 embed text.txt -o out.npy --weights text.txt
 explore --tokenize
-perplexity small-en text.txt --top-min-count 2
 prepare text.txt -o out --exclude-words 5
 prepare text.txt -o out --held-out half
 pretrain text.txt

@@ -30,7 +30,6 @@ def add_perplexity(parser: Parser) -> None:
     parser.add_flag("--bands", "split the results by the rank of the predicted word in the vocabulary")
     top = "list the N words with the largest total loss in each direction, including <UNK> and </S>"
     add("--top", metavar="N", type=int, help=top)
-    add("--top-min-count", metavar="N", type=int, help="with --top: only words predicted at least N times (default: 1)")
     json = "also write everything as JSON, with bands and, with --top, top words for every file"
     add("--json", metavar="FILE", type=text_output, help=json)
 
@@ -41,7 +40,6 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
     from elmokit.files.atomic import check_names
     from elmokit.formats.find import check_is_not_a_model
 
-    check_option(arguments, "--top-min-count", needs="--top")
     check_is_not_a_model(*arguments.files)
     files = list(map(held_out_file, arguments.files))
     text = given(arguments, "column", "as_text", raw_text="tokenize")
@@ -52,7 +50,7 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
 
     from elmokit.scoring.breakdown import measure_files
 
-    how = given(arguments, "carry_state", "weights", "device", num_words="top", min_count="top_min_count")
+    how = given(arguments, "carry_state", "weights", "device", num_words="top")
     with open_output(arguments.json, None) as file:
         table = measure_files(arguments.model, files, **text, **how)
         if file:

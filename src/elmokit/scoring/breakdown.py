@@ -95,7 +95,6 @@ def measure_files(
     files: Sequence[Path],
     *,
     num_words: int | None = None,
-    min_count: int = 1,
     raw_text: bool = False,
     column: str | None = None,
     as_text: bool = False,
@@ -107,7 +106,6 @@ def measure_files(
 
     files: texts with one sentence per line, or folders that `prepare` wrote, whose held-out text is read.
     num_words: number of worst words to list; None for none.
-    min_count: smallest number of predictions of a word that is listed.
     raw_text, column, as_text, carry_state, weights, device: as in `perplexity`, with a separate stream for each file.
 
     The model runs once over each file.
@@ -115,9 +113,8 @@ def measure_files(
     if not files:
         raise ValueError("no files were given; expected at least one text file with one sentence per line")
     files = list(map(held_out_file, files))
-    for what, count in (("number of worst words", num_words), ("minimum count of the worst words", min_count)):
-        if count is not None and count < 1:
-            raise ValueError(f"the {what} is {count}; expected at least 1")
+    if num_words is not None and num_words < 1:
+        raise ValueError(f"the number of worst words is {num_words}; expected at least 1")
     form: dict[str, Any] = {"raw_text": raw_text, "column": column, "as_text": as_text}
     check_has_text(*files, **form)
     scored = Elmo.from_pretrained(model, weights, device=device).surprisal_model()
@@ -132,8 +129,7 @@ def measure_files(
             Breakdown(
                 bands=tuple(_cost(side, ids, name=band) for band, ids in bands.items()),
                 worst_words=tuple(
-                    _cost(side, token_id, name=vocabulary.tokens[token_id])
-                    for token_id in _worst(side, num_words or 0, min_count=min_count)
+                    _cost(side, token_id, name=vocabulary.tokens[token_id]) for token_id in _worst(side, num_words or 0)
                 ),
             )
             for side in losses.directions
@@ -164,9 +160,9 @@ def frequency_bands(vocabulary: Vocabulary) -> dict[str, Int[np.ndarray, " N"]]:
     return {name: ids for name, ids in bands.items() if len(ids)}
 
 
-def _worst(direction: TokenLosses, num_words: int, *, min_count: int) -> list[int]:
+def _worst(direction: TokenLosses, num_words: int) -> list[int]:
     falling = np.argsort(-direction.losses, kind="stable")
-    return falling[direction.counts[falling] >= min_count][:num_words].tolist()
+    return falling[direction.counts[falling] > 0][:num_words].tolist()
 
 
 def _cost(direction: TokenLosses, ids: Int[np.ndarray, " N"] | int, *, name: str) -> Cost:
