@@ -216,21 +216,22 @@ def test_it_is_split_into_files_and_converted_like_any_other(tmp_path: Path):
     assert_equal(once, read_stored(tmp_path / "float32", with_softmax=True))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"softmax.weight_scale": None}, "holds .*; expected .*weight_scale"),
-        ({SOFTMAX_BIAS: np.zeros(20, np.int8)}, "softmax.bias.*only softmax.weight may be in I8"),
-        ({"softmax.weight_scale": np.full(20, np.inf, np.float32)}, "weight_scale: holds NaN or infinity"),
-        ({SOFTMAX_WEIGHT: np.zeros((20, 6), np.int16)}, "is of type I16"),
-    ],
-)
-def test_damaged_rows_are_refused(quantised: Path, change: dict[str, Any], message: str):
+def test_damaged_rows_are_refused(quantised: Path, snapshot: SnapshotAssertion):
     path = quantised / "softmax-00001-of-00001.safetensors"
-    tensors = read_arrays(path, read_layout(path)) | change
-    write_arrays(path, {name: array for name, array in tensors.items() if array is not None})
-    with pytest.raises(FormatError, match=rf"{path.name}: .*{message}"):
+    whole = {name: array.copy() for name, array in read_arrays(path, read_layout(path)).items()}
+
+    def read(changes: dict[str, Any]) -> None:
+        tensors = whole | changes
+        write_arrays(path, {name: array for name, array in tensors.items() if array is not None})
         read_stored(quantised, with_softmax=True)
+
+    changes = (
+        {"softmax.weight_scale": None},
+        {SOFTMAX_BIAS: np.zeros(20, np.int8)},
+        {"softmax.weight_scale": np.full(20, np.inf, np.float32)},
+        {SOFTMAX_WEIGHT: np.zeros((20, 6), np.int16)},
+    )
+    assert refusals(read, changes, folder=quantised) == snapshot
 
 
 def test_the_name_of_a_file_of_a_saved_model_leads_nowhere_else():

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 
 from elmokit import __version__
 from elmokit.cli.main import main
@@ -26,6 +27,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.text.characters import batch_character_ids
 from page_code import blocks, read_page
+from refusals import refusals
 from toy_bilm import TINY, random_bilm
 
 pytestmark = pytest.mark.slow  # an export needs 5 to 15 processor seconds
@@ -140,25 +142,22 @@ def test_a_file_that_computes_something_else_goes(exported: Path, tmp_path: Path
     assert list(folder.iterdir()) == []
 
 
-def test_a_place_that_is_taken_or_missing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_that_is_taken_or_missing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setattr(onnx_export, "_onnxruntime", lambda: None)
     (tmp_path / "graph.onnx").write_text("mine")
     (tmp_path / "weights.onnx.data").write_text("mine")
     (tmp_path / "link.onnx").symlink_to("nowhere")
     before = sorted(tmp_path.iterdir())
-    for name, error, message in (
-        ("model.bin", ValueError, r"must end in \.onnx"),
-        ("graph.onnx", FileExistsError, "graph.onnx exists"),
-        ("weights.onnx", FileExistsError, "weights.onnx.data exists"),
-        ("link.onnx", FileExistsError, "link.onnx exists"),
-        ("no/model.onnx", FileNotFoundError, "does not exist; create it first"),
-    ):
-        with pytest.raises(error, match=message):
-            export_onnx(made(BOTH), tmp_path / name, model_name="toy")
+    names = ("model.bin", "graph.onnx", "weights.onnx", "link.onnx", "no/model.onnx")
+    bilm = made(BOTH)
+    said = refusals(lambda name: export_onnx(bilm, tmp_path / name, model_name="toy"), names, folder=tmp_path)
+    assert said == snapshot
     with pytest.raises(ValueError, match=r"float32 on the CPU"):
         export_onnx(made(BOTH).double(), tmp_path / "model.onnx", model_name="toy")
     with lock(tmp_path / "model.onnx"), pytest.raises(InUseError, match=r"model\.onnx is in use by another process"):
-        export_onnx(made(BOTH), tmp_path / "model.onnx", model_name="toy")
+        export_onnx(bilm, tmp_path / "model.onnx", model_name="toy")
     assert sorted(tmp_path.iterdir()) == before
 
 
