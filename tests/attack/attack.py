@@ -33,7 +33,7 @@ from pathlib import Path
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "toys")]
 
-from child import Command, Kill
+from child import Command, Ended, Kill
 from jobs import FINETUNE, JOBS, PRETRAIN, TRAIN, VOCABULARY, Job, contents, go_on, make_inputs, run_whole
 
 FULL = ("No space left on device", "free; choose another folder, or fewer layers")
@@ -48,6 +48,10 @@ IMPORTED = (
     *("elmokit.web.explore.site", "elmokit.integrations.onnx_export"),
 )
 """What commands import: the children find it imported."""
+
+
+class DefectError(Exception):
+    """What is wrong after an attempt."""
 
 
 @dataclass(frozen=True)
@@ -97,91 +101,69 @@ class Jobs:
             )
         return self._wholes[job.name]
 
-    def difference(self, job: Job, folder: Path) -> str:
-        """How the folder differs from what the job writes; "" if it does not."""
+    def check(self, job: Job, folder: Path, ended: Ended, *, codes: Sequence[int] = (0,)) -> None:
+        """The job ended with one of these codes, and the folder holds what an undisturbed job writes."""
         whole, found = self.whole(job).files, contents(folder)
         parts = (
             ("other bits in", [name for name in whole if name in found and found[name] != whole[name]]),
             ("without", [name for name in whole if name not in found]),
             ("left over", [name for name in found if name not in whole]),
         )
-        return "; ".join(f"{what} {', '.join(names)}" for what, names in parts if names)
+        differences = [f"{what} {', '.join(names)}" for what, names in parts if names]
+        if ended.code not in codes or differences:
+            raise DefectError(f"code {ended.code}: {ended.last_line} {'; '.join(differences)}")
 
-    def half_written(self, job: Job, folder: Path, before: dict[str, object]) -> str:
-        """Files that should appear as a whole, and are neither that nor as `before`; none of a run's."""
+    def check_nothing_is_half_written(self, job: Job, folder: Path, before: dict[str, object]) -> None:
+        """Files appear as a whole, or are as `before`; those of a run grow."""
         whole, found = self.whole(job).files, {} if job.grows else contents(folder)
         changed = [name for name in found if found[name] not in (None, whole.get(name), before.get(name))]
-        names = [name for name in changed if not re.search(r"(^|/)\.|\.partial(/|$)", name)]
-        return f"half written: {', '.join(names)}" if names else ""
+        if names := [name for name in changed if not re.search(r"(^|/)\.|\.partial(/|$)", name)]:
+            raise DefectError(f"half written: {', '.join(names)}")
 
 
-def kill(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> str:
+def kill(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
+    """Start the job and kill it, again and again, until a kill comes too late; then run it to its end."""
     whole = jobs.whole(job)
     folder = jobs.new_folder(job, old=randomness.random() < 0.5)
-    kills = [_random_kill(whole, randomness) for _ in range(randomness.randint(1, 3))]
-    wrong = _wrong_after_kills(jobs, job, folder, kills) or _wrong_in_the_end(jobs, job, folder)
-    return f"{wrong} after {', '.join(map(str, kills))}" if wrong else ""
-
-
-def _random_kill(whole: Whole, randomness: random.Random) -> Kill:
-    operation = randomness.randint(1, whole.num_operations)
-    if randomness.random() < 0.5:
-        return Kill(operation)
-    return Kill(operation, file_bytes=int(whole.file_bytes ** randomness.random()) - 1)
-
-
-def _wrong_after_kills(jobs: Jobs, job: Job, folder: Path, kills: list[Kill]) -> str:
-    """Start the job and kill it, again and again, until a kill comes too late."""
     before = contents(folder)
-    for number, each in enumerate(kills):
+    for first in [True, *[False] * randomness.randint(0, 2)]:
+        operation = randomness.randint(1, whole.num_operations)
+        file_bytes = int(whole.file_bytes ** randomness.random()) - 1
+        each = Kill(operation) if randomness.random() < 0.5 else Kill(operation, file_bytes=file_bytes)
         ended = go_on(job, folder, kill=each)
-        if half_written := jobs.half_written(job, folder, before):
-            return half_written
+        jobs.check_nothing_is_half_written(job, folder, before)
         was_short = each.file_bytes is not None and ended.last_line.endswith(FULL[0])  # noticed before the kernel did
         if not ended.killed and not was_short:
-            return f"code {ended.code}: {ended.last_line}" if ended.code and number == 0 else ""
-    return ""
+            if ended.code and first:
+                raise DefectError(f"code {ended.code} after {each}: {ended.last_line}")
+            break
+    jobs.check(job, folder, go_on(job, folder), codes=(0, 2))  # 2 if its output is there already
 
 
-def _wrong_in_the_end(jobs: Jobs, job: Job, folder: Path) -> str:
-    """Run the job to its end; a job that was killed after its end may be refused, because its output is there."""
-    ended = go_on(job, folder)
-    difference = jobs.difference(job, folder)
-    if ended.code not in (0, 2) or (ended.code == 2 and difference):
-        return f"code {ended.code}: {ended.last_line} {difference}"
-    return difference
-
-
-def fill_disk(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> str:
+def fill_disk(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
     eighths = sum(divmod(number, len(JOBS))) % NUM_SIZES  # all sizes, when each job has had so many turns
-    free_pages = jobs.whole(job).pages * eighths // NUM_SIZES
-    with _new_disk(jobs.folder / "disk") as disk:
-        jobs.new_folder(job, old=randomness.random() < 0.5, empty=disk)
-        wrong = _wrong_on_disk(jobs, job, disk, free_pages)
-    return f"{free_pages} pages free: {wrong}" if wrong else ""
-
-
-def _wrong_on_disk(jobs: Jobs, job: Job, folder: Path, free_pages: int) -> str:
-    before = contents(folder)
-    with (folder / ".ballast").open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, (os.statvfs(folder).f_bavail - free_pages) * PAGE_BYTES)
-    ended = go_on(job, folder)
-    (folder / ".ballast").unlink()
-    if ended.code == 0:  # the outputs of an earlier time have made way for the new ones
-        return jobs.difference(job, folder)
-    errors = [line for line in ended.said.splitlines() if "error" in line.lower()]
-    if ended.code != 2 or errors != [ended.last_line] or not ended.last_line.endswith(FULL):
-        return f"code {ended.code}: {ended.said[-400:]}"
-    if half_written := jobs.half_written(job, folder, before):
-        return half_written
-    after, whole = contents(folder), jobs.whole(job).files
-    if lost := [name for name in before if name not in after or after[name] not in (before[name], whole.get(name))]:
-        return f"lost: {', '.join(lost)}"
-    if hidden := [name for name in after if any(part.startswith(".") for part in Path(name).parts)]:
-        return f"left over: {', '.join(hidden)}"
-    ended = go_on(job, folder)
-    difference = jobs.difference(job, folder)
-    return f"then code {ended.code}: {ended.last_line} {difference}" if ended.code or difference else ""
+    whole = jobs.whole(job)
+    with _new_disk(jobs.folder / "disk") as folder:
+        jobs.new_folder(job, old=randomness.random() < 0.5, empty=folder)
+        before = contents(folder)
+        with (folder / ".ballast").open("wb") as file:
+            free_pages = os.statvfs(folder).f_bavail - whole.pages * eighths // NUM_SIZES
+            os.posix_fallocate(file.fileno(), 0, free_pages * PAGE_BYTES)
+        ended = go_on(job, folder)
+        (folder / ".ballast").unlink()
+        if ended.code:  # or the outputs of an earlier time have made way for the new ones
+            errors = [line for line in ended.said.splitlines() if "error" in line.lower()]
+            if ended.code != 2 or errors != [ended.last_line] or not ended.last_line.endswith(FULL):
+                raise DefectError(f"code {ended.code}: {ended.said[-400:]}")
+            jobs.check_nothing_is_half_written(job, folder, before)
+            after = contents(folder)
+            kept = [name for name in before if name in after and after[name] in (before[name], whole.files.get(name))]
+            if lost := sorted(before.keys() - kept):
+                raise DefectError(f"lost: {', '.join(lost)}")
+            if hidden := [name for name in after if any(part.startswith(".") for part in Path(name).parts)]:
+                raise DefectError(f"left over: {', '.join(hidden)}")
+            ended = go_on(job, folder)
+        jobs.check(job, folder, ended)
 
 
 def enter_namespace() -> None:
@@ -213,28 +195,24 @@ def _system_call(name: str, *arguments: object) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
-def run_at_once(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> str:
+def run_at_once(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
     """Run the job in two processes at once, every third time in three."""
     folder, whole, command = jobs.new_folder(job), jobs.whole(job), job.command
     if job.grows and randomness.random() < 0.5:  # all of them continue what was killed
         go_on(job, folder, kill=Kill(randomness.randint(1, whole.num_operations)))
         command = job.resume if (folder / "run" / "config.json").exists() else command
-    running: list[Command] = []
-    for first in [True, False] if number % 3 != 2 else [True, False, False]:
-        if not first:
-            time.sleep(randomness.choice((0.0, randomness.uniform(0, whole.seconds))))
+    running = [Command(command.split(), folder, stdin=job.stdin)]
+    for _ in range(2 if number % 3 == 2 else 1):
+        time.sleep(randomness.choice((0.0, randomness.uniform(0, whole.seconds))))
         running.append(Command(command.split(), folder, stdin=job.stdin))
     endings = [each.wait() for each in running]
-    wrong = [f"code {ended.code}: {ended.said[-300:]}" for ended in endings if ended.code not in (0, 2)]
     for ended in endings:
-        if ended.code == 2 and not any(text in ended.last_line for text in REFUSALS):
-            wrong.append(ended.last_line)
-    if all(ended.code for ended in endings):
-        wrong.append("none succeeded")
-    return "; ".join(wrong) or jobs.difference(job, folder)
+        if ended.code and (ended.code != 2 or not any(text in ended.last_line for text in REFUSALS)):
+            raise DefectError(f"code {ended.code}: {ended.said[-300:]}")
+    jobs.check(job, folder, min(endings, key=lambda ended: ended.code))
 
 
-def repeat(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> str:
+def repeat(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
     folder = jobs.new_folder(job)
     with (folder / job.stdin).open() as stdin:
         done = subprocess.run(
@@ -245,10 +223,10 @@ def repeat(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> str:
             capture_output=True,
             text=True,
         )
-    return f"code {done.returncode}: {done.stderr[-300:]}" if done.returncode else jobs.difference(job, folder)
+    jobs.check(job, folder, Ended(done.returncode, done.stderr, num_operations=0))
 
 
-Disturb = Callable[[Jobs, Job, int, random.Random], str]
+Disturb = Callable[[Jobs, Job, int, random.Random], None]
 ATTACKS: dict[str, tuple[Sequence[Job], Disturb]] = {  # they start at different jobs, so that few attempts see many
     "kills": ((*JOBS, *(PRETRAIN, FINETUNE, TRAIN) * 3), kill),
     "disks": ([job for job in (*JOBS[1:], PRETRAIN) if job.verb != "cache"], fill_disk),  # which only frees space
@@ -264,7 +242,9 @@ def attack(name: str, jobs: Jobs, seed: int, numbers: range) -> list[str]:
     found: list[str] = []
     for number in numbers:
         job = in_turn[number % len(in_turn)]
-        if wrong := disturb(jobs, job, number, random.Random(f"{seed} {number}")):
+        try:
+            disturb(jobs, job, number, random.Random(f"{seed} {number}"))
+        except DefectError as wrong:
             found.append(f"{name} --seed {seed} --first {number}, {job.name}: {wrong}")
         for folder in jobs.folder.glob("job-*"):
             shutil.rmtree(folder)
