@@ -98,7 +98,7 @@ class Results:
 
 
 def numbered(names: Iterable[Hashable]) -> list[int]:
-    """A number from 0 for each different name, in the order in which they occur."""
+    """A number from 0 for each different name, in the order of the first occurrences."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(name, len(numbers)) for name in names]
 

@@ -429,9 +429,9 @@ def check_settings(record: TaskRecord, planned: PlannedRun, *, where: Path) -> N
 
 def flat_settings(config: TaskConfig) -> dict[str, Any]:
     """All settings by name, `inputs.elmo.penalty` for instance; ELMo's are left out if there is no ELMo."""
-    parts = asdict(config)
-    elmo = parts["inputs"].pop("elmo") or {}
-    parts = {"model": parts["model"], "training": parts["training"], "inputs.elmo": elmo, "inputs": parts["inputs"]}
+    values: dict[str, dict[str, Any]] = asdict(config)
+    elmo: dict[str, Any] = values["inputs"].pop("elmo") or {}
+    parts = {"model": values["model"], "training": values["training"], "inputs.elmo": elmo, "inputs": values["inputs"]}
     return {f"{part}.{name}": value for part, own in parts.items() for name, value in own.items()}
 
 
