@@ -33,6 +33,7 @@ from elmokit.pretraining.run_folder import PretrainingProgress, checkpoints
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs.tensor_files import DivergenceError
 from elmokit.scoring.perplexity import perplexity
+from elmokit.text.vocabulary import Vocabulary
 from limited_disk import files_of_at_most
 from run_contents import content_of
 from toy_run import SENTENCES, pretrain_toy, toy_config, write_text
@@ -222,6 +223,15 @@ def test_held_out_text_that_is_trained_on_and_files_that_are_named_twice_are_war
         assert f"the held-out text is named more than once, and its text counts as often: {twice[0]}" in found
         seen = "11 of the 201 different held-out sentences also occur in the shards, so held-out perplexity will be"
         assert (seen in found) == (num_seen == 11)
+
+
+def test_a_vocabulary_in_alphabetical_order_is_warned_of_where_ids_are_ranks(tmp_path: Path) -> None:
+    words = [f"w{number:04}" for number in range(6_000)]
+    shard, vocabulary = write_text(tmp_path, f"{' '.join(words[-100:])}\n" * 10)  # its words come last
+    Vocabulary(["<S>", "</S>", "<UNK>", *words]).write(vocabulary)
+    config = toy_config("softmax=sampled", "num_negatives=16", "num_steps=1", "warmup_steps=0")
+    with pytest.warns(UserWarning, match="does not seem to be sorted by falling frequency"):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
 
 
 def test_best_has_weights_that_the_log_knows_also_after_a_kill(shard: Path, tmp_path: Path, capsys: Any) -> None:

@@ -131,3 +131,11 @@ def test_reads_files_with_any_line_end_and_without_the_line_maxtermid_and_what_w
     vocabulary = Vocabulary([*SPECIALS, "밥", "\u2028", "\x85", "\x0b", "\ufeffa", "a\ufeff", '"', "\U0001f600"])
     vocabulary.write(path)
     assert Vocabulary.read(path) == vocabulary
+
+
+def test_a_vocabulary_that_is_not_sorted_by_frequency_is_told_by_a_text() -> None:
+    words = [f"w{number}" for number in range(6_000)]
+    counts = np.array([0, 0, 0, *(6_000 // (number + 1) for number in range(6_000))])  # as Zipf's law has them
+    assert not Vocabulary([*SPECIALS, *words]).is_out_of_order(counts)
+    assert Vocabulary([*SPECIALS, *words]).is_out_of_order(counts[::-1])
+    assert not Vocabulary([*SPECIALS, *words[:4_000]]).is_out_of_order(counts[:4_003][::-1])  # too small to tell

@@ -102,6 +102,11 @@ NOT_TEXT = (
     rows("번호,문장", "1,눈이 왔다 .", "2,비가 왔다 ."),
     rows("id, text, label", "1, The cat sat, x", "2, The dog ran, y"),
     rows("text,label", *["The cat sat,x"] * 18, "a short row"),
+    # programs and reads of a sequencer
+    "int f(int a) {\n  a = g(a);\n  if (a) {\n    return 1;\n  }\n  return 2;\n}\n",
+    rows(".a b {", "  color: red;", "  margin: 0;", "}", "h1 { x: y }", "p {", "  top: 0;", "});"),
+    rows(*["@r1 1:N:0", "GATTTGGGGTTCAA", "+", "!''*((((***+))"] * 3),
+    rows(*["@r1", "GATTNN", "+r1", "@;+*(("] * 2),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,12 @@ def run_perplexity(arguments: argparse.Namespace) -> None:
         table = measure_files(arguments.model, files, **text, **how)
         if file:
             file.write(table.to_json())
+    if arguments.bands and not table.ids_are_ranks:
+        warnings.warn(
+            "the vocabulary of the model does not seem to be sorted by falling frequency, so the bands say nothing "
+            "about how frequent words are",
+            stacklevel=2,
+        )
     print(perplexity_text(table, bands=arguments.bands))
 
 

@@ -166,13 +166,21 @@ def _read_text(shards: Sequence[Path], held_out: Sequence[str], *, as_text: bool
 
 
 def _warn_of_tokens(tokens: Sequence[str], vocabulary: Vocabulary, config: PretrainingConfig) -> None:
-    """Warn of a vocabulary of another text, and of tokens that are cut."""
+    """Warn of a vocabulary of another text, of one in another order than by frequency, and of tokens that are cut."""
     share = _unknown_share(tokens, vocabulary)
     if share > MOST_UNKNOWN:
         warn_caller(
             f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
             "unknown word to the softmax; is it the vocabulary of this text?"
         )
+    elif config.softmax == "sampled" or config.zipf_bias:  # which take ids for ranks
+        counts = np.bincount(vocabulary.ids(tokens), minlength=len(vocabulary))
+        if vocabulary.is_out_of_order(counts):
+            warn_caller(
+                "the vocabulary does not seem to be sorted by falling frequency: its first tenth has few of the first "
+                f"{len(tokens):,} tokens. The sampled softmax and zipf_bias take the place of a token for its rank, "
+                "and learn badly from another order; `elmokit vocabulary` writes it in order"
+            )
     spelling = ByteSpelling(config.bilm.max_characters_per_token)
     share = spelling.num_cut(tokens) / len(tokens)
     if share > MOST_CUT:

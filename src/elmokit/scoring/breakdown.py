@@ -82,6 +82,8 @@ class PerplexityTable:
 
     files: tuple[MeasuredText, ...]
     whole: MeasuredText
+    ids_are_ranks: bool = True
+    """Whether the vocabulary seems to be sorted by falling frequency in this text; otherwise bands mean nothing."""
 
     def to_json(self) -> str:
         """Everything as JSON, including bands and worst words of every file; null where a number is not finite."""
@@ -145,7 +147,11 @@ def measure_files(
             texts.append(measured(name, losses))
             whole = losses if whole is None else join_texts(whole, losses)
     assert whole is not None  # there is a file
-    return PerplexityTable(files=tuple(texts), whole=measured("all", whole))
+    return PerplexityTable(
+        files=tuple(texts),
+        whole=measured("all", whole),
+        ids_are_ranks=not vocabulary.is_out_of_order(whole.directions[0].counts),
+    )
 
 
 def frequency_bands(vocabulary: Vocabulary) -> dict[str, Int[np.ndarray, " N"]]:

@@ -33,6 +33,8 @@ _FIELD = re.compile(
     r'|"(?=.*\\n"$))'
 )
 """The key of a field: of BibTeX, INI, TextGrid (`key =`), Toolbox (`\\key`), EndNote, RIS, or PO."""
+_CODE = re.compile(r"(?=.*\S;$)|\s*\}(?=\W*$)")
+"""The end of a statement, or of a block. Tokenised programs have spaces in front of `;`."""
 
 _RECIPES = "docs/vectors.md has commands that write its words as text"
 _COLUMN = "prepare, embed and other commands read {} with --column {}"
@@ -67,8 +69,12 @@ def other_than_text(head: Sequence[str], *, has_columns: bool = False) -> str | 
         return "XML or HTML: take the text out of it, for example with pandoc -t plain --wrap=none"
     if _is_fasta([line.strip() for line in lines if not line.startswith(";")]):
         return f"FASTA: elmokit embed --fasta reads it; {_RECIPES}"
-    if _are_fields(lines):
+    if re.match(r"@.*\n[ACGTN]{4,}\n\+", "\n".join(lines)):
+        return f"FASTQ: sed -n '1~4s/^@/>/p; 2~4p' makes FASTA of it, which elmokit embed --fasta reads; {_RECIPES}"
+    if _are_records(_FIELD, lines):
         return f"fields, with a key at the start of each line: write their text without the keys; {_RECIPES}"
+    if _are_records(_CODE, lines):
+        return "source code: write the text in it, such as comments, to a file"
     if _are_tagged_tokens(rows):
         return f"columns, with a token on each line: {_RECIPES}"
     if any(_are_cells(lines, delimiter) for delimiter in ",;|"):
@@ -88,9 +94,9 @@ def _is_fasta(lines: Sequence[str]) -> bool:
     return is_headed and 2 * len(sequences) > len(residues) and any(map(_RESIDUES.search, sequences))
 
 
-def _are_fields(lines: Sequence[str]) -> bool:
+def _are_records(key: re.Pattern[str], lines: Sequence[str]) -> bool:
     """Whether most lines have a key, and some keys repeat but not all are the same. In a dictionary, none repeats."""
-    keys = [found[0].strip() for line in lines if (found := _FIELD.match(line))]
+    keys = [found[0].strip() for line in lines if (found := key.match(line))]
     return 2 * len(keys) > len(lines) and 1 < len({*keys}) < len(keys)
 
 
