@@ -48,7 +48,7 @@ def test_cosines_and_rates_worked_out_by_hand():
     assert nearest_hits(mixed, FOUR + others).tolist() == [1] * 8  # a word is compared with itself only
     tied = at_degrees(0, 20, 20, 90)  # one other sense as near as the same sense, one further away
     assert nearest_hits(tied, FOUR)[0] == 0.5
-    for static in (np.ones((4, 3)), np.ones((4, 3)) + 1e-9 * np.arange(12).reshape(4, 3)):  # all tie: chance
+    for static in (np.ones((4, 3)), np.ones((4, 3)) + 1e-5 * np.arange(12).reshape(4, 3)):  # all tie: chance
         assert nearest_hits(static, FOUR) == pytest.approx([1 / 3] * 4)
     assert chance(FOUR).nearest == pytest.approx([1 / 3] * 4)
     assert chance(THE_LIST).nearest_rate().share == pytest.approx(7 / 15)
