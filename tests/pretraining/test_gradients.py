@@ -268,11 +268,10 @@ def test_a_gpu_that_records_no_graph_computes_without_after_one_warning(monkeypa
         raise RuntimeError("operation not permitted when stream is capturing")
 
     monkeypatch.setattr(stacked_gradients, "_Graph", refuse)
-    config = configured(CONFIGS["sampled"])
-    stacked = StackedGradients(*model(config), config, device=torch.device("cpu"))
+    stacked = new_stacked(configured(*CONFIGS["sampled"]))
     stacked.records_graph = True
     with pytest.warns(UserWarning, match="cannot record a step as a graph.*not permitted when") as seen:
-        assert_same_steps(config, stacked)
+        assert_same_steps(stacked)
     assert len(seen) == 1 and not stacked.records_graph
 
 
