@@ -40,7 +40,7 @@ TRAINING = (
     ("small-en", ("batch_size=1024",), 100, None),
     ("original", ("softmax=full",), 60, None),
 )
-EMBEDDING = (
+EMBEDDING: tuple[tuple[str, Precision, int | None], ...] = (
     # recipe, precision, and the goal in words per second
     ("original", "float32", 60_000),
     ("original", "bfloat16", 150_000),
@@ -135,7 +135,12 @@ def training_speed(
         run = Path(folder) / "run"
         pretrain([text], vocabulary_path=vocabulary, run_dir=run, config=config, device=str(device))
         last = json.loads((run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-    result = {"what": "training", "recipe": name, "settings": settings, "batch_size": config.batch_size}
+    result: dict[str, object] = {
+        "what": "training",
+        "recipe": name,
+        "settings": settings,
+        "batch_size": config.batch_size,
+    }
     peak = torch.cuda.max_memory_allocated() // 1_000_000 if device.type == "cuda" else 0
     return result | {"tokens_per_second": last["tokens_per_second"], "goal": goal, "peak_megabytes": peak}
 
