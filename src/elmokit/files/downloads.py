@@ -47,7 +47,7 @@ def is_offline() -> bool:
 def download(addresses: Iterable[str], path: Path, *, check: Callable[[Path], str | None]) -> str:
     """Download a file, and return the address that had it.
 
-    check: reads the complete file and returns what is wrong with it, or None. A wrong file is not kept.
+    check: reads the complete file and returns its fault, or None. A wrong file is not kept.
     """
     partial = path.with_name(f"{path.name}.partial")
     reasons: list[str] = []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def read_bilm(path: StrPath, weights: StrPath | None = None) -> BiLM:
-    """Read a model in any format, in float32 on the CPU, in eval mode. Its arguments and errors are those of `find`."""
+    """Read a model in any format, in float32 on the CPU, in eval mode, with the arguments and errors of `find`."""
     return BiLM.from_weights(open_weights(find(path, weights)))
 
 

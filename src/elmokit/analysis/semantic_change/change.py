@@ -174,7 +174,7 @@ def semantic_change(
         raise ValueError(
             f"none of the {len(forms)} words, such as {printable(next(iter(forms)))!r}, occurs at least "
             f"{settings.min_uses} times in both corpora, as they are spelled; give other words or forms, larger "
-            "corpora, or a lower number"
+            "corpora, or a lower min_uses (--min-uses)"
         )
     changes = _measure(elmo, layers, enough, sides, settings)
     rare = {word: total for word, total in totals.items() if min(total) < settings.min_uses}
