@@ -120,10 +120,12 @@ def _decomposed(model: TextWarnings, tokens: list[str]) -> str | None:
 def _escaped_marks(model: TextWarnings, tokens: list[str]) -> str | None:
     """`-LRB-` of the Penn Treebank, where the vocabulary has `(`."""
     known, written = model.vocabulary, set(TREEBANK_MARKS).intersection(tokens)
-    for token, mark in TREEBANK_MARKS.items() if known is not None and written else ():
+    if known is None or not written:
+        return None
+    for token, mark in TREEBANK_MARKS.items():
         if token in written and mark in known and token not in known:
-            written = f"the text has marks as the Penn Treebank writes them, such as {token}"
-            return f"{written}, where {model.name} has read {mark}; replace them"
+            said = f"the text has marks as the Penn Treebank writes them, such as {token}"
+            return f"{said}, where {model.name} has read {mark}; replace them"
     return None
 
 
