@@ -32,12 +32,18 @@ def is_held_out_file(path: Path) -> bool:
 
 
 def training_files(path: Path) -> list[Path]:
-    """The shards of a folder that `prepare` wrote; any other path is one file of text, itself."""
+    """The shards of a folder that `prepare` wrote; any other path is one file of text, itself.
+
+    Raises FileNotFoundError for a shard that the manifest lists and the folder lacks.
+    """
     return _listed(path, "shards", list[CorpusFile]) if is_corpus(path) else [path]
 
 
 def held_out_file(path: Path) -> Path:
-    """The held-out text of a folder that `prepare` wrote; any other path is one file of text, itself."""
+    """The held-out text of a folder that `prepare` wrote; any other path is one file of text, itself.
+
+    Raises ValueError if nothing was held out, and FileNotFoundError if the file is gone.
+    """
     if not is_corpus(path):
         return path
     found = _listed(path, "held_out", CorpusFile | None)

@@ -38,7 +38,8 @@ class SentenceStream:
 
     `purpose` is part of the seed, so that two streams over the same shards (one per direction) shuffle independently.
     Blank lines are skipped. With `raw_text`, lines are tokenised. `warn` is for text that is read for the first time;
-    see `sentence_lines` for it, `column`, `as_text` and `is_shard`.
+    see `sentence_lines` for it, `column`, `as_text` and `is_shard`. Raises ValueError when the shards contain no
+    sentence, one of them is the manifest of a corpus, or is not text.
     """
 
     shards: Sequence[Path]

@@ -126,7 +126,7 @@ class ElmoEmbedding(nn.Module):
                 ScalarMix(num_layers=num_layers) if self.layers == "mix" else SingleLayer() for _ in range(num_mixes)
             )
             self.register_buffer("scales", torch.ones(num_layers) if rescale else None)
-        self.boundaries = boundaries  # on the CPU, as the character ids, which need no GPU to be looked at
+        self.boundaries = boundaries  # stays on the CPU, where character ids are checked
         self.train(self.training)
 
     @classmethod
@@ -237,7 +237,7 @@ def encoded_tokens(
 ) -> tuple[Float[Tensor, "B U D"], Bool[Tensor, "B U"]]:
     """Token representations, and the mask; `distinct`: a token that occurs several times is encoded once.
 
-    The mask is on the device of the ids, which may be the CPU if that of the biLM is not.
+    The mask is on the device of the ids, also where the biLM is on another.
     """
     real = (ids > 0).any(dim=2)
     if distinct:

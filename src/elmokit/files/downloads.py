@@ -48,6 +48,7 @@ def download(addresses: Iterable[str], path: Path, *, check: Callable[[Path], st
     """Download a file, and return the address that had it.
 
     check: reads the complete file and returns its fault, or None. A wrong file is not kept.
+    Raises DownloadError with each address and its reason, and OSError if the file cannot be written.
     """
     partial = path.with_name(f"{path.name}.partial")
     reasons: list[str] = []

@@ -27,6 +27,8 @@ def read_json(path: Path, kind: type[_T] = dict[str, Any], *, max_bytes: int = M
     kind: the type to read, such as a dataclass; its `__post_init__` may refuse values with a ValueError.
     is_named: the user has named this file, so it may be a symlink that leaves its folder. Others are refused, because
         errors quote what they hold.
+
+    Raises FileNotFoundError if there is no such file, and FormatError, which names it, for anything else.
     """
     if not path.is_file():  # reading a pipe would block
         raise FileNotFoundError(f"{path}: there is no such file")
@@ -40,7 +42,10 @@ def read_json(path: Path, kind: type[_T] = dict[str, Any], *, max_bytes: int = M
 def parse_json(
     content: str | bytes, kind: type[_T] = dict[str, Any], *, where: str | Path, part: str | None = None
 ) -> _T:
-    """Read a JSON value of a type; errors name `where` (a file, perhaps with a line) and `part`."""
+    """Read a JSON value of a type; errors name `where` (a file, perhaps with a line) and `part`.
+
+    Raises FormatError for invalid JSON, for a value of another type, and for unknown fields of dataclasses.
+    """
     if isinstance(content, bytes):
         content = content.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -79,7 +84,10 @@ def picked(values: Mapping[str, object], kind: type[_T], *, where: str | Path, p
 
 
 def json_text(path: Path, value: object) -> str:
-    """Format a value, such as a dataclass, as the text of a file that `read_json` reads back."""
+    """Format a value, such as a dataclass, as the text of a file that `read_json` reads back.
+
+    Raises FormatError, which names the file that the text is meant for, if it could not be read back.
+    """
     try:  # not with msgspec, which writes NaN as null
         text = json.dumps(msgspec.to_builtins(value, str_keys=True), indent=2, ensure_ascii=False, allow_nan=False)
         text = _PAIR.sub(r"[\1, \2]", text) + "\n"

@@ -58,7 +58,10 @@ def looks_like_safetensors(start: bytes) -> bool:
 
 
 def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
-    """Read the type, shape and place of every tensor; other types than `dtypes` are refused."""
+    """Read the type, shape and place of every tensor; other types than `dtypes` are refused.
+
+    Raises FileNotFoundError, and FormatError unless the tensors fill the file without a gap or an overlap.
+    """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as file:
@@ -107,7 +110,8 @@ def write_arrays(
 ) -> None:
     """Write a file of these tensors, whole or not at all, with the bytes that the package's `save_file` writes.
 
-    The package, however, puts metadata in a random order. Of an array on disk no more than a part is in memory.
+    The package, however, puts metadata in a random order. Of an array on disk no more than a part is in memory. Raises
+    OSError, which names `path`, if the disk is full; ValueError for a type that is not among `DTYPES`.
     """
     order = {dtype: (rank, name) for rank, (name, dtype) in enumerate(DTYPES.items())}
     for name, array in arrays.items():

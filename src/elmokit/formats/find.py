@@ -234,7 +234,8 @@ def with_fingerprint(name: str, fingerprint: str) -> str:
 def _located(name_or_path: StrPath, weights: StrPath | None) -> tuple[Path, Path | None]:
     """The path of a model, or of its two files: the options.json and the weights, in either order.
 
-    The two addresses of a published model, as scripts for AllenNLP have them, are its name.
+    The two addresses of a published model, as scripts for AllenNLP have them, are its name. Raises ValueError for a
+    name with weights, because the model has its own.
     """
     name = name_or_path if isinstance(name_or_path, str) else Path(name_or_path)
     if weights is None:

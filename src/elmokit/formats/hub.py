@@ -37,6 +37,8 @@ def download(address: str | Path) -> Path:
 
     address: hf://user/model, or hf://user/model@revision with a branch, a tag or a commit. A model pinned to a commit
         is read without network once it is in the cache, and so is any other if the Hub cannot be reached.
+    Raises ValueError without the extra, for a string that is not an address, and for a repository without a model of
+    elmokit; FileNotFoundError if there is no such repository or revision, and OSError if it cannot be reached.
     """
     repository, revision = parts_of(address)
     hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
@@ -64,6 +66,8 @@ def upload(folder: Path, address: str, *, private: bool, message: str) -> str:
 
     address: hf://user/model, or hf://user/model@branch for a branch that exists. The repository is made if there is
         none; `private` is for a new one.
+    Raises ValueError without the extra and for a string that is not an address; OSError if the Hub refuses, for example
+    without a login.
     """
     repository, branch = parts_of(address)
     if is_offline():

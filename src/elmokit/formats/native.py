@@ -2,7 +2,7 @@
 
 A model that reads tokens by their numbers has a dictionary.json. The folder can be uploaded to the Hugging Face Hub as
 it is; the card begins with the Hub's metadata. The softmax is in model.safetensors, or split by rows in
-softmax-00001-of-0000N.safetensors, or absent: then there is no perplexity and no fine-tuning with the same vocabulary.
+softmax-00001-of-0000N.safetensors. A model may lack it; perplexity and fine-tuning with the same vocabulary need it.
 Separate files may hold its weight in int8: integers from -127 to 127, times the row's scale, a float32. Such a softmax
 takes half the space of a float16 one, and it is read into float32 like any other.
 """
@@ -110,7 +110,10 @@ def native_folder(path: Path) -> Path | None:
 
 
 def open_weights(folder: Path, *, with_softmax: bool = False) -> Weights:
-    """Map the weights of a native folder; the softmax is read into memory only if it is asked for."""
+    """Map the weights of a native folder; the softmax is read into memory only if it is asked for.
+
+    Raises FileNotFoundError if a file is missing, and FormatError, which names the file, if one is damaged.
+    """
     path, vocabulary_path = folder / WEIGHTS_NAME, folder / VOCABULARY_NAME
     config, pretraining = read_config(folder / CONFIG_NAME)
     with naming_failed_download(path):
@@ -145,6 +148,8 @@ def write_native(
     softmax_dtype: type of the softmax's weight, by default the same; int8 rows have scales.
     max_file_bytes: split the softmax into separate files that are not larger.
     card: text of README.md, by default that of `card_of`.
+
+    Raises FileExistsError for a folder that is not empty, and FormatError for weights that could not be read back.
     """
     softmax_dtype = softmax_dtype or dtype
     for name, given, known in (("dtype", dtype, WEIGHTS), ("softmax_dtype", softmax_dtype, SOFTMAX_DTYPES)):

@@ -94,7 +94,11 @@ def find_published(name: str) -> PublishedModel | None:
 
 
 def published_folder(model: PublishedModel) -> Path:
-    """The native folder of a model in the cache. A model that is not there is downloaded first."""
+    """The native folder of a model in the cache. A model that is not there is downloaded first.
+
+    Raises FileNotFoundError if it is not there and downloads are forbidden, DownloadError if no address has it,
+    FormatError for files that are not the model, and InUseError if the lock is another user's.
+    """
     folder = model.folder
     if not model.is_here and is_offline():
         reason = f"downloads are forbidden ({' or '.join(OFFLINE)} is set)"
@@ -110,7 +114,11 @@ def published_folder(model: PublishedModel) -> Path:
 
 
 def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
-    """Put files that were fetched by hand into the cache, as a download would; returns the folder."""
+    """Put files that were fetched by hand into the cache, as a download would; returns the folder.
+
+    Raises ValueError for files that do not belong to the model, FileNotFoundError for a missing file, and
+    FileExistsError if the model is there already.
+    """
     sources = {name: _given(model, name, given) for name in model.files}
     if len(given) != len(sources):
         raise ValueError(f"{plural(len(given), 'file')} given; {model.name} has {', '.join(model.files)}")

@@ -82,7 +82,10 @@ class AllenNLPBiLM(nn.Module):
     def forward(
         self, inputs: Int[Tensor, "B T C"] | None, word_ids: Int[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "L B U E"], Bool[Tensor, "B U"]]:
-        """The layers and the mask (B,T+2). `word_ids`, 0 at padding, replace `inputs` if all are in the cache."""
+        """The layers and the mask (B,T+2). `word_ids`, 0 at padding, replace `inputs` if all are in the cache.
+
+        Raises ValueError for character ids of another width than the model's, and for none that are needed.
+        """
         words = self._word_embedding
         if words is not None and word_ids is not None and bool((word_ids < words.num_embeddings).all()):
             mask = word_ids > 0

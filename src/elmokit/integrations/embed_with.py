@@ -134,7 +134,8 @@ def open_static(model: str) -> VectorSource:
     """One layer of word vectors, from a file that is recognised by its contents.
 
     A word that a text or word2vec file lacks is looked up in lower case, and is zero if it is not there either. A word
-    that fastText's `.bin` lacks is made of its character n-grams.
+    that fastText's `.bin` lacks is made of its character n-grams. Raises OSError, and ValueError for a file of another
+    kind.
     """
     path = expanded(model)  # no shell does in static:~/FILE
     if not path.is_file():

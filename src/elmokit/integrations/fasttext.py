@@ -60,7 +60,10 @@ class FastText:
         return self.matrix.shape[1]
 
     def vector(self, word: str) -> Float32[np.ndarray, " D"]:
-        """The mean of the word's own row, if it is known, and the rows of its n-grams; zero if it has neither."""
+        """The mean of the word's own row, if it is known, and the rows of its n-grams; zero if it has neither.
+
+        Raises FormatError for a row with a number that is not finite.
+        """
         rows = [] if word not in self.rows else [self.rows[word]]
         if word != _SENTENCE_END:
             first = len(self.matrix) - self.bucket

@@ -194,7 +194,11 @@ class EmbeddedPiece:
 
 
 def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
-    """The row groups of a Parquet file, or of all `*.parquet` in a folder, and the files for their vectors."""
+    """The row groups of a Parquet file, or of all `*.parquet` in a folder; `NAME.parquet` becomes `NAME-00000.parquet`.
+
+    Raises FileNotFoundError if there is nothing, ValueError for a file that is not Parquet, and if a piece would
+    replace input.
+    """
     files, unread = [input_path], ""
     if input_path.is_dir():
         inside = sorted(input_path.glob("[!.]*"))  # `._a.parquet` of macOS is not a table
@@ -224,6 +228,8 @@ def embed_piece(
     """Embed a piece, unless its file is there. All columns of the input are kept next to tokens, offsets and vectors.
 
     Arguments and vectors are the same as in `embed_file`. Memory holds the input's row group and a block of vectors.
+    Raises ValueError, naming file, row group and row, for a value that is not a sentence, for columns of the input that
+    would be replaced, and for a file that was made from something else.
     """
     layers = as_layers(layers, top=elmo.config.num_layers)
     source = ColumnSource.open(piece.input, raw_text=raw_text, column=column)

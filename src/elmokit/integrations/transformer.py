@@ -148,6 +148,9 @@ def open_transformer(model: str, *, pieces: Pieces, device: str | torch.device |
 
     pieces: whether a word's vector is its first piece's vector or the mean over its pieces.
     device: by default the GPU if there is one.
+
+    Raises ValueError without transformers, for a device that is not there and for a tokenizer that does not know words,
+    OSError for a name or folder that is not a model.
     """
     on_device = find_device(device)
     transformers = require("transformers", extra="hf", purpose="opening a transformer")

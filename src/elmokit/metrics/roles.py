@@ -77,7 +77,11 @@ def arguments_from_tags(tags: Sequence[str]) -> list[Argument]:
 
 
 def tags_from_props(column: Sequence[str]) -> list[str]:
-    """BIO tags from one predicate's column of brackets in CoNLL-2005 and CoNLL-2012: `(A0*`, `*`, `*)`, `(V*)`."""
+    """BIO tags from one predicate's column of brackets in CoNLL-2005 and CoNLL-2012: `(A0*`, `*`, `*)`, `(V*)`.
+
+    Raises ValueError, naming the position, for a cell in another form and for brackets that nest, overlap or do not
+    match.
+    """
     spans: list[Span] = []
     label, first = "", 0  # of the argument that is open
     for position, cell in enumerate(column):

@@ -56,6 +56,7 @@ def spans_from_tags(tags: Sequence[str]) -> list[Span]:
     span (L, E, U, S). It continues until the next start or O. No sequence is illegal here: after O, `I-PER` starts a
     span. conlleval itself does not know U, L or S: BIOUL and IOBES are read as in seqeval, and legal tags give the
     spans that conlleval finds in the same tags written as BIO.
+    Raises ValueError for a tag without a known prefix.
     """
     spans: list[Span] = []
     open_label: str | None = None  # the label of a span that the previous token is in and did not end

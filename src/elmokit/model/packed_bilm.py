@@ -105,8 +105,8 @@ class PackedBiLM:
     ) -> tuple[list[Float[Tensor, "N E"]], State]:
         """Activations (N,2D) of layers 0 to `depth` (default: all) of the N tokens of all sentences, and the state.
 
-        Without a state, each sentence is read as if between its boundaries; with one, as it is. A
-        sentence without tokens keeps its state.
+        Without a state, each sentence is read as if between its boundaries; with one, as it is. A sentence without
+        tokens keeps its state.
         """
         with for_inference(), without_autocast(self.char_encoder.embedding.weight.device):
             return self._read(sentences, state, depth=self.config.num_layers if depth is None else depth)

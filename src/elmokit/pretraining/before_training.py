@@ -97,7 +97,8 @@ def settled(
 
     each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
     Every shard is read to its end, which takes about two seconds for 40 MB of text in an .xz file. Otherwise a bad line
-    would end the run where it is read first, perhaps after days.
+    would end the run where it is read first, perhaps after days. Raises the ValueError and OSError of `SentenceStream`,
+    which name the file.
     """
     config = resolved(config, num_tokens=len(vocabulary), device=device)
     shards = [shard.resolve() for shard in shards]

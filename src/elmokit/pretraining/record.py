@@ -88,7 +88,10 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
 
 
 def read_record(run_dir: Path) -> RunRecord:
-    """Read the record of a run."""
+    """Read the record of a run.
+
+    Raises FileNotFoundError if the folder is not a run, and ValueError for a model that elmokit did not pretrain.
+    """
     return record_of(read_config(run_dir), run_dir / CONFIG_NAME)
 
 

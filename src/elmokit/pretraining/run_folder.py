@@ -188,7 +188,11 @@ def load_checkpoint(
     softmax: Softmax,
     optimizer: torch.optim.Optimizer | CombinedOptimizer,
 ) -> tuple[PretrainingProgress, BiLMState | None]:
-    """Give a checkpoint to a run's model and optimiser; returns its progress and the carried states of all streams."""
+    """Give a checkpoint to a run's model and optimiser; returns its progress and the carried states of all streams.
+
+    Raises ValueError, which names the file, for a checkpoint that is damaged or of another run, and OSError for one
+    that cannot be read.
+    """
     try:
         record = read_json(path / PROGRESS_FILE, max_bytes=MAX_PROGRESS_BYTES)
         for earlier in ("checksum", "settings"):

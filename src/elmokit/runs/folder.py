@@ -38,6 +38,9 @@ def new_run(run_dir: Path, *, files: Sequence[str] = ()) -> Generator[None]:
     """Hold the lock of a folder that is free for a new run; it need not exist.
 
     files: names of what the run writes; the user's files with these names are not replaced.
+
+    Raises InUseError, an OSError, when another process has the folder, OSError when the folder cannot be made or
+    written, and ValueError when it holds a run already, or one of the files.
     """
     run_dir.parent.mkdir(parents=True, exist_ok=True)
     if os.path.lexists(run_dir) and not run_dir.is_dir():
@@ -72,6 +75,8 @@ def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[Non
 
     folders: names of the folders that the run writes into. Neither they nor the log may be symlinks that lead out of
         the run; all other files are replaced, links and all.
+    Raises InUseError, an OSError, when another process has the folder, FileNotFoundError when it is not a run, and
+    FormatError, a ValueError, for such symlinks.
     """
     _check_is_run(run_dir)
     for name in (METRICS_NAME, *folders):
@@ -85,7 +90,8 @@ def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[Non
 def model_folder(folder: Path) -> Path:
     """The folder of the model that a path names: of a pretraining run `best/`, if there is one, else the path itself.
 
-    Warns if the run was trained on after its best step; `RUN/model.safetensors` names the last weights.
+    Warns if the run was trained on after its best step; `RUN/model.safetensors` names the last weights. Raises
+    FormatError for a file of weights that cannot be read.
     """
     best = folder / BEST_DIR
     if not ((folder / METRICS_NAME).is_file() and (best / _WEIGHTS_NAME).is_file()):
@@ -110,7 +116,10 @@ def _check_is_run(run_dir: Path) -> None:
 
 
 def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, version: int) -> None:
-    """Write config.json atomically. It is written last, so a folder that has one is a complete run."""
+    """Write config.json atomically. It is written last, so a folder that has one is a complete run.
+
+    Raises FormatError, a ValueError, for a config that is too large to be read back.
+    """
     path = run_dir / CONFIG_NAME
     write_text(path, json_text(path, {"format": format, "version": version, **values}))
     (run_dir / STARTING_NAME).unlink(missing_ok=True)

@@ -51,7 +51,10 @@ class Log:
 
 
 def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object]) -> None:
-    """Append one JSON object as a line, completely or not at all."""
+    """Append one JSON object as a line, completely or not at all.
+
+    Raises ValueError for what JSON cannot hold (NaN, infinity), and OSError if the line cannot be written.
+    """
     try:
         line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
     except ValueError as error:
@@ -70,7 +73,10 @@ def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object])
 
 
 def read_log(path: Path) -> Log:
-    """Read the records of a log, without a torn last line; there are none if the file does not exist."""
+    """Read the records of a log, without a torn last line; there are none if the file does not exist.
+
+    Raises FormatError, naming the file and the line, for a line that is not a JSON object.
+    """
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise FormatError(path, "is a folder, a device or a pipe; expected the log of a run")
     lines = path.read_bytes().split(b"\n") if path.exists() else []
@@ -89,7 +95,10 @@ def read_log(path: Path) -> Log:
 
 
 def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
-    """Remove the records for which `keep` is false, and a torn last line; does nothing if the file does not exist."""
+    """Remove the records for which `keep` is false, and a torn last line; does nothing if the file does not exist.
+
+    Raises FormatError as `read_log` does, and what `keep` raises of a record; then nothing is removed.
+    """
     if path.exists():
         kept = [record.line + b"\n" for record in read_log(path).records if keep(record)]
         with atomic_write(path) as temporary:
@@ -125,7 +134,8 @@ class _RunLine:
 def read_runs(paths: Sequence[Path]) -> list[LoggedRun]:
     """Read the runs of each path: the folder of a run, its metrics.jsonl, a runs.jsonl, or a folder of any of these.
 
-    If a run is both in a folder and in the runs.jsonl next to it, the folder is read.
+    If a run is both in a folder and in the runs.jsonl next to it, the folder is read. Raises FileNotFoundError for a
+    path without runs, and FormatError, naming the file, for what cannot be read.
     """
     return [run for path in paths for run in _runs_of(path)]
 

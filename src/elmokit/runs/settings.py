@@ -15,7 +15,8 @@ from elmokit.system.messages import did_you_mean
 def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
     """Change frozen dataclasses, given and returned by name, by settings `field=value` or `part.field=value`.
 
-    A field that is itself a dataclass cannot be set as a whole.
+    A field that is itself a dataclass cannot be set as a whole. Raises ValueError, naming the setting, for unknown
+    fields, a field that several parts have, values of the wrong type, and values that the dataclass refuses.
     """
     if isinstance(settings, str):
         raise ValueError(f"the settings are {settings!r}; expected a list: [{settings!r}]")

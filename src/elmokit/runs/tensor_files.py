@@ -36,13 +36,19 @@ class HasState(Protocol):
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
-    """Write tensors of any device, contiguous or not, whole or not at all."""
+    """Write tensors of any device, contiguous or not, whole or not at all.
+
+    Raises OSError, which names `path`, if the disk is full.
+    """
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
     write_arrays(path, arrays, metadata=dict(metadata or {}))
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """All tensors of a file, on the CPU, in separate memory, at most as much as the file has bytes."""
+    """All tensors of a file, on the CPU, in separate memory, at most as much as the file has bytes.
+
+    Raises FileNotFoundError, and FormatError, a ValueError that names the file, if it is damaged.
+    """
     return {name: torch.from_numpy(array) for name, array in read_arrays(path, read_layout(path)).items()}
 
 
@@ -86,7 +92,10 @@ def expected_optimizer_tensors(*optimizers: torch.optim.Optimizer, found: Mappin
 
 
 def check_tensors(where: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    """Refuse other names, shapes or kinds of number than `expected` has, and numbers that are not finite."""
+    """Refuse other names, shapes or kinds of number than `expected` has, and numbers that are not finite.
+
+    Raises FormatError, which names the file (`where`) and the tensor.
+    """
     for name in expected:
         if name not in found:
             raise FormatError(where, "is missing", part=f"tensor {name}")

@@ -110,7 +110,8 @@ def measure_files(
     num_words: number of worst words to list; None for none.
     raw_text, column, as_text, carry_state, weights, device: as in `perplexity`, with a separate stream for each file.
 
-    The model runs once over each file.
+    The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
+    below 1, the model has no softmax or no vocabulary, or the device is not there.
     """
     if not files:
         raise ValueError("no files were given; expected at least one text file with one sentence per line")

@@ -81,8 +81,9 @@ class Line:
 def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSettings) -> Iterator[list[Row]]:
     """The rows of each sentence of a text with one sentence per line; first of all, the row of the columns' names.
 
-    Blank lines have no rows; with carried state, the next line starts from zeros. Rows of a pipe come soon; a terminal
-    is answered line by line.
+    Blank lines have no rows; with carried state, the next line starts from zeros. Rows of a pipe come soon; a
+    terminal is answered line by line. Raises ValueError if the text has no sentence, and the errors of
+    `sentence_lines`.
     """
     lines, to_predict = tee(_lines(path, settings))
     results = model.read((line.tokens for line in to_predict), settings.surprisal, first_sizes=first_sizes(path))

@@ -18,6 +18,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, num_
     """A Markdown table whose first `num_names` columns (names) are left-aligned and the others right-aligned.
 
     The header is Markdown; the cells are plain text and get escaped. The last row has no line end.
+    Raises ValueError for a row with a different number of cells than the header.
     """
     rule = ["---"] * num_names + ["---:"] * (len(header) - num_names)
     lines = [_line(header), f"|{'|'.join(rule)}|"]

@@ -49,6 +49,9 @@ def read_word_vectors(path: str | os.PathLike[str], wanted: Collection[str], *, 
 
     Files may be plain or compressed. If a word occurs twice, its first vector counts. Words contain no spaces; lines of
     a text file whose words do (GloVe's 840B has some) can therefore not be asked for.
+    Raises OSError when the file cannot be read. Raises ValueError, naming the file and the line or word, when the
+    number of columns changes, a value is not a finite number, the width exceeds `MAX_DIM`, or the file has fewer words
+    than its header promises.
     """
     path, wanted = os.fspath(path), set(wanted)
     sample, header = _read_start(path)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class FileVectorSource:
     """Sentences of tokens -> layers (L,B,T,E) that training does not change, from a file of vectors.
 
-    The sentences are in `NAME.npy.tokens.txt` or `NAME.txt` next to the file.
+    The sentences are in `NAME.npy.tokens.txt` or `NAME.txt` next to the file. Raises FileNotFoundError if one of the
+    files is missing, and ValueError if they do not fit together.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -80,7 +81,8 @@ class FileVectorSource:
 class WordVectorSource:
     """Sentences -> one layer (1,B,T,E) of word vectors (GloVe, word2vec, fastText) from a file.
 
-    A word that the file lacks has the vector of its lower-case form; if the file lacks that too, it is zero.
+    A word that the file lacks has the vector of its lower-case form; if the file lacks that too, it is zero. Raises
+    OSError and ValueError as `read_word_vectors` does.
     """
 
     num_layers = 1

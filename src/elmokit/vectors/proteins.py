@@ -109,7 +109,8 @@ def read_fasta(path: Path) -> Iterator[tuple[str, str]]:
 
     The name is the second field of a header that begins with the code of a database (`>sp|P12345|...` is P12345, as
     SeqVec has it), and otherwise the first word of the header. The sequence is in upper case, without white space and
-    without the stop, `*`, at its end.
+    without the stop, `*`, at its end. Raises ValueError, naming file and line, for a sequence without a header, for a
+    header without a name or a sequence, and for residues that are not letters from A to Z.
     """
     name: str | None = None
     header_at = ""

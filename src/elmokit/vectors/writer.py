@@ -94,6 +94,7 @@ class Writer:
 
         shape: of the vectors of a token, (2D) or (L,2D).
         offsets: the row at which each sentence begins, and the number of rows.
+        Raises ValueError if another job was interrupted, and OSError if the disk has no space for the output.
         """
         layout = format_to_write(self.output)
         about = {name: str(job[name]) for name in ("model", "precision", "layers")}

@@ -40,7 +40,11 @@ class Report:
 
 
 def import_model(path: Path, weights: Path | None, target: Path) -> Inspection:
-    """Write the model in these files into a new native folder, and return a description of the files."""
+    """Write the model in these files into a new native folder, and return a description of the files.
+
+    Raises FormatError if they are not a model, or if reading them crashes or passes a limit, and OSError if they cannot
+    be read, or the folder cannot be written.
+    """
     report = run(path, weights, target)
     if report.filename is not None and report.errno is not None:
         raise OSError(report.errno, os.strerror(report.errno), report.filename)

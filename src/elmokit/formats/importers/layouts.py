@@ -256,7 +256,8 @@ _GATE_BIAS: Way = lambda bias: (_gate_bias(bias, -FORGET_BIAS),), lambda bias: _
 def write_bilm_tf(folder: Path, weights: Weights) -> list[str]:
     """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
-    Returns notes for the user about the parts that were left out.
+    Returns notes for the user about the parts that were left out. Raises FormatError for a model that reads words of a
+    dictionary, or could not be read back.
     """
     config = weights.config
     if config.lookup is not None:

@@ -44,6 +44,7 @@ def load(path: Path, weights: Path | None = None, *, inspection: Inspection | No
     """Read a model with its softmax, if it has one: a folder, a file in one, a pair of files, or an archive.
 
     inspection: gets what becomes known about the files, also if they are refused.
+    Raises FormatError if the files are not a model, which says what they are instead and what to do with them.
     """
     inspection = inspection or Inspection(path)
     if weights is None and (kind := kind_of(path)) in ARCHIVES:

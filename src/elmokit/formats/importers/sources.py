@@ -134,7 +134,8 @@ class Words:
 def read_words(where: Path, config: BiLMConfig, kinds: dict[Path, FileKind], risks: list[str]) -> Words:
     """The vocabulary among these files, if there is one; `risks` is told if there are several.
 
-    An uncompressed file comes before compressed ones.
+    An uncompressed file comes before compressed ones. Raises FormatError, naming `where`, if a model that reads words
+    has no vocabulary, or one of another size than its table.
     """
     texts = (FileKind.TEXT, FileKind.GZIP, FileKind.XZ, FileKind.BINARY)  # the last for one with a NUL among its words
     found = [file for file, kind in kinds.items() if kind in texts and looks_like_vocabulary(file)]
@@ -157,7 +158,10 @@ def read_words(where: Path, config: BiLMConfig, kinds: dict[Path, FileKind], ris
 
 
 def looks_like_vocabulary(path: Path) -> bool:
-    """Whether the three special tokens are lines in the first MiB of the file, plain or compressed."""
+    """Whether the three special tokens are lines in the first MiB of the file, plain or compressed.
+
+    Raises ValueError for a compressed file that is damaged there, and OSError for one that cannot be read.
+    """
     if leads_out(path):
         return False
     head = next(read_chunks(path, size=_HEAD_BYTES), b"").removeprefix(BYTE_ORDER_MARK)

@@ -105,8 +105,8 @@ def _conll2005(lines: Iterable[str], name: str) -> Iterator[list[PredicateInSent
         yield _predicates(sentence, [plain_token(word) for word in sentence.column(0)], props, lemmas=lemmas)
     if not num_predicates:
         raise ValueError(
-            f"{name} has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after a line "
-            f"'{conll2012.BEGIN} (NAME); part 000'"
+            f"{name} has no predicate; expected the columns of CoNLL-2005, or the line '{conll2012.BEGIN} (NAME); part "
+            "000' and then the columns of CoNLL-2012"
         )
 
 

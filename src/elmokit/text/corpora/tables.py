@@ -32,9 +32,11 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     """File and line, for messages, and the requested cells of each row of a table, in the order of the request.
 
     For each column, `columns` lists its possible names in the header; upper case does not matter. The header decides
-    the separator: a tab, or else the comma, semicolon or bar next to a requested column; an only column may have quotes
-    around its cells if the file is named `.csv`, or if its first lines are CSV with a cell over several of them. Blank
-    lines are skipped.
+    the separator: a tab, or else the comma, semicolon or bar next to a requested column; an only column may have
+    quotes around its cells if the file is named `.csv`, or if its first lines are CSV with a cell over several of them.
+    Blank lines are skipped.
+    Raises ValueError, naming `name` and the line, for a header that lacks one of the columns or has it twice, for a row
+    with a different number of cells than the header, and for cells that are not CSV where quotes mean something.
     """
     rest = iter(lines)
     numbered = enumerate(rest, start=1)
@@ -78,6 +80,8 @@ def rows_of(
     an empty one.
 
     lines, first: what `lines_and_first` returns.
+    Raises ValueError, with the file and the line, for bad JSON, missing fields, what `table_rows` refuses, and a file
+    without rows.
     """
     if first.lstrip().startswith("{"):
         records = json_lines(lines, name=name)
