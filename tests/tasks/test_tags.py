@@ -41,6 +41,13 @@ def test_reads_a_column_of_conllu_or_a_feature(write):
     assert [len(TASK.read_to_predict(path, config, as_text=as_text).examples) for as_text in (True, False)] == [2, 1]
 
 
+def test_a_feature_that_no_word_has_is_reported_with_those_there_are(write, capsys):
+    path = write(TREEBANK)
+    for column, training, said in (("Gender", True, ""), ("Genus", False, ""), ("Genus", True, "Gender, Number")):
+        TASK.read(path, TagsConfig(column=column), training)
+        assert capsys.readouterr().err == (said and f"{path}: no word has the feature Genus; the words have {said}\n")
+
+
 def test_reads_the_last_of_other_columns(write):
     assert list(read_tagged_words(write("It\tx\tPRON\nran\ty\tVERB\n\nYes\tz\tINTJ\n"), column="upos")) == [
         TaggedWords(["It", "ran"], ["PRON", "VERB"]),

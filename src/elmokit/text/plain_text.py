@@ -226,7 +226,7 @@ def doubt(lines: Sequence[str], *, name: str, raw_text: bool, is_shard: bool) ->
         return (
             f"{name} looks like raw text: words have marks at their ends, such as {first_token(attached)}, but models "
             "know tokenised text, where spaces separate them. Use --tokenize, or raw_text=True, where a command has "
-            "it. For vocabulary, pretrain and change, run elmokit prepare first and give its folder; embed "
+            "it. For vocabulary and pretrain, run elmokit prepare first and give its folder; embed "
             "--split-sentences reads a book"
         )
     if _is_wrapped(lines):

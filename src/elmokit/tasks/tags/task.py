@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -95,6 +96,15 @@ def tag_of(row: Sequence[str], column: str) -> str:
     return next((value for name, _, value in features if name == column), _NONE)
 
 
+def _report_missing(feature: str, sentences: Iterable[TaggedWords], *, name: str) -> None:
+    """Report on stderr if the words of CoNLL-U never have a feature, and which features they have."""
+    words = [row for sentence in sentences if sentence.source for row in sentence.source.words]
+    features = {each.partition("=")[0] for row in words for each in row[conllu.FEATS].split("|")} - {_NONE}
+    if words and feature not in features:
+        known = ", ".join(sorted(features)) or "no features"
+        print(f"{name}: no word has the feature {feature}; the words have {known}", file=sys.stderr)
+
+
 def with_tag(row: Sequence[str], column: str, tag: str) -> list[str]:
     cells = list(row)
     if column in conllu.COLUMNS:
@@ -180,6 +190,8 @@ class Tags(Task[TaggedWords, "WordTags"]):
                 reading.examples.append(sentence)
             else:
                 reading.skipped["sentences with a word without a tag"] += 1
+        if training and config.column not in conllu.COLUMNS:
+            _report_missing(config.column, reading.examples, name=os.fspath(path))
         return reading
 
     def read_to_predict(self, path: Path, config: TagsConfig, *, as_text: bool) -> Reading[TaggedWords]:
