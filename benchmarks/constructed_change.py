@@ -1,8 +1,8 @@
-"""Change that is known: two corpora made of sentences with annotated senses, in which words swap senses or do not.
+"""Known change: two corpora built from sentences with annotated senses, so that some words swap senses.
 
-Every word gets a share of its senses that changes, from none to all. A measure is as good as the order in which it puts
-the words (Spearman), and as sure as it tells those that changed altogether from those that did not (area under the
-ROC curve).
+Each word changes by a known share, from none to all of its uses. A measure is scored by how well it ranks the words by
+that share (Spearman), and by how well it separates words that changed completely from words that did not change (area
+under the ROC curve).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from elmokit.analysis.polysemes import Occurrence
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How much of a word's uses has another sense in the second corpus; 0 has both senses equally often in both."""
+"""Share of a word's uses that change sense in the second corpus; at 0, both corpora have both senses equally often."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class MeasureScore:
     """How well a distance finds known change, over several constructions."""
 
     spearman: Statistic
-    """Of the distance and the share that changes."""
+    """Spearman's correlation between the distance and the share that changes."""
     area: Statistic
-    """Under the ROC curve: share of pairs (altogether changed word, unchanged word) in the right order."""
+    """Area under the ROC curve: share of pairs (completely changed word, unchanged word) in the right order."""
 
 
 def construct_change(occurrences: Sequence[Occurrence], *, randomness: np.random.Generator) -> list[ChangedWord]:
-    """Divide the sentences of each word between two corpora, with a share of `SHARES` at random.
+    """Divide the sentences of each word between two corpora, with a random share from `SHARES`.
 
-    The first two senses of a word are used, and equally many sentences of both; no sentence is in both corpora.
+    This uses the first two senses of a word, with the same number of sentences each. No sentence is in both corpora.
     """
     senses = _two_senses(occurrences)
     shares = np.resize(SHARES, len(senses))
@@ -87,7 +87,7 @@ def score_measures(
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's correlation of two numbers of the same things, from -1 to 1; 0 if one is the same for all."""
+    """Spearman's correlation of two measurements of the same items, from -1 to 1; 0 if either one is constant."""
     if len(set(first)) == 1 or len(set(second)) == 1:
         return 0.0
     return statistics.correlation(ranks(first), ranks(second))
@@ -97,7 +97,7 @@ def area_under_curve(positives: Sequence[float], negatives: Sequence[float]) -> 
     """Share of pairs (positive, negative) in which the positive has the larger number; ties count half."""
     num_positives = len(positives)
     of_positives = ranks([*positives, *negatives])[:num_positives]
-    wins = sum(of_positives) - num_positives * (num_positives + 1) / 2  # less the pairs of two positives
+    wins = sum(of_positives) - num_positives * (num_positives + 1) / 2  # minus the pairs of two positives
     return wins / (num_positives * len(negatives))
 
 

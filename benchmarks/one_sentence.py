@@ -2,8 +2,8 @@
 
     python benchmarks/one_sentence.py [--sizes small] [--models small-en] [--calls 80]
 
-One thread; the least and the median of the calls, since other work on the machine only adds to them. Sizes are those of
-random models in the released layout, models those that are bundled. To compare two versions, run them in turns.
+It uses one thread, and prints the minimum and the median of the calls: other work on the machine only adds time. Sizes
+are random models in the released layout, models are bundled ones. To compare two versions, alternate between them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The plain biLM that speed is measured against, in the fewest lines: it reads the released options.json + HDF5.
+"""The plain biLM that speed is compared with, in as few lines as possible; it reads the released options.json + HDF5.
 
-A loop over the time steps of padded batches in corpus order, one direction after the other, characters encoded for
-every token. Stateless; docs/model.md has the conventions, and `tests/parity` the proof that they are right.
+It loops over the time steps of padded batches in corpus order, one direction after the other, and encodes the
+characters of every token. It keeps no state. docs/model.md has the conventions; `tests/parity` proves them right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch.nn import functional
 
 
 class PlainBiLM:
-    """Called with sentences, lists of tokens; gives all layers (L,T,2D) of each."""
+    """Call it with sentences (lists of tokens); it returns all layers (L,T,2D) of each sentence."""
 
     def __init__(self, folder: Path, *, weights: str = "lm_weights.hdf5", dtype: torch.dtype = torch.float32) -> None:
         options = json.loads((folder / "options.json").read_text(encoding="utf-8"))

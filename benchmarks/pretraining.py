@@ -1,12 +1,12 @@
-"""Speed and memory of one optimisation step and of the same step written in the plain way, in one interleaved run.
+"""Speed and memory of one optimisation step, compared with the same step written plainly, in one interleaved run.
 
     python benchmarks/pretraining.py SHARD VOCABULARY [--recipes mini small] [--rounds 5] [--output FILE]
 
-The plain step has the same model, loss and batches: autograd through a loop over the time steps, the char encoder on
-every token over all positions, one direction after the other, float32, the optimiser as torch has it by default
-(AdamW where ours is Muon). Both have the huge pages and the kept memory that `elmokit` asks for.
-Shares are of the arithmetic that the step needs (three products for each one of the forward pass) over the measured
-peak of this machine's matrix products in that type. Peak memory is that of a process of its own for each variant.
+The plain step has the same model, loss and batches. It runs autograd through a loop over the time steps, applies the
+char encoder to every token and position, runs one direction after the other, and uses float32 and torch's optimiser
+with its defaults (AdamW where ours is Muon). Both use the huge pages and the kept memory that `elmokit` asks for.
+The share of peak divides the arithmetic that the step needs (three products for each one of the forward pass) by the
+measured peak of this machine's matrix products in that type. Peak memory is measured in one process per variant.
 """
 
 from __future__ import annotations
@@ -97,13 +97,13 @@ def main() -> None:
 
 
 def variants() -> list[str]:
-    """The plain step and ours; in bfloat16 too, where `precision="auto"` would choose it."""
+    """The plain step and ours; also ours in bfloat16 if `precision="auto"` would choose it."""
     chosen = resolved(recipe("mini"), num_tokens=1_000_000, device=find_device(None)).precision
     return [PLAIN, "float32", *(["bfloat16"] if chosen == "bfloat16" else [])]
 
 
 class Bench:
-    """The variants of a recipe over the same batches of real text; each has a model and an optimiser of its own."""
+    """The variants of a recipe over the same batches of real text; each has a separate model and optimiser."""
 
     def __init__(self, name: str, shard: Path, vocabulary_path: Path) -> None:
         self.device = find_device(None)
@@ -125,7 +125,7 @@ class Bench:
         self.num_tokens = len(vocabulary)
 
     def step(self, variant: str) -> Callable[[int], None]:
-        """A function of the step's number that makes one; its model is made here."""
+        """A function that takes the number of a step and runs that step; this method creates its model."""
         if variant == PLAIN:
             return self._plain(replace(self.config, precision="float32"))
         return self._ours(replace(self.config, precision=variant))
@@ -260,7 +260,7 @@ def _peak_megabytes(name: str, variant: str, arguments: argparse.Namespace) -> i
 
 
 def step_flops(config: PretrainingConfig, batch: Batch) -> float:
-    """Multiplications and additions of the products that one step needs, the char encoder once per distinct word."""
+    """Multiplications and additions in the products of one step; the char encoder counts once per distinct word."""
     bilm = config.bilm
     per_token = (
         bilm.num_layers * 2 * (2 * bilm.projection_dim * 4 * bilm.lstm_dim + bilm.lstm_dim * bilm.projection_dim)
@@ -274,7 +274,7 @@ def step_flops(config: PretrainingConfig, batch: Batch) -> float:
 
 
 def matrix_peak(dtype: torch.dtype) -> float:
-    """FLOP/s of the fastest of some large square products on all threads."""
+    """FLOP/s of the fastest of several large square matrix products on all threads."""
     device = find_device(None)
     size = 2048 if device.type == "cpu" else 8192
     left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))

@@ -1,14 +1,14 @@
-"""Peak memory of `elmokit pretrain` over corpora of growing size, of resuming deep in them, and of reading them whole.
+"""Peak memory of `elmokit pretrain` on corpora of growing size, of resuming deep in them, and of reading all of them.
 
     python benchmarks/pretraining_memory.py [--gigabytes 0.1 1 4] [--steps 200] [--limit 50] [--output FILE]
 
-The text is made up, in plain shards of 200 MB that the corpora share, and deleted at the end. For each corpus four
-processes tell their peak resident memory:
+The text is made up, in uncompressed shards of 200 MB that the corpora share, and is deleted at the end. For each
+corpus, four processes report their peak resident memory:
 
-    train   steps from the start, through several blocks of lines in each direction
-    first   a few steps of that run resumed, its position in the text set by hand to the first sentence,
-    deep    and to the last block of lines in the last shard
-    read    one direction's stream to the end of the epoch, without training
+    train   trains from the start, through several blocks of lines in each direction
+    first   resumes that run for a few steps, with its position in the text set to the first sentence
+    deep    does the same, with its position set to the last block of lines in the last shard
+    read    reads one direction's stream to the end of the epoch, without training
 
 Exits with 1 if one kind's peaks are further apart than the limit.
 """
@@ -46,7 +46,7 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Peak:
-    """Of a process: peak resident memory, and the time that its work took after the imports."""
+    """Peak resident memory of a process, and the time that its work took after the imports."""
 
     megabytes: float
     seconds: float
@@ -55,7 +55,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Row:
-    """One corpus."""
+    """The measurements for one corpus."""
 
     gigabytes: float
     num_shards: int
@@ -141,8 +141,8 @@ def _peak(*what: str) -> Peak:
 
 
 def peak_of(kind: str, *rest: str) -> Peak:
-    """Do it in this process."""
-    for module in ("elmokit.pretraining.train", "torch._dynamo"):  # the latter is what a first optimiser imports
+    """Do one kind of work in this process, and measure its peak."""
+    for module in ("elmokit.pretraining.train", "torch._dynamo"):  # a first optimiser imports the latter
         importlib.import_module(module)
     began = time.perf_counter(), time.process_time()
     if kind == "train":
@@ -166,7 +166,7 @@ def peak_of(kind: str, *rest: str) -> Peak:
 
 
 class Text:
-    """Shards of made-up lines, written when first asked for, and the one vocabulary of all."""
+    """Shards of made-up lines, written when first asked for, and one vocabulary for all of them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -177,10 +177,10 @@ class Text:
         zipf = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(words))))
         lengths = [self.randomness.randint(5, 35) for _ in range(100_000)]
         self.lines = [" ".join(self.randomness.choices(words, cum_weights=zipf, k=length)) + "\n" for length in lengths]
-        """Lines that the shards repeat, in orders of their own: making each anew would take longer than the rest."""
+        """Each shard repeats these lines in another order: new lines would take longer than everything else."""
 
     def shards(self, num_bytes: int) -> list[Path]:
-        """The first shards, up to a size; one of a smaller corpus' remainder has a name of its own."""
+        """The first shards, up to a total size; a corpus may end with a smaller shard, under a separate name."""
         whole, remainder = divmod(num_bytes, SHARD_BYTES)
         return [self._shard(SHARD_BYTES, number) for number in range(whole)] + (
             [self._shard(remainder, whole)] if remainder else []

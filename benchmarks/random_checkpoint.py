@@ -1,7 +1,7 @@
-"""A random model of a released size, in the released layout: options.json + HDF5, where speed needs no real weights.
+"""A random model of a released size, in the released layout (options.json + HDF5); speed does not need real weights.
 
-The scales keep activations alive: token representations with a deviation of 0.5 to 0.7, LSTM outputs of 0.2 to 0.4, and
-a few of a hundred cells at the clip.
+The scales keep activations alive: token representations have a deviation of 0.5 to 0.7, LSTM outputs of 0.2 to 0.4, and
+a few percent of the cells are at the clip.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 
 
 def write_random_checkpoint(size: str, folder: Path, *, seed: int = 13) -> None:
-    """Write `options.json` and `lm_weights.hdf5`, the same ones for the same seed."""
+    """Write `options.json` and `lm_weights.hdf5`; the same seed gives the same weights."""
     cells, projection, num_highways = SIZES[size]
     num_filters = sum(number for _, number in FILTERS)
     random = np.random.default_rng(seed)

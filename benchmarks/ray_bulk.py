@@ -1,10 +1,10 @@
-"""Words per second of `embed_parquet` with one and two local workers, and a run in which a worker is killed.
+"""Words per second of `embed_parquet` with one and two local workers, and with two workers when one is killed.
 
     python benchmarks/ray_bulk.py [--words 1000000] [--output FILE]
 
-The text is that of `.data/en/train-00000.txt`, in row groups of 5,000 words. Every run must give the bytes of one
-process without Ray, which is timed as well; the start of Ray is timed by itself, that of workers belongs to their run.
-Other work on the machine is in the wall times: the load average is recorded.
+The text is `.data/en/train-00000.txt`, in row groups of 5,000 words. Every run must write the same bytes as one process
+without Ray, which is timed too. The start of Ray is timed separately; the start of the workers is part of their run.
+Wall times include other work on the machine, so the load average is recorded.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def start_ray(ray: Any) -> None:
-    """Start Ray on two cores; it gives up after 30 seconds, which a busy machine may need several times."""
+    """Start Ray on two cores. Ray gives up after 30 seconds, so a busy machine may need several attempts."""
     for attempt in range(10):
         try:
             ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -81,7 +81,7 @@ def start_ray(ray: Any) -> None:
 
 
 def write_corpus(text: Path, path: Path, num_words: int) -> int:
-    """Lines of a text with at least so many words, as a column `text`; returns the number of words."""
+    """Write lines of a text with at least `num_words` words in all, as a column `text`; return the number of words."""
     written = 0
     lines = batched(read_lines(text), size=10**9, weight=lambda line: len(line.split(" ")), enough_weight=GROUP_WORDS)
     with pq.ParquetWriter(path, pa.schema([("text", pa.string())])) as file:
@@ -92,7 +92,7 @@ def write_corpus(text: Path, path: Path, num_words: int) -> int:
 
 
 def one_process(folder: Path, num_words: int, records: list[dict[str, object]]) -> dict[str, bytes]:
-    """The output's files as this process makes them, without Ray and in one thread."""
+    """The output files that this process makes, without Ray and in one thread."""
     import torch
 
     torch.set_num_threads(1)
@@ -110,7 +110,7 @@ def one_process(folder: Path, num_words: int, records: list[dict[str, object]]) 
 
 
 def kill_worker(output: Path, killed: list[int]) -> None:
-    """Kill one worker with SIGKILL, once the first file of the output is there."""
+    """Kill one worker with SIGKILL as soon as the first output file exists."""
     while not (output.is_dir() and any(path.suffix == ".parquet" for path in output.iterdir())):
         time.sleep(0.02)
     for pid in islice(ray_workers(), 1):
@@ -119,13 +119,13 @@ def kill_worker(output: Path, killed: list[int]) -> None:
 
 
 def ray_workers() -> Iterator[int]:
-    """Processes of the actors of the Ray that this process has started; on Linux."""
+    """The actor processes of the Ray instance that this process started; only on Linux."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             is_actor = b"MapWorker" in (folder / "cmdline").read_bytes()
             if is_actor and parent(parent(int(folder.name))) == os.getpid():
                 yield int(folder.name)
-        except (OSError, ValueError):  # it has ended meanwhile
+        except (OSError, ValueError):  # the process has ended
             continue
 
 

@@ -1,10 +1,10 @@
-"""How well distances find change that was made on purpose: PRT, APD and excess, by layer, on words that swap senses.
+"""How well three distances (PRT, APD and excess) find constructed change, by layer, on words that swap senses.
 
     python benchmarks/semantic_change.py [--semcor FOLDER] [--constructions 200] [--output FILE]
 
-Corpora are made from the bundled lists of words in two senses (8 sentences per sense, English and Korean) and, with
-FOLDER (SemCor of Raganato et al., 2017: semcor.data.xml and semcor.gold.key.txt), from words that SemCor has in two
-senses, SEMCOR_USES times each. See constructed_change.py.
+Corpora are made from the bundled lists of words in two senses (8 sentences per sense, English and Korean). FOLDER
+(SemCor of Raganato et al., 2017: semcor.data.xml and semcor.gold.key.txt) adds words that have two senses in SemCor,
+with SEMCOR_USES sentences per sense. See constructed_change.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from elmokit.system.batches import batched
 from paper.senses import read_sense_corpus
 
 SEMCOR_USES = 20
-"""Sentences per sense: a word is compared in two corpora of so many uses."""
+"""Sentences per sense; each of the two corpora has this many uses of a word."""
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def semcor_words(folder: Path) -> list[Occurrence]:
-    """The first uses of the two most frequent senses of each word (lemma and part of speech) that has enough."""
+    """The first uses of the two most frequent senses of each word (lemma and part of speech) with enough uses."""
     corpus = read_sense_corpus(folder / "semcor.data.xml", folder / "semcor.gold.key.txt")
     single = [one for one in corpus.instances if one.target.end == one.target.start + 1]
     senses: dict[str, Counter[str]] = {}
