@@ -22,7 +22,7 @@ with tempfile.TemporaryDirectory() as folder:
     done = embed_file(Elmo.from_pretrained(), text, output)
     print(f"{done.num_lines} lines, {done.num_tokens} tokens, {output.stat().st_size:,} bytes")
 
-    vectors = load_vectors(output)  # left on disk: an array is read when it is asked for
+    vectors = load_vectors(output)  # stays on disk: an array is read when you ask for it
     sentences = [line.split() for line in text.read_text(encoding="utf-8").splitlines()]
     uses = [vectors[number][tokens.index(WORD)] for number, tokens in enumerate(sentences)]
     print(f"the {vectors.about['layers']} layer of the model {vectors.about['model'][:12]}..., width {vectors.dim}")

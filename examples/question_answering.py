@@ -29,7 +29,7 @@ SETTINGS = [
 
 
 def squad(text: str) -> str:
-    """The texts as JSON of SQuAD, where each answer comes with the offset of its first character."""
+    """The texts in SQuAD's JSON format, where each answer has the offset of its first character."""
     paragraphs: list[dict[str, object]] = []
     for line in text.strip().splitlines():
         passage, *pairs = (piece.strip() for piece in line.split("|"))

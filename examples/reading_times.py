@@ -28,7 +28,7 @@ def story_words(folder: Path) -> dict[str, list[tuple[str, float]]]:
 
 
 def bits_of_words(elmo: Elmo, words: list[str]) -> list[float]:
-    """Bits of each word of a story, read as one stream: the sum over its tokens."""
+    """Bits of each word of a story, read as one stream. The bits of a word are the sum over its tokens."""
     tokens = [tokenize(word) for word in words]
     (found,) = elmo.surprisal([[token for word in tokens for token in word]], direction="forward")
     ends = np.cumsum([len(word) for word in tokens])

@@ -1,4 +1,4 @@
-"""Serve vectors over HTTP: one thread encodes, in one batch, all requests that came in during the batch before.
+"""Serve vectors over HTTP. One thread encodes all requests that arrived during the last batch as the next batch.
 
 python examples/serve.py [--model small-en] [--port 8000]
 curl localhost:8000 -d '["The bank raised its rates."]'
@@ -15,13 +15,13 @@ from typing import Any
 from elmokit import Elmo
 
 MAX_BATCH = 256
-"""Sentences that are encoded together."""
+"""Largest number of sentences that are encoded together."""
 MAX_BYTES = 2**20
-"""Size of a request."""
+"""Largest size of a request."""
 
 
 class Batcher:
-    """Encodes the sentences of many threads in a few large batches; each gets the bits that it would get alone."""
+    """Encodes the sentences of many threads in a few large batches; batching does not change a sentence's vectors."""
 
     def __init__(self, elmo: Elmo) -> None:
         self._elmo = elmo
@@ -29,7 +29,7 @@ class Batcher:
         threading.Thread(target=self._work, daemon=True).start()
 
     def encode(self, sentences: list[str]) -> list[Any]:
-        """The tokens and vectors of each sentence; waits for its batch."""
+        """The tokens and vectors of each sentence; waits until all of them are encoded."""
         futures: list[Future[Any]] = [Future() for _ in sentences]
         for pair in zip(sentences, futures, strict=True):
             self._waiting.put(pair)
@@ -44,7 +44,7 @@ class Batcher:
                 results = self._elmo.encode_sentences([sentence for sentence, _ in batch], layers="top")
                 for (_, future), result in zip(batch, results, strict=True):
                     future.set_result(result)
-            except Exception as error:  # each request of the batch answers it, and the next batch begins
+            except Exception as error:  # every request of the batch gets the error, and the next batch starts
                 for _, future in batch:
                     future.set_exception(error)
 
@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             sentences = self._sentences()
         except ValueError as error:
-            self.close_connection = True  # its body may not have been read
+            self.close_connection = True  # the request's body may be unread
             return self._answer(400, {"error": str(error)})
         try:
             encoded = self.server.batcher.encode(sentences)
@@ -85,7 +85,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is logged for each request."""
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):

@@ -20,7 +20,7 @@ SETTINGS = ["elmo=input", "word_dim=0", "character_dim=0", "batch_size=4", "lear
 
 
 def columns(text: str) -> str:
-    """One word and its tag per line, and a blank line after each sentence. CoNLL-U is read, too."""
+    """One word and its tag per line, and a blank line after each sentence. CoNLL-U works, too."""
     sentences = [line.split() for line in text.strip().splitlines()]
     return "\n".join("".join(f"{word.replace('/', chr(9))}\n" for word in sentence) for sentence in sentences)
 

@@ -1,4 +1,4 @@
-"""A tagger written for AllenNLP's `Elmo`: only the import is another one.
+"""A tagger written for AllenNLP's `Elmo`: only the import changes.
 
 AllenNLP: from allennlp.modules.elmo import Elmo, batch_to_ids
 """
@@ -25,7 +25,7 @@ SENTENCES = [text.split() for text in RIVERS + MONEY]
 
 
 class SenseTagger(nn.Module):
-    """Whether a bank has money: a score for each token."""
+    """Scores each token: is this bank a river's edge or a place for money?"""
 
     def __init__(self, options_file: str, weight_file: str | None) -> None:
         super().__init__()

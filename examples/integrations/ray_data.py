@@ -1,4 +1,4 @@
-"""Embeds a folder of Parquet files with two local workers of Ray, twice: the second time everything is there."""
+"""Embeds a folder of Parquet files twice with two local Ray workers; the second time, everything is already there."""
 
 import tempfile
 from pathlib import Path

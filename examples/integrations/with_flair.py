@@ -1,4 +1,4 @@
-"""Trains a tagger of flair on ELMo's vectors, saves it with its model, and tags a sentence. Takes seconds on a CPU."""
+"""Trains a flair tagger on ELMo vectors, saves it with its model, and tags a sentence. Takes seconds on a CPU."""
 
 import tempfile
 from pathlib import Path
@@ -40,7 +40,7 @@ for step in range(30):
 
 with tempfile.TemporaryDirectory() as folder:
     tagger.save(Path(folder, "tagger.pt"))
-    loaded = SequenceTagger.load(Path(folder, "tagger.pt"))  # elmokit.integrations.flair has been imported
+    loaded = SequenceTagger.load(Path(folder, "tagger.pt"))  # works because elmokit.integrations.flair is imported
     new = Sentence(["The", "boats", "sat", "in", "the", "river", "."])
     loaded.predict(new)
     print(" ".join(f"{token.text}/{token.get_label('pos').value}" for token in new))

@@ -1,6 +1,6 @@
-"""Static vectors of words as gensim's KeyedVectors; needs `pip install gensim`.
+"""Static word vectors as gensim's KeyedVectors; needs `pip install gensim`.
 
-Averages over a dozen sentences only show how it is done: give it a corpus of some hundred thousand words.
+Averages over a dozen sentences only show how it works: use a corpus of a few hundred thousand words.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Makes a SentenceTransformer of ELMo and a pooling, compares sentences, and saves it. Takes seconds on a CPU."""
+"""Builds a SentenceTransformer from ELMo and pooling, compares sentences, and saves it. Takes seconds on a CPU."""
 
 import tempfile
 
@@ -21,5 +21,5 @@ print(np.round(model.similarity(vectors, vectors).numpy(), 2))
 
 with tempfile.TemporaryDirectory() as folder:
     model.save(folder)
-    loaded = SentenceTransformer(folder, device="cpu", trust_remote_code=True)  # its first module is one of elmokit
+    loaded = SentenceTransformer(folder, device="cpu", trust_remote_code=True)  # its first module is elmokit's
     print("saved and loaded:", np.array_equal(loaded.encode(SENTENCES, normalize_embeddings=True), vectors))
