@@ -2,7 +2,7 @@
 
 PYTHONPATH=. python experiments/bundle.py mini-ko RUN HELDOUT RESULTS_FOLDER [--earlier RUN ...] [--homonyms FOLDER]
 
-This measures the bundled weights, not those of the run, and writes `results.json` and `runs.jsonl` (settings
+This measures the bundled weights, not the run's own weights, and writes `results.json` and `runs.jsonl` (settings
 and log of the run, and of earlier runs that it continues) into the results folder. HELDOUT contains
 `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl, test.jsonl) are for Korean.
 """
@@ -40,7 +40,7 @@ TEXTS = Path(__file__).with_name("cards")
 
 @dataclass(frozen=True)
 class Language:
-    """What is measured for a language; the 5-gram perplexities are from benchmarks/results/ngrams.md."""
+    """The 5-gram baseline of a language, from benchmarks/results/ngrams.md."""
 
     five_gram: dict[str, tuple[float, float]]
     """Forward and backward perplexity by domain, `all` first."""
@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def _replace_model(run: Path, target: Path) -> None:
-    """Convert the run next to the model that is there, which goes only when the new one is whole."""
+    """Convert the run next to the existing model, and delete that model only when the new one is complete."""
     new = target.with_name(f"{target.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     convert(run, new, to="native", dtype="float16", softmax_dtype="int8", max_file_bytes=MAX_FILE_BYTES)
@@ -266,9 +266,9 @@ def read_homonyms(path: Path) -> list[Occurrence]:
     """The occurrences in a file of JSON lines: word (the noun without its particle), sense, index, tokens.
 
     The token at `index` is the noun with its particle, so the forms of a word differ, and a static vector can tell
-    some senses apart. Raises ValueError, naming the line, for a field that is missing.
+    some senses apart. Raises ValueError, naming the line, if a field is missing.
     """
-    lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
+    lines = list(read_lines(path))  # all of them, so that the file is closed if a line is refused
     found = [picked(values, _Homonym, where=where) for where, values in json_lines(lines, name=str(path))]
     return [Occurrence(each.word, "noun/noun", each.sense, each.index, each.tokens) for each in found]
 
@@ -276,7 +276,7 @@ def read_homonyms(path: Path) -> list[Occurrence]:
 def of_one_form(train: Sequence[Occurrence], test: Sequence[Occurrence]) -> tuple[list[Occurrence], list[Occurrence]]:
     """Both halves with `word` set to the form with its particle, so that particles give nothing away.
 
-    Test occurrences are left out if the train half does not have their form in the same sense and in another one.
+    A test occurrence is kept only if the train half has its form in the same sense and in another sense.
     """
     known, asked = ([replace(each, word=each.tokens[each.index]) for each in half] for half in (train, test))
     senses = {form: set(senses_of(form, known)) for form in words_of(asked)}

@@ -17,7 +17,7 @@ from paper.tables import mixes_of
 
 
 def presets() -> list[dict[str, object]]:
-    """The mixes that figure 2 has of the models that are shipped: means over the seeds."""
+    """The mixes of the shipped models in figure 2, as means over the seeds."""
     results, mixes = Results(), list[dict[str, object]]()
     shipped = [mix for mix in sorted(mixes_of(results)) if mix[0] in (SHIPPED, KOREAN_MODEL)]
     for model, arm, place in shipped:

@@ -25,7 +25,7 @@ def split(train: str, prefix: str) -> None:
 
 
 class Lines:
-    """The lower-cased tokens of a text, line by line, as often as they are read."""
+    """The lower-cased tokens of a text, line by line; they can be read several times."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -36,7 +36,7 @@ class Lines:
 
 
 def fasttext(text: str, output: str, *treebanks: str) -> None:
-    """Write vectors of the words of the text and of the treebanks; those that are new come from their n-grams."""
+    """Write vectors for the words of the text and the treebanks; new words get vectors from their n-grams."""
     from gensim.models import FastText
 
     model = FastText(Lines(text), vector_size=100, min_count=2, sg=1, epochs=10, workers=1, seed=0)
@@ -50,7 +50,7 @@ def fasttext(text: str, output: str, *treebanks: str) -> None:
 
 
 def masked_lm(text: str, output: str, cpu_minutes: str) -> None:
-    """Train a small BERT on the text for so many minutes of CPU time, and write it with its tokenizer."""
+    """Train a small BERT on the text for this many minutes of CPU time, and write it with its tokenizer."""
     import torch
     import transformers as hf
     from tokenizers import BertWordPieceTokenizer

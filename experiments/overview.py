@@ -34,7 +34,7 @@ text { font: 12px system-ui, sans-serif; fill: var(--ink); } .title { font-size:
 
 
 def senses(word: str) -> list[str]:
-    """The occurrences of a word of the bundled list, in the plane in which their top layers differ most."""
+    """The occurrences of a word in the bundled list, on the first two principal components of their top layers."""
     found = [one for one in read_polysemes() if one.word == word]
     vectors = Elmo(SHIPPED).encode([list(one.tokens) for one in found])
     points = np.stack([vector[one.index] for vector, one in zip(vectors, found, strict=True)])

@@ -1,4 +1,4 @@
-"""Pooled vectors with logistic regression on SST's sentences, positive or negative, next to TF-IDF.
+"""Logistic regression on pooled vectors of SST's positive and negative sentences, compared with TF-IDF.
 
 python experiments/2026-11-22-analyses/pooled.py .data/tasks/sst/sst > experiments/2026-11-26-small-en-2/pooled.jsonl
 """

@@ -7,6 +7,6 @@ import sys
 from elmokit import task_recipe, task_sentences
 
 task, folder = sys.argv[1:]
-config = task_recipe(task, settings=["max_dev_examples=0"])  # which of them are used depends on the seed
+config = task_recipe(task, settings=["max_dev_examples=0"])  # the seed decides which of them a run uses
 for tokens in task_sentences(task, folder, config):
     print(*tokens)

@@ -1,1 +1,1 @@
-"""The Korean model `mini-ko`; `elmokit.Elmo("mini-ko")` finds it by an entry point."""
+"""The Korean model `mini-ko`; `elmokit.Elmo("mini-ko")` finds it through an entry point."""
