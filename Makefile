@@ -1,6 +1,6 @@
 # Everything sets itself up on a fresh machine: a virtual environment in .venv with the pinned versions. Integrations with
 # large packages (spaCy, Ray and others) have a second environment, so that those packages do not restrict the versions of
-# the rest. It sees the packages of .venv after its own.
+# the rest. The second environment also sees the packages of .venv, after its own.
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,19 +12,19 @@ DOCS := .venv-docs
 DOCS_STAMP := $(DOCS)/.installed
 MIN_COVERAGE := 85
 
-# Idle threads that spin cost more than they give on few cores.
+# On few cores, idle threads that spin cost more than they gain.
 export OMP_WAIT_POLICY := passive
 
-# Some machines forbid Python to keep compiled modules: each process of the tests would compile what it imports.
+# Some machines forbid Python to keep compiled modules; then each test process would compile everything it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-# Python compiles what it imports: a small part of the 36,000 modules of the three environments.
+# Python compiles modules when it imports them, and it imports few of the 36,000 modules in the three environments.
 INSTALL := python -m pip install --quiet --no-compile
 
-# uv needs less processor time than pip. pip installs torch, because pip's settings may name an index of CPU wheels, and it
-# stands in for uv where only pip is set up to reach the network.
+# uv needs less processor time than pip. pip installs torch, because pip's settings may name an index of CPU wheels. pip
+# also replaces uv where only pip is set up to reach the network.
 UV := $(BIN)/uv pip install --quiet
-NEWER_PIP := python -m pip install --quiet --upgrade 'pip>=25.1'  # older versions know no groups
+NEWER_PIP := python -m pip install --quiet --upgrade 'pip>=25.1'  # older versions do not support groups
 PROJECT := --editable . --editable packages/elmokit-ko
 
 # The tests run in as many processes as there are cores, each with one thread.
@@ -86,7 +86,7 @@ $(STAMP): pyproject.toml constraints.txt
 	  { $(BIN)/$(NEWER_PIP) && $(BIN)/$(INSTALL) --group dev $(PROJECT) --constraint constraints.txt; }
 	touch $@
 
-# The group `docs` alone: mkdocstrings reads the source, so neither elmokit nor torch has to be installed.
+# Only the group `docs`: mkdocstrings reads the source, so neither elmokit nor torch has to be installed.
 $(DOCS_STAMP): pyproject.toml constraints-docs.txt
 	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
 	mkdir -p build
