@@ -3,12 +3,12 @@
     python tests/attack/attack.py kills --seed 3 --count 50
 
 Attempt `n` of a seed does the same in every run. Exits with 1 if a result differs from that of an undisturbed run, if
-something unfinished stays, or if an error is not one clear line.
+something unfinished is left behind, or if an error is not one clear line.
 
 * kills: the command dies before a random operation on files or in the middle of a write, once to three times. The same
   command, or the one that continues it, then ends with the same bits.
-* disks: part of the space that the output needs is free, in eighths. The disk is a tmpfs that only this process and its
-  children see (Linux).
+* disks: only some eighths of the space that the output needs are free. The disk is a tmpfs that only this process and
+  its children see (Linux).
 * pairs: two or three processes work on one output. At least one succeeds; the others may be refused.
 * repeats: a new interpreter with another hash seed writes the same bits.
 """
@@ -47,7 +47,7 @@ IMPORTED = (
     *("elmokit.corpus.prepare", "torch._dynamo", "elmokit.report.report", "elmokit.web.demo"),
     *("elmokit.web.explore.site", "elmokit.integrations.onnx_export"),
 )
-"""What commands import: the children find it imported."""
+"""Modules that commands import; the children start with them imported."""
 
 
 class DefectError(Exception):
@@ -59,13 +59,13 @@ class Whole:
     """What a job writes, and what it needs for that."""
 
     files: dict[str, object]
-    """As of `contents`."""
+    """As `contents` returns them."""
     seconds: float
     num_operations: int
     file_bytes: int
-    """Of its largest file."""
+    """Size of its largest file."""
     pages: int
-    """Of 4 KiB, of all its files."""
+    """Pages of 4 KiB that all its files take."""
 
 
 class Jobs:
@@ -79,7 +79,7 @@ class Jobs:
         make_inputs(folder / "inputs")
 
     def new_folder(self, job: Job, *, old: bool = False, empty: Path | None = None) -> Path:
-        """A folder for the job, with what it works on; with `old`, there are also outputs of an earlier time."""
+        """A folder with what the job works on; with `old`, also with outputs of an earlier time."""
         folder = empty or Path(tempfile.mkdtemp(prefix="job-", dir=self.folder))
         if job.before:
             run_whole(job.before, folder)
@@ -114,7 +114,7 @@ class Jobs:
             raise DefectError(f"code {ended.code}: {ended.last_line} {'; '.join(differences)}")
 
     def check_nothing_is_half_written(self, job: Job, folder: Path, before: dict[str, object]) -> None:
-        """Files appear as a whole, or are as `before`; those of a run grow."""
+        """Each file is complete, or is as it was `before`; the files of a run may grow."""
         whole, found = self.whole(job).files, {} if job.grows else contents(folder)
         changed = [name for name in found if found[name] not in (None, whole.get(name), before.get(name))]
         if names := [name for name in changed if not re.search(r"(^|/)\.|\.partial(/|$)", name)]:
@@ -122,7 +122,7 @@ class Jobs:
 
 
 def kill(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
-    """Start the job and kill it, again and again, until a kill comes too late; then run it to its end."""
+    """Start the job and kill it, up to three times or until a kill comes too late; then run it to its end."""
     whole = jobs.whole(job)
     folder = jobs.new_folder(job, old=randomness.random() < 0.5)
     before = contents(folder)
@@ -141,7 +141,7 @@ def kill(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
 
 
 def fill_disk(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
-    eighths = sum(divmod(number, len(JOBS))) % NUM_SIZES  # all sizes, when each job has had so many turns
+    eighths = sum(divmod(number, len(JOBS))) % NUM_SIZES  # meant to give a job all sizes in NUM_SIZES turns
     whole = jobs.whole(job)
     with _new_disk(jobs.folder / "disk") as folder:
         jobs.new_folder(job, old=randomness.random() < 0.5, empty=folder)
@@ -151,7 +151,7 @@ def fill_disk(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> N
             os.posix_fallocate(file.fileno(), 0, free_pages * PAGE_BYTES)
         ended = go_on(job, folder)
         (folder / ".ballast").unlink()
-        if ended.code:  # or the outputs of an earlier time have made way for the new ones
+        if ended.code:  # otherwise, replacing the outputs of an earlier time freed enough space
             errors = [line for line in ended.said.splitlines() if "error" in line.lower()]
             if ended.code != 2 or errors != [ended.last_line] or not ended.last_line.endswith(FULL):
                 raise DefectError(f"code {ended.code}: {ended.said[-400:]}")
@@ -167,7 +167,7 @@ def fill_disk(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> N
 
 
 def enter_namespace() -> None:
-    """From now on this process may mount what nobody else sees. Raises OSError where that is forbidden."""
+    """Let this process mount disks that no other process sees. Raises OSError where that is forbidden."""
     user, group = os.getuid(), os.getgid()
     _system_call("unshare", CLONE_NEWNS | (CLONE_NEWUSER if user else 0))
     if user:
@@ -196,9 +196,9 @@ def _system_call(name: str, *arguments: object) -> None:
 
 
 def run_at_once(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None:
-    """Run the job in two processes at once, every third time in three."""
+    """Run the job in two processes at once; every third time, run it in three."""
     folder, whole, command = jobs.new_folder(job), jobs.whole(job), job.command
-    if job.grows and randomness.random() < 0.5:  # all of them continue what was killed
+    if job.grows and randomness.random() < 0.5:  # all of them continue a killed run
         go_on(job, folder, kill=Kill(randomness.randint(1, whole.num_operations)))
         command = job.resume if (folder / "run" / "config.json").exists() else command
     running = [Command(command.split(), folder, stdin=job.stdin)]
@@ -227,17 +227,17 @@ def repeat(jobs: Jobs, job: Job, number: int, randomness: random.Random) -> None
 
 
 Disturb = Callable[[Jobs, Job, int, random.Random], None]
-ATTACKS: dict[str, tuple[Sequence[Job], Disturb]] = {  # they start at different jobs, so that few attempts see many
+ATTACKS: dict[str, tuple[Sequence[Job], Disturb]] = {  # each starts at another job, so that few attempts cover many
     "kills": ((*JOBS, *(PRETRAIN, FINETUNE, TRAIN) * 3), kill),
-    "disks": ([job for job in (*JOBS[1:], PRETRAIN) if job.verb != "cache"], fill_disk),  # which only frees space
+    "disks": ([job for job in (*JOBS[1:], PRETRAIN) if job.verb != "cache"], fill_disk),  # `cache` only frees space
     "pairs": ((*JOBS[2:], *JOBS[:2]), run_at_once),
-    "repeats": ((VOCABULARY, TRAIN, *JOBS), repeat),  # words and labels, which are sets at first
+    "repeats": ((VOCABULARY, TRAIN, *JOBS), repeat),  # words and labels start as sets
 }
-"""The jobs in turn, and what is done to them."""
+"""The jobs in their order, and the function that disturbs them."""
 
 
 def attack(name: str, jobs: Jobs, seed: int, numbers: range) -> list[str]:
-    """What is wrong after the attempts of these numbers."""
+    """What is wrong after the attempts with these numbers."""
     in_turn, disturb = ATTACKS[name]
     found: list[str] = []
     for number in numbers:

@@ -1,4 +1,4 @@
-"""`elmokit` commands in forked children, which can be killed at a moment that is chosen before.
+"""`elmokit` commands in forked children, which can be killed at a chosen moment.
 
 The process that forks has imported torch and computed nothing, so a command costs little more than its own work.
 """
@@ -18,33 +18,33 @@ from typing import NoReturn
 from elmokit.cli.main import main as elmokit
 
 LONGEST_SECONDS = 600
-"""A command that takes longer hangs, and is ended (SIGALRM)."""
+"""A command that takes longer counts as hanging, and is ended (SIGALRM)."""
 _CHANGES = {"os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.chmod", "os.truncate"}
 
 
 @dataclass(frozen=True)
 class Kill:
-    """When a child dies. Operations are changes of files that Python makes: opening to write, renaming, syncing, ..."""
+    """When a child dies. Operations are changes that Python makes to files: opening to write, renaming, syncing, ..."""
 
     operation: int = 0
     """SIGKILL before this operation, counted from 1."""
     file_bytes: int | None = None
-    """Instead, from that operation on no file may grow beyond so many bytes: the kernel ends the child (SIGXFSZ) in the
-    middle of the write that would."""
+    """Instead of SIGKILL: from that operation on, no file may grow beyond this many bytes. The kernel ends the child
+    (SIGXFSZ) in the middle of the write that exceeds the limit."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a command."""
+    """How a command ended."""
 
     code: int
-    """Its exit code, or the number of the signal that ended it, negative."""
+    """Its exit code, or the negative number of the signal that ended it."""
     said: str
     num_operations: int
 
     @property
     def killed(self) -> bool:
-        """Whether it died as a `Kill` wanted."""
+        """Whether a `Kill` ended it."""
         return self.code in (-signal.SIGKILL, -signal.SIGXFSZ)
 
     @property
@@ -58,7 +58,7 @@ class Command:
     def __init__(
         self, words: Sequence[str], folder: Path, *, kill: Kill | None = None, stdin: str = os.devnull
     ) -> None:
-        self._counted = mmap.mmap(-1, 8)  # shared with the child, so that it is known also of one that was killed
+        self._counted = mmap.mmap(-1, 8)  # shared with the child, so that the count survives a kill
         self._pipe, writing = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -102,7 +102,7 @@ def _be_child(words: Sequence[str], folder: Path, kill: Kill, counted: memoryvie
 
 
 def _count_operations(kill: Kill, counted: memoryview) -> None:
-    """Count this process's operations from now on, and make it die at the one that was chosen."""
+    """Count this process's operations from now on, and make it die at the chosen one."""
 
     def count() -> None:
         counted[0] += 1

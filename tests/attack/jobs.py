@@ -1,6 +1,6 @@
-"""Every command that writes, as a small job with separate inputs: what attack.py disturbs.
+"""Every command that writes, as a small job with separate inputs; attack.py disturbs these jobs.
 
-A job runs in a new folder next to `inputs`, so that its files are the same bytes wherever that is.
+A job runs in a new folder next to `inputs`, so that it writes the same bytes wherever that folder is.
 """
 
 import os
@@ -22,17 +22,17 @@ class Job:
 
     name: str
     command: str
-    """Words without spaces, without `elmokit`."""
+    """Without `elmokit`; no word contains a space."""
     resume: str = ""
-    """The command that continues it, which its errors must advise by naming `--resume`."""
+    """The command that continues it. Errors of `command` must advise it by naming `--resume`."""
     before: str = ""
-    """A command that makes what the job works on, run in the same folder before it."""
+    """A command that runs first in the same folder and makes what the job works on."""
     old: tuple[str, ...] = ()
     """Outputs that may be there already; they are replaced as a whole."""
     stdin: str = os.devnull
     """Read as standard input."""
     grows: bool = False
-    """Whether its output grows, so that what is there after a kill is not whole: a run folder."""
+    """Whether its output is a run folder, which grows and so is incomplete after a kill."""
 
     @property
     def verb(self) -> str:
@@ -56,7 +56,7 @@ def _job(name: str, command: str, *old: str, **more: Any) -> Job:
 
 
 def _embed(layout: str, *, resume: bool) -> Job:
-    """With `--resume` the text comes from the standard input, so that its size is not known beforehand."""
+    """With `--resume`, the text comes from standard input, so its size is not known beforehand."""
     command = f"embed {'-' if resume else '../inputs/text.txt'} -o v.{layout} --model ../inputs/bilm --overwrite"
     old = (f"v.{layout}", "v.offsets.npy") if layout == "npy" else (f"v.{layout}",)
     name, stdin = (f"embed {layout} --resume", "../inputs/text.txt") if resume else (f"embed {layout}", os.devnull)
@@ -76,7 +76,7 @@ FINETUNE = Job("finetune", _FINETUNE, resume="pretrain --resume run", grows=True
 TRAIN = Job("train", _WITH_CACHE, resume="train --resume run --cache cache", grows=True)
 _EMBED = [
     *(_embed(layout, resume=resume) for layout in ("h5", "npz", "npy", "safetensors") for resume in (False, True)),
-    *(_embed(layout, resume=False) for layout in ("parquet", "arrow")),  # which do not take the standard input
+    *(_embed(layout, resume=False) for layout in ("parquet", "arrow")),  # these do not read standard input
 ]
 _TOKENIZED = "embed @raw.txt -o v.npz --tokenize --layers all --model @bilm --overwrite"
 _FASTA = "embed @proteins.fasta -o v.npz --fasta --model @bilm --overwrite"
@@ -139,7 +139,7 @@ def run_whole(command: str, folder: Path) -> None:
 
 
 def go_on(job: Job, folder: Path, *, kill: Kill | None = None) -> Ended:
-    """Run the command, or what continues it if its error advises that."""
+    """Run the command; if its error advises `--resume`, run the command that continues it."""
     ended = Command(job.command.split(), folder, kill=kill, stdin=job.stdin).wait()
     if ended.code == 2 and job.resume and "--resume" in ended.said:
         ended = Command(job.resume.split(), folder, kill=kill, stdin=job.stdin).wait()
@@ -147,6 +147,6 @@ def go_on(job: Job, folder: Path, *, kill: Kill | None = None) -> Ended:
 
 
 def contents(folder: Path) -> dict[str, object]:
-    """Everything in a folder by name, hidden or not: the bytes of a file, or what is in it without times; or None."""
+    """All paths in a folder, hidden ones too: the bytes or the content without times of a file, None for a folder."""
     paths = sorted(folder.rglob("*"))
     return {path.relative_to(folder).as_posix(): None if path.is_dir() else content_of(path) for path in paths}
