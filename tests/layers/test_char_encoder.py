@@ -1,4 +1,4 @@
-"""The char encoder visits few positions, yet gives what a convolution over all of them gives."""
+"""The char encoder visits few positions, but gives the same result as a convolution over all of them."""
 
 import random
 
@@ -68,7 +68,7 @@ def test_a_padding_token_stays_zero_in_training() -> None:
 
 
 def test_infinite_weights_give_gradients_and_no_index_out_of_bounds() -> None:
-    """So that training ends with the error of a divergence."""
+    """Training can then end with its error for divergence."""
     layer = encoder()
     with torch.no_grad():
         layer.embedding.weight[1:] = torch.tensor([torch.inf, -torch.inf, 1.0])

@@ -70,8 +70,8 @@ def test_both_run_at_once_on_half_of_the_threads_and_the_caller_keeps_its_own():
     other = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
     other.start()
     other.join()
-    assert seen == [2]  # a thread that has nothing to do with it
-    torch.set_num_threads(1)  # one after the other, in the caller
+    assert seen == [2]  # an unrelated thread
+    torch.set_num_threads(1)  # now they run one after the other, in the caller
     here = threading.get_ident()
     assert run_in_parallel(threading.get_ident, threading.get_ident) == [here, here]
 

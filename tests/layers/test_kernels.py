@@ -1,4 +1,4 @@
-"""The Triton kernels against the torch functions; those are compared in pretraining/test_gradients.py."""
+"""Compares the Triton kernels with the torch functions; pretraining/test_gradients.py tests the torch functions."""
 
 import importlib
 import math
@@ -11,7 +11,7 @@ import torch
 from elmokit.layers import kernels
 
 W, T, B, H = 2, 3, 6, 96
-CLIP = 1.5  # which float32 has exactly, as it has the scale below
+CLIP = 1.5  # exact in float32, like the scale below
 
 Results = dict[str, torch.Tensor]
 
@@ -38,7 +38,7 @@ def shares(device: str, products: torch.dtype, cell_type: torch.dtype) -> Result
     generator = torch.Generator().manual_seed(0)
     logits = 4 * torch.randn(W, 5, 9001, generator=generator, dtype=torch.float64)
     offsets, true = torch.randn(W, 9001, generator=generator).double(), torch.randn(W, 5, generator=generator).double()
-    offsets[1, -3:] = -math.inf  # columns that only fill up the product
+    offsets[1, -3:] = -math.inf  # columns that only pad the product
     hits = torch.tensor([[-1, 3, 9000, 4096, -1], [0, -1, 4095, 5, 17]], device=device)
     held = logits.to(products).to(device)
     losses, share = kernels.softmax_shares(
@@ -50,7 +50,7 @@ def shares(device: str, products: torch.dtype, cell_type: torch.dtype) -> Result
 NEAR = [
     (torch.float64, torch.float64, 1e-12),
     (torch.float32, torch.float32, 1e-5),
-    (torch.bfloat16, torch.float32, 2e-2),  # results are rounded to products of three digits
+    (torch.bfloat16, torch.float32, 2e-2),  # results are rounded to bfloat16, about three digits
 ]
 
 

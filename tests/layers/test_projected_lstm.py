@@ -1,4 +1,4 @@
-"""The recurrence and its backward through time against a plain loop; a stack is in pretraining/test_gradients.py."""
+"""Compares the recurrence and its backward pass with a plain loop; pretraining/test_gradients.py tests a stack."""
 
 import pytest
 import torch
@@ -71,7 +71,7 @@ def test_products_in_16_bits_stay_near_and_are_those_under_autocast(dtype: torch
     (gradient,) = torch.autograd.grad(outputs.sum(), inputs)
     torch.testing.assert_close(gradient, *torch.autograd.grad(expected.sum(), inputs), rtol=0, atol=0)
     doubles = inputs.detach().double()
-    with torch.autocast("cpu", dtype=dtype):  # which leaves float64 alone
+    with torch.autocast("cpu", dtype=dtype):  # autocast leaves float64 alone
         torch.testing.assert_close(layer.double()(doubles)[0], layer(doubles, product_dtype=torch.float64)[0])
 
 

@@ -1,4 +1,4 @@
-"""The full softmax against its definition, and the draws of the sampled one (docs/model.md, section 8).
+"""The full softmax compared with its definition, and the draws of the sampled softmax (docs/model.md, section 8).
 
 The loss of the sampled softmax is tested in tests/pretraining/test_gradients.py.
 """
@@ -90,7 +90,7 @@ def test_equal_probabilities_share_a_rank_and_no_more_tokens_are_likeliest_than_
 
 
 def test_the_entropy_of_a_confident_prediction_has_six_right_digits() -> None:
-    """Logits far from zero, of a large vocabulary, as trained models have them."""
+    """The logits are far from zero and the vocabulary is large, as in trained models."""
     torch.manual_seed(0)
     softmax, hidden = Softmax(num_tokens=50_000, dim=8), torch.randn(4, 8)
     with torch.no_grad():
@@ -126,7 +126,7 @@ def test_negatives_are_distinct_and_counted_to_the_last_draw() -> None:
     assert len(negatives.ids.unique()) == 20
     assert negatives.ids.min() >= 0 and negatives.ids.max() < V
     assert negatives.num_draws >= 20
-    with torch.device("meta"):  # the device is that of the generator
+    with torch.device("meta"):  # the generator decides the device
         again = draw_negatives(20, num_tokens=V, generator=torch.Generator("cpu").manual_seed(3))
     assert torch.equal(negatives.ids, again.ids) and negatives.num_draws == again.num_draws
     with pytest.raises(ValueError, match="50 distinct negatives from a vocabulary of 50"):

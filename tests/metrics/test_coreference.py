@@ -11,14 +11,14 @@ KEY_A = "a bc def"
 
 
 def score(gold: str, predicted: str) -> CoreferenceScore:
-    """Clusters are words, mentions their letters."""
+    """Clusters are words, and mentions are their letters."""
     return score_coreference(gold=gold.split(), predicted=predicted.split())
 
 
 Expected = tuple[float, float] | None
 
 # Key, response, and (recall, precision) of MUC, B-cubed and CEAF-e: the test cases of reference-coreference-scorers
-# (test/TestCases.README), which leave some out. In A7 to A9 the response has b more than once.
+# (test/TestCases.README). None marks numbers that they leave out. In A7 to A9, the response has b more than once.
 PUBLISHED: dict[str, tuple[str, str, Expected, Expected, Expected]] = {
     "A1": (KEY_A, "a bc def", (1, 1), (1, 1), (1, 1)),
     "A2": (KEY_A, "a de", (1 / 3, 1), (7 / 18, 1), (1.8 / 3, 1.8 / 2)),
@@ -65,17 +65,17 @@ def test_documents_add_up_before_they_are_divided():
 
 
 def test_of_repeats_in_the_response_the_scorer_drops_gold_mentions_only_and_those_in_the_key_count_twice():
-    result = score("ab", "ab b xx")  # as ab, xx
+    result = score("ab", "ab b xx")  # counts as ab, xx
     assert result.ceaf_e == Score.of_matches(correct=1, predicted=2, gold=1)
     assert result.b_cubed == Score(correct=2, predicted=4, recalled=2, gold=2)
     assert result.muc == Score.of_matches(correct=1, predicted=2, gold=1)
-    result = score("ab bc", "ab c")  # b is looked up where the key has it last, so a and b are two parts here
+    result = score("ab bc", "ab c")  # b belongs to its last cluster in the key, so a and b are two parts
     assert result.muc == Score.of_matches(correct=0, predicted=1, gold=2)
     assert result.b_cubed == Score(correct=2 / 2 + 1 / 2 + 1, predicted=3, recalled=2 / 2 + 1 / 2 + 1 / 2, gold=4)
 
 
 def best_sum(similarity: list[tuple[float, ...]]) -> float:
-    """By trying out every alignment."""
+    """The best sum, found by trying every alignment."""
     if len(similarity) > len(similarity[0]):
         similarity = list(zip(*similarity, strict=True))
     columns = range(len(similarity[0]))

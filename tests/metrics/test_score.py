@@ -1,4 +1,4 @@
-"""Scores of labels, of answers, of several runs, and Student's intervals: computed by hand where that can be done."""
+"""Scores of labels, of answers and of several runs, and Student's intervals: computed by hand where possible."""
 
 import math
 import statistics
@@ -40,7 +40,7 @@ def test_three_labels_counted_by_hand():
         "neutral": Score.of_matches(correct=2, predicted=3, gold=3),
     }
     examples, predictions = ([LabelPrediction(label, {}) for label in labels] for labels in (GOLD, PREDICTED))
-    macro_f1 = 100 * (2 / 3 + 0 + 2 / 3) / 3  # as scikit-learn has it
+    macro_f1 = 100 * (2 / 3 + 0 + 2 / 3) / 3  # as in scikit-learn
     assert find_task("sst").score(examples, predictions) == {"accuracy": 60, "macro_f1": pytest.approx(macro_f1)}
 
 

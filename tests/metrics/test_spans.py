@@ -54,13 +54,13 @@ def test_a_score_counted_by_hand():
     predicted = [["B-PER", "I-PER", "O", "B-PER"], ["I-LOC", "O", "B-ORG", "O"]]
     score = score_spans(gold=gold, predicted=predicted)
     assert score.by_label == {
-        "LOC": Score.of_matches(correct=1, predicted=1, gold=2),  # I-LOC is a start here; the tag differs, the span not
+        "LOC": Score.of_matches(correct=1, predicted=1, gold=2),  # I-LOC starts a span: another tag, the same span
         "ORG": Score.of_matches(correct=0, predicted=1, gold=1),
         "PER": Score.of_matches(correct=1, predicted=2, gold=1),
     }
     assert score.overall == Score.of_matches(correct=2, predicted=4, gold=4)
     assert score.tokens == Accuracy(correct=5, total=8)
-    sentences = score_spans(gold=[["B-PER"], ["I-PER"]], predicted=[["I-PER"], ["B-PER"]])  # a span ends with its own
+    sentences = score_spans(gold=[["B-PER"], ["I-PER"]], predicted=[["I-PER"], ["B-PER"]])  # sentences end spans
     assert sentences.overall == Score.of_matches(correct=2, predicted=2, gold=2)
 
 
@@ -93,7 +93,7 @@ def matches(correct: int, predicted: int, gold: int) -> Score:
 
 
 def score(gold: str, predicted: str) -> RoleScore:
-    """One predicate, its columns of brackets in one line each."""
+    """Score one predicate; each argument is a column of brackets, written as one line."""
     columns = [tags_from_props(column.split()) for column in (gold, predicted)]
     return score_roles(gold=columns[:1], predicted=columns[1:])
 
@@ -105,7 +105,7 @@ def test_a_continuation_is_a_piece_of_the_last_argument_of_its_role_or_an_argume
     assert second == Argument("A1", ((4, 4), (6, 7), (8, 8)))
     assert arguments_from_tags(["B-C-A2", "O", "B-C-A2"]) == [Argument("A2", ((0, 0), (2, 2)))]
     assert arguments_from_tags(["B-A1", "B-C-A0"]) == [Argument("A1", ((0, 0),)), Argument("A0", ((1, 1),))]
-    reference = [Argument("A0", ((0, 0), (2, 2))), Argument("R-A0", ((1, 1),))]  # a role of its own
+    reference = [Argument("A0", ((0, 0), (2, 2))), Argument("R-A0", ((1, 1),))]  # R-A0 is a separate role
     assert arguments_from_tags(["B-A0", "B-R-A0", "B-C-A0"]) == reference
 
 

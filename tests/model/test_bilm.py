@@ -1,4 +1,4 @@
-"""The biLM: what a sentence's activations depend on; and the packed biLM, which equals it."""
+"""The biLM: what a sentence's activations depend on. The packed biLM gives the same activations."""
 
 import sys
 from dataclasses import replace
@@ -95,7 +95,7 @@ def test_the_text_of_a_config_that_fingerprints_hash_stays_the_same() -> None:
 
 WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40, "b" * 48]
 RELATIVE_ERRORS = {"float32": 1e-6, "bfloat16": 0.02, "int8": 0.08}
-"""Largest root of the mean square, over that of the activations."""
+"""Largest root mean square of the errors, relative to that of the activations."""
 
 configs = st.builds(
     BiLMConfig,
@@ -119,7 +119,7 @@ def frozen_bilm(config: BiLMConfig, std: float = 0.3) -> BiLM:
 
 
 def by_the_module(bilm: BiLM, sentence: list[str]) -> np.ndarray:
-    """(L,T,E), one sentence by itself, boundaries read like any other token."""
+    """Activations (L,T,E) of one sentence by itself; boundaries are read like any other token."""
     bounded = [[BEGIN_SENTENCE, *sentence, END_SENTENCE]]
     limit = bilm.config.max_characters_per_token
     ids = torch.from_numpy(batch_character_ids(bounded, max_characters_per_token=limit))
@@ -169,7 +169,7 @@ def test_each_precision_has_its_error(precision: Precision, stacked_on: str, mon
     size = np.concatenate([theirs.ravel() for theirs in expected])
     assert np.sqrt(np.mean(error**2) / np.mean(size**2)) <= RELATIVE_ERRORS[precision]
     if precision in ("bfloat16", "int8"):
-        assert np.abs(error).max() > 0  # or it was float32 that ran
+        assert np.abs(error).max() > 0  # otherwise float32 ran
 
 
 def test_the_stacked_directions_of_a_gpu_read_rows_that_end_as_the_module_does(monkeypatch: pytest.MonkeyPatch):
@@ -254,7 +254,7 @@ def test_states_and_surprisal_are_those_of_a_cpu_when_directions_are_stacked(mon
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_the_bits_of_a_sentence_do_not_depend_on_its_batch(precision: Precision):
     config = BiLMConfig(filters=((1, 32), (3, 32)), projection_dim=32, lstm_dim=64, character_dim=16)
-    assert not Elmo(frozen_bilm(TINY)).same_in_any_batch  # whose widths do not fill a vector register
+    assert not Elmo(frozen_bilm(TINY)).same_in_any_batch  # its widths do not fill a vector register
     elmo, together = encoded(frozen_bilm(config), [WORDS[: 1 + k % 9] for k in range(200)], precision)
     if not elmo.same_in_any_batch:
         pytest.skip("torch has no such kernel here")
@@ -326,12 +326,12 @@ def test_packing_for_bfloat16_never_holds_the_weights_in_float32(write: Any, for
     assert weights > 100
     done = forks.run_script(MEMORY, str(tmp_path / "small"), str(tmp_path / "large"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 0.75 * weights  # the half that stays, and what one matrix needs
+    assert float(done.stdout) < 0.75 * weights  # half stays, and one matrix needs the rest
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_autocast_around_it_changes_nothing(precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "_works", lambda make: False)  # the kernels that GPUs have
+    monkeypatch.setattr(linear, "_works", lambda make: False)  # leaves the kernels that GPUs use
     sentences = [["the", "cat"], ["sat"]]
     bilm = frozen_bilm(TINY)
     with torch.autocast("cpu", dtype=torch.float16):

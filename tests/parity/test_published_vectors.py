@@ -99,8 +99,8 @@ def test_a_zip_of_nlpl_gives_the_vectors_of_simple_elmo(archive: str):
 def test_the_softmax_of_a_checkpoint_gives_the_perplexities_of_bilm_tf(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Their test() takes the mean of the losses of both directions, so the geometric mean of the perplexities."""
-    text = tmp_path / "text"  # Python's split(), which they use, takes U+3000 for white space
+    """bilm-tf's test() averages the losses of both directions, which gives the geometric mean of the perplexities."""
+    text = tmp_path / "text"  # bilm-tf uses Python's split(), which takes U+3000 for white space
     text.write_text((FIXTURES / "checkpoints/test_lines.txt").read_text().replace("\u3000", " "))
     theirs = json.loads((FIXTURES / f"checkpoints/{name}.perplexity.json").read_text())
     for batch_size in (1, 3):
@@ -150,7 +150,7 @@ def test_a_model_of_elmoformanylangs_gives_all_of_its_layers(name: str):
 
 
 def test_the_module_gives_what_the_packed_model_gives():
-    """With gradients and in batches, as task models use it."""
+    """The module runs with gradients and in batches, as in task models."""
     for name in ("many_langs/char_word", "checkpoints/word"):
         bilm = Elmo.from_pretrained(FIXTURES / name, device="cpu").bilm
         ids = padded([["<S>", *sentence, "</S>"] for sentence in SENTENCES], bilm.spelling.rows)
@@ -192,7 +192,7 @@ class Reference:
         self.weights = {name: array.astype(np.float64) for name, array in datasets.items()}
 
     def stream(self, sentences: list[list[str]]) -> list[Array]:
-        """All layers (3,T,2P) of sentences that are read one after the other; the states go on."""
+        """All layers (3,T,2P) of sentences that are read one after the other; the states carry over."""
         states: States = {}
         results: list[Array] = []
         for sentence in sentences:

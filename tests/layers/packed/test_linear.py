@@ -56,7 +56,7 @@ def test_each_kernel_multiplies_and_adds(make: type[Blocked], num_rows: int, num
 @pytest.mark.parametrize("make", [make for make in HERE if rows_are_independent(make)])
 def test_a_row_has_the_same_bits_whatever_is_beside_it(make: type[Blocked]):
     inputs, weight, total = random(130, 600), random(128, 600, seed=1), random(130, 128, seed=2)
-    inputs[7] *= 1000  # a scale for the whole batch would drown the others
+    inputs[7] *= 1000  # one scale for the whole batch would drown the other rows
     for bias, with_total in ((random(128, seed=3), True), (None, True), (None, False)):
         kernel = make(weight, bias)
         together = kernel(inputs, total.clone() if with_total else None)
@@ -93,7 +93,7 @@ def test_weights_beyond_float16_are_cut_to_its_largest_number():
 
 @pytest.fixture
 def untried() -> Iterator[None]:
-    """Kernels are tried again in this test, and after it."""
+    """Make this test, and the tests after it, try the kernels again."""
     packed_linear._works.cache_clear()
     yield
     packed_linear._works.cache_clear()
@@ -102,7 +102,7 @@ def untried() -> Iterator[None]:
 @pytest.mark.usefixtures("untried")
 def test_without_private_operators_that_give_products_there_is_float32_and_bfloat16(monkeypatch: pytest.MonkeyPatch):
     weight = random(16, 32)
-    with monkeypatch.context() as patch:  # one that gives something else
+    with monkeypatch.context() as patch:  # a kernel with wrong results
         patch.setattr(Blocked, "__call__", lambda self, inputs, total=None: torch.zeros(len(inputs), 16))
         assert kernel_for("float32", weight) is Transposed
     packed_linear._works.cache_clear()

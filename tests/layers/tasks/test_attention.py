@@ -27,7 +27,7 @@ def random_pair() -> tuple[Tensor, Tensor]:
 
 
 def attentions() -> dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]]:
-    """Each as a function of two batches and their masks."""
+    """Each attention as a function of two batches and their masks."""
     torch.manual_seed(0)
     both, alone = BidirectionalAttention(dim=5).double(), SelfAttention(dim=5).double()
     pooling = SelfAttentivePooling(dim=5).double()
@@ -112,7 +112,7 @@ def test_self_attention_computed_by_hand_leaves_a_token_itself_out_and_may_choos
             weight.zero_()
         attention.nothing.fill_(torch.tensor(2.0).log())
     sequence, mask = torch.tensor([[[4.0], [8.0], [100.0]]]), torch.tensor([[True, True, False]])
-    # One other token of weight 1 against nothing's 2: a third of it.
+    # One other token has weight 1, and nothing has weight 2: a third of the token.
     attended = attention(sequence, mask)[0]
     torch.testing.assert_close(attended[:2], torch.tensor([[8 / 3, 4.0, 32 / 3], [4 / 3, 8.0, 32 / 3]]))
     assert attention(sequence, mask & torch.tensor([True, False, False]))[0, 0].tolist() == [0.0, 4.0, 0.0]

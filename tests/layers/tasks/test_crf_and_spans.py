@@ -1,4 +1,4 @@
-"""The CRF against every path there is, its decoder against what BIO and BIOUL allow, and spans against all pairs."""
+"""Compares the CRF with all possible paths, its decoder with what BIO and BIOUL allow, and spans with all pairs."""
 
 from itertools import product
 
@@ -44,7 +44,7 @@ def test_likelihoods_and_decoded_labels_are_those_of_an_enumeration_of_all_paths
 
 def test_constrained_decoding_finds_the_best_of_the_allowed_paths():
     crf, scores = random_crf()
-    scores[:, 0, 0] += 10  # I-X, with which no sentence may begin
+    scores[:, 0, 0] += 10  # I-X, which may not begin a sentence
     allowed = bio_transitions(["I-X", "O", "B-X"])
     assert all(labels[0] == 0 for labels in crf.decode(scores, MASK, allowed=ALL_PAIRS) if labels)
     for row, (labels, length) in enumerate(zip(crf.decode(scores, MASK, allowed=allowed), LENGTHS, strict=True)):

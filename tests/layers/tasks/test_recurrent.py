@@ -71,7 +71,7 @@ TOKENS = (1.5, -0.5)
 
 
 def outputs_of_one_unit(layer: HighwayLSTMLayer | CoupledLSTMLayer) -> list[float]:
-    """Of a layer with the first of these weights, in the order in which it reads the tokens."""
+    """The outputs of a layer with the first of these weights, in the layer's reading order."""
     with torch.no_grad():
         weights = (layer.input_weight, layer.recurrent_weight, layer.bias)
         for weight, numbers in zip(weights, (FROM_INPUT, FROM_HIDDEN, BIAS), strict=True):
