@@ -281,7 +281,7 @@ def test_a_model_whose_files_change_is_never_mixed_with_the_new_ones(tmp_path: P
 
 @pytest.mark.parametrize("is_of_files", [True, False])
 def test_a_weight_that_is_edited_in_any_way_is_noticed_and_no_cache_is_poisoned(tmp_path: Path, is_of_files: bool):
-    """One number of many, through `.data`, in place of a tensor, before or after the fingerprint was asked for."""
+    """Edits one number of many, edits `.data`, or replaces a tensor, before or after asking for the fingerprint."""
     ELMO.save(tmp_path / "model")
     elmo = Elmo(tmp_path / "model", device="cpu") if is_of_files else Elmo(random_bilm())
     sentences = [["a", "cat"], ["b"]]

@@ -179,7 +179,7 @@ def test_frozen_layers_take_the_place_of_the_bilm(tmp_path: Path, snapshot: Snap
     assert output.mixes[0][:, :, 0].tolist() == [[2.5, 1.0], [0.5, 0.0]]
     assert set(embedding.state_dict()) == {"mixes.0.weights", "mixes.0.gamma"}
     twin = copy.deepcopy(embedding)
-    assert twin.frozen is not None and twin.frozen.layers is lengths  # which may be gigabytes
+    assert twin.frozen is not None and twin.frozen.layers is lengths  # the layers may be gigabytes
     assert refusals(embedding, ("The cat sat", torch.zeros(1, 2, 50, dtype=torch.long))) == snapshot
     with pytest.raises(ValueError, match="frozen layers cannot be trained"):
         ElmoEmbedding(lengths, requires_grad=True)
@@ -221,7 +221,7 @@ def test_with_the_recipe_of_the_page_a_model_compiles_and_a_copy_of_it_has_its_o
     recipe = re.search(r"`(\S+ = torch\.compiler\.disable\(.*?\))`", page)
     model = Tagger().eval()
     expected = model(SENTENCES)
-    monkeypatch.setattr(ElmoEmbedding, "forward", ElmoEmbedding.forward)  # so that it comes back
+    monkeypatch.setattr(ElmoEmbedding, "forward", ElmoEmbedding.forward)  # so that it is restored at the end
     assert recipe is not None
     exec(recipe[1], {"torch": torch, "ElmoEmbedding": ElmoEmbedding, "model": model})
     assert torch.equal(torch.compile(model, backend="eager")(SENTENCES), expected)

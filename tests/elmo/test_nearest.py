@@ -32,7 +32,7 @@ def test_they_are_the_occurrences_with_the_largest_cosines(
         (number, index): float(ELMO.similarity(vector, query))
         for number, (sentence, array) in enumerate(zip(CORPUS, ELMO.encode(CORPUS, layers=layers), strict=True))
         for index, (token, vector) in enumerate(zip(sentence.split(), array, strict=True))
-        if CORPUS.index(sentence) == number and sentence != QUERY  # the first of those that are repeated
+        if CORPUS.index(sentence) == number and sentence != QUERY  # the first of repeated sentences
         if (among == "any" or (token == "bank") == (among == "same"))
     }
     best = sorted(cosines, key=lambda place: -cosines[place])[:4]

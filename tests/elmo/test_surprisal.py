@@ -1,4 +1,4 @@
-"""Surprisal against the definition, prediction by prediction, and its sums against `perplexity`."""
+"""Compares surprisal with its definition, prediction by prediction, and its sums with `perplexity`."""
 
 import copy
 import math
@@ -62,7 +62,7 @@ def test_carried_state_reads_a_story_as_perplexity_reads_one_stream(
 @pytest.mark.parametrize("directions", [("forward",), ("backward",), ("forward", "backward")])
 def test_carried_state_runs_only_the_lstms_that_were_asked_for(directions: tuple[str, ...], monkeypatch: Any) -> None:
     elmo = toy_elmo()
-    elmo.surprisal(["a"])  # whose softmax and packed weights are made first
+    elmo.surprisal(["a"])  # makes the softmax and the packed weights
     ran: list[PackedLSTM] = []
     read = PackedLSTM.__call__
     monkeypatch.setattr(PackedLSTM, "__call__", lambda lstm, *given: ran.append(lstm) or read(lstm, *given))
@@ -167,7 +167,7 @@ def test_conditional_surprisal_is_what_a_part_adds_to_the_other() -> None:
             assert pair.total(direction, unit="nats") == pytest.approx(added * math.log(2), rel=1e-4, abs=1e-4)
         assert (pair.prefix, pair.continuation) == (prefixes[index], continuations[index])
         assert (len(pair.bits()), len(pair.bits("backward"))) == (len(pair.continuation), len(pair.prefix))
-    assert found[1].total() == pytest.approx(elmo.surprisal([["a", "b"]])[0].bits().sum())  # given nothing
+    assert found[1].total() == pytest.approx(elmo.surprisal([["a", "b"]])[0].bits().sum())  # the prefix is empty
 
 
 def test_conditional_surprisal_refuses_what_is_no_pair(snapshot: SnapshotAssertion) -> None:

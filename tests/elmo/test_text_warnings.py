@@ -1,4 +1,4 @@
-"""What users give in place of sentences, and text that a model has not read: each mistake is named."""
+"""Input that is not sentences, and text of a kind that a model has not read: messages name each mistake."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def test_whatever_reads_text_looks_at_it_and_the_warning_points_at_the_caller() 
 
 
 class DataFrame(list[str]):
-    """Iterates over the names of its columns, as that of pandas does."""
+    """Iterates over the names of its columns, like a DataFrame of pandas."""
 
     columns = ("text", "label")
 
@@ -93,7 +93,7 @@ def test_strings_are_tokenised_lists_are_used_unchanged_and_what_is_quoted_is_sh
     given = ["Jane slept.", ("a", "b."), []]
     assert tokens_of_each(given) == expected
     assert tokens_of_each(iter(given)) == expected
-    assert tokens_of_each(dict(enumerate(given)).values()) == expected  # no sequence, like those of pandas and polars
+    assert tokens_of_each(dict(enumerate(given)).values()) == expected  # not a sequence, as in pandas and polars
     assert tokens_of_each(np.array([["a", "b"], ["c", "d"]])) == [["a", "b"], ["c", "d"]]  # pyright: ignore
     with pytest.raises(ValueError) as refusal:
         tokens_of_each([b"\x1b" * 1000])  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""AllenNLP's classes: the numbers of AllenNLP's own modules, and what is different on purpose."""
+"""The classes for AllenNLP users: they give the numbers of AllenNLP's own modules, or differ on purpose."""
 
 import io
 import json
@@ -43,7 +43,7 @@ TOLERANCE = 1e-5
 
 
 def state_of(name: str) -> dict[str, Tensor]:
-    """The state dict of a module; of an archive, that of its token embedder."""
+    """The state dict of a module, or of the token embedder in an archive."""
     if name.endswith(".th"):
         return torch.load(MODULES / name, weights_only=True)
     with tarfile.open(MODULES / name) as archive:
@@ -55,7 +55,7 @@ def state_of(name: str) -> dict[str, Tensor]:
 
 
 def load_theirs(module: nn.Module, name: str) -> None:
-    """Load their state, which the module then has, with their names and shapes."""
+    """Load AllenNLP's state, and check that the module then has that state, with the same names and shapes."""
     theirs = state_of(name)
     module.load_state_dict(theirs)
     for key, tensor in module.state_dict().items():
@@ -143,7 +143,7 @@ def test_a_token_embedder_can_forget_its_state():
     assert not torch.equal(first, second)
     embedder.reset_states()
     assert torch.equal(embedder(ids), first)
-    theirs = embedder._elmo._elmo_lstm._elmo_lstm  # by the path of their own scripts
+    theirs = embedder._elmo._elmo_lstm._elmo_lstm  # the path that AllenNLP's own scripts use
     theirs.reset_states()
     assert torch.equal(embedder(ids), first)
     theirs.stateful = False
@@ -203,7 +203,7 @@ def test_words_are_cached_in_blocks_with_the_same_vectors_and_others_fall_back(m
     elmo = Elmo(None, None, 1, dropout=0.0, module=bilm, vocab_to_cache=["<pad>", "a", "b", "c", "d"])
     assert in_blocks == [2, 2, 1]
     plain = elmo(batch_to_ids([["b", "a"], ["d"]]))
-    nothing = torch.zeros(2, 2, 50, dtype=torch.long)  # what is cached is not read
+    nothing = torch.zeros(2, 2, 50, dtype=torch.long)  # characters of cached words are not read
     cached = elmo(nothing, torch.tensor([[2, 1], [4, 0]]))
     assert_close(cached["elmo_representations"][0], plain["elmo_representations"][0])
     other = elmo(batch_to_ids([["e", "a"]]), torch.tensor([[5, 1]]))
@@ -381,7 +381,7 @@ def test_a_file_without_the_sentences_opens_as_one_of_ours(embedder: ElmoEmbedde
 
 
 def test_without_files_the_model_is_the_published_original(monkeypatch: pytest.MonkeyPatch):
-    """AllenNLP's two constants are the addresses of that model, in old scripts also without a word about files."""
+    """AllenNLP's two constants are the addresses of that model. Old scripts may also name no files at all."""
     published = find_published("original")
     assert published is find_published(DEFAULT_OPTIONS_FILE)
     monkeypatch.setenv("ELMOKIT_OFFLINE", "1")

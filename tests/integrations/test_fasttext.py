@@ -1,4 +1,4 @@
-"""fastText's `.bin` files, equal to gensim's reader, and files of other systems' vectors."""
+"""fastText's `.bin` files, compared with gensim's reader, and vector files from other systems."""
 
 import struct
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_ngrams_count_characters_and_leave_out_the_lone_marks(read: FastText):
     assert FastText(Path("m"), {}, read.matrix, 5, 3, 4).ngrams("눈") == ["<눈>"]
     for least in (0, 1):
         assert FastText(Path("m"), {}, read.matrix, 5, least, 2).ngrams("ab") == ["<a", "a", "ab", "b", "b>"]
-    assert FastText(Path("m"), {}, read.matrix, 5, 1, 1).ngrams("<>") == ["<", ">"]  # those of the word itself
+    assert FastText(Path("m"), {}, read.matrix, 5, 1, 1).ngrams("<>") == ["<", ">"]  # the word's own marks
 
 
 def test_a_word_without_rows_is_zero_the_sentence_end_has_its_own_row_only_and_no_number_is_infinite(read: FastText):
@@ -72,7 +72,7 @@ def test_the_words_of_sentences_are_one_layer_and_a_missing_file_is_named(model:
 
 
 def test_a_word_without_ngrams_has_its_own_row_only(model: Path, read: FastText, tmp_path: Path):
-    for version, max_n in ((12, 0), (11, 4)):  # n-grams of words alone; before version 12 these settings said nothing
+    for version, max_n in ((12, 0), (11, 4)):  # max_n 0: n-grams of words only; version 11 ignores max_n
         content = bytearray(model.read_bytes())
         for place, value in ((4, version), (36, 3), (48, max_n)):
             struct.pack_into("<i", content, place, value)

@@ -1,4 +1,4 @@
-"""The exported biLM: what torch computes, for every configuration, batch and number of tokens; whole or not there."""
+"""The exported biLM computes what torch does, for any configuration, batch and length; no file is half written."""
 
 import inspect
 import io
@@ -41,7 +41,7 @@ def made(config: BiLMConfig, *, seed: int = 0) -> BiLM:
 
 
 def ids(lengths: list[int], *, max_characters_per_token: int = 50) -> torch.Tensor:
-    """Sentences of so many tokens, boundaries among them; none at all is a row of padding."""
+    """Sentences with these numbers of tokens, including boundaries; 0 gives a row of padding."""
     sentences = [["<S>", *(WORDS * 10)[: length - 2], "</S>"][:length] for length in lengths]
     batch = batch_character_ids(sentences, max_characters_per_token=max_characters_per_token)
     return torch.from_numpy(batch.astype(np.int64))
@@ -74,7 +74,7 @@ def session_of(path: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """By the command: both directions, with the weights in a file of their own."""
+    """A biLM with both directions, exported with the command, with its weights in a separate file."""
     for name in ("onnx", "onnxscript", "onnxruntime"):
         pytest.importorskip(name, reason="needs the extra: pip install 'elmokit[onnx]'")
     path = tmp_path_factory.mktemp("exported") / "both.onnx"
@@ -132,7 +132,7 @@ def test_a_file_that_computes_something_else_goes(exported: Path, tmp_path: Path
         for written in exported.parent.iterdir():
             shutil.copy(written, path.parent)
 
-    other = SimpleNamespace(model=SimpleNamespace(metadata_props={}), save=save)  # of weights that may be others
+    other = SimpleNamespace(model=SimpleNamespace(metadata_props={}), save=save)  # its weights may be other ones
     monkeypatch.setattr(onnx_export, "_program", lambda _: other)
     assert 0 < export_onnx(made(BOTH), tmp_path / "both.onnx", model_name="toy").difference <= 2e-6
     folder = tmp_path / "other"

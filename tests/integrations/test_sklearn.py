@@ -1,4 +1,4 @@
-"""`ElmoVectorizer` is a transformer as scikit-learn expects one, and gives what `encode` gives."""
+"""`ElmoVectorizer` is the kind of transformer that scikit-learn expects, and gives what `encode` gives."""
 
 from pathlib import Path
 from typing import Any

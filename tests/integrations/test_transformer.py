@@ -1,4 +1,4 @@
-"""The bridge to transformers, on a tiny random BERT made here."""
+"""The integration with transformers, tested on a tiny random BERT."""
 
 import shutil
 from itertools import product
@@ -37,7 +37,7 @@ def save_encoder(folder: Path, name: str, *, vocab_size: int = len(PIECES), **se
 
 
 def states(folder: Path, pieces: list[str], *, kind: str = "AutoModel") -> torch.Tensor:
-    """The layers of these pieces and the special ones, as the model itself gives them."""
+    """The layers that the model itself gives for these pieces and the special ones."""
     model = getattr(transformers, kind).from_pretrained(folder).eval()
     ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", *pieces, "[SEP]")]])
     with torch.no_grad():
@@ -125,7 +125,7 @@ def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Pat
     save_encoder(tmp_path, name, max_position_embeddings=10, pad_token_id=1)
     transformers.AutoTokenizer.from_pretrained(folder, model_max_length=100).save_pretrained(tmp_path)
     layers = HF_FIRST.open(str(tmp_path))
-    words = ["cat"] * 7  # with the special pieces 9, but the model has positions for 8
+    words = ["cat"] * 7  # 9 with the special pieces, but the model has positions for 8
     both = unpadded(layers, [words])[0]
     np.testing.assert_allclose(both[:, 6:], unpadded(layers, [words[6:]])[0], atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Examples and pages of the integrations that are tested here run, in an environment with our own versions."""
+"""The examples and pages of the large integrations run, in an environment with our pinned versions."""
 
 import importlib.metadata
 import re

@@ -1,4 +1,4 @@
-"""ELMo in flair: the vectors are ours, and are saved with their model; examples/integrations/with_flair.py trains."""
+"""ELMo in flair gives our vectors and is saved with its model; examples/integrations/with_flair.py trains a tagger."""
 
 import copy
 from pathlib import Path

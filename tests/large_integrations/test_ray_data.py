@@ -1,4 +1,4 @@
-"""Parquet embedded by two actors of a local Ray, one of which is killed."""
+"""Two actors of a local Ray embed Parquet files, and one of the actors is killed."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from elmokit.vectors.files import load_vectors
 from ray_bulk import ray_workers, start_ray
 from toy_bilm import random_bilm
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own warnings
 
 
 @pytest.fixture(scope="module")

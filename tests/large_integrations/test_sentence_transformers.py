@@ -1,4 +1,4 @@
-"""ELMo in sentence-transformers: the vectors are ours, the pooling theirs; what is saved can be loaded."""
+"""ELMo in sentence-transformers: the vectors are ours, the pooling is theirs, and saved models can be loaded."""
 
 import copy
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_pooled_vectors_are_those_of_elmo_and_a_mix_starts_as_the_average(layers
 def test_each_token_has_a_vector_and_sentences_may_be_lists_of_tokens_or_one_alone():
     model, expected = transformer(), ELMO.encode(SENTENCES)
     tokens = model.encode(SENTENCES, output_value="token_embeddings")
-    assert [len(vectors) for vectors in tokens] == [4, 1, 1, 5]  # theirs has at least one
+    assert [len(vectors) for vectors in tokens] == [4, 1, 1, 5]  # sentence-transformers gives at least one
     for index in (0, 2, 3):
         np.testing.assert_allclose(tokens[index], expected[index], atol=2e-6)
     for same in (model.encode([["the", "cat", "sat", "."]])[0], model.encode(SENTENCES[0])):
@@ -76,7 +76,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path):
     loaded = SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True)
     np.testing.assert_array_equal(loaded.encode(SENTENCES), expected)
     assert not list(tmp_path.rglob("*.bin"))
-    loaded.save(str(tmp_path))  # where it is already
+    loaded.save(str(tmp_path))  # into the folder that it came from
 
 
 def test_a_model_in_half_precision_is_saved_in_float32(tmp_path: Path):

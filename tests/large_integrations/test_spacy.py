@@ -75,7 +75,7 @@ def test_vectors_and_similarity_are_ours_also_in_a_pipeline_with_static_vectors(
     assert doc[1].similarity(other[1]) == pytest.approx(cosine, abs=1e-6) and cosine < 0.99999
     assert doc[:2].similarity(other) == pytest.approx(float(Elmo.similarity(doc[:2].vector, other.vector)), abs=1e-6)
     assert doc.similarity(other) == pytest.approx(float(Elmo.similarity(doc.vector, other.vector)), abs=1e-6)
-    assert doc[1].similarity(nlp.vocab["dog"]) == 0  # which has no vector
+    assert doc[1].similarity(nlp.vocab["dog"]) == 0  # "dog" alone has no vector
     assert not nlp("").vector.any()
 
 
@@ -118,7 +118,7 @@ def test_a_document_of_many_tokens_takes_linear_time():
         start = time.process_time()
         assert pipe._rows(doc[:], vectors).all()
         times.append(time.process_time() - start)
-    assert times[1] < 7 * times[0]  # 4; over 10 where each is compared with all
+    assert times[1] < 7 * times[0]  # usually 4; over 10 if each token is compared with all
 
 
 def test_a_stream_has_the_same_vectors_and_documents_keep_theirs_as_bytes(model: str):
@@ -134,13 +134,13 @@ def test_a_stream_has_the_same_vectors_and_documents_keep_theirs_as_bytes(model:
 
 @pytest.mark.filterwarnings("ignore:.*W109")  # the hooks stay behind, as docs/integrations/spacy.md says
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.timeout(120)  # children that wait for threads of their parent do so for ever
+@pytest.mark.timeout(120)  # children that wait for threads of their parent would never end
 def test_two_processes_give_the_same_vectors(model: str):
     nlp = pipeline(model)
     texts = ["the cat sat.", "a dog", "밥"] * 20
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
-    list(nlp.pipe(texts))  # has started them
+    list(nlp.pipe(texts))  # starts the threads
     docs = list(nlp.pipe(texts, n_process=2, batch_size=20))
     torch.set_num_threads(threads)
     assert [doc.text for doc in docs] == texts
@@ -156,7 +156,7 @@ def test_a_pipeline_is_saved_with_its_model_and_a_damaged_one_is_refused(model: 
     config = tmp_path / "pipeline" / "config.cfg"
     config.write_text(config.read_text().replace(model, "a/folder/of/another/machine"))
     np.testing.assert_array_equal(spacy.load(tmp_path / "pipeline")("the cat sat.").tensor, expected)
-    nlp.to_disk(tmp_path / "pipeline")  # where it is already
+    nlp.to_disk(tmp_path / "pipeline")  # into the same folder again
     elmo = nlp.get_pipe("elmo")
     without = elmo.to_bytes(exclude=["model"])
     assert len(without) < 10 and ElmoPipe(model, layers=1).from_bytes(without)(nlp("the cat sat.")).tensor.any()
