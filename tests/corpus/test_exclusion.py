@@ -1,4 +1,4 @@
-"""Evaluation data in every layout keep the sentences that share a passage with them out of a corpus."""
+"""Sentences that share a passage with evaluation data, in any layout, are kept out of a corpus."""
 
 import json
 import unicodedata

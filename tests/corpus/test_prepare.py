@@ -1,4 +1,4 @@
-"""Raw text becomes a corpus: everything is accounted for, nothing of the held-out text is trained on."""
+"""Raw text becomes a corpus: everything is accounted for, and no held-out text is trained on."""
 
 import hashlib
 import json
@@ -92,7 +92,7 @@ def test_documents_end_at_blank_lines_and_a_single_one_is_not_held_out(tmp_path:
     path = write(tmp_path / "raw", json.dumps({"text": "Title\n\none\ntwo"}) + "\n" + json.dumps({"text": " \n"}))
     assert [*column_texts(path, "text")] == ["Title\n\none\ntwo", " \n"]
     (source,) = prepare([path], tmp_path / "corpus", Preparation(column="text", held_out=0, min_tokens=1)).sources
-    assert (source.documents, source.sentences) == (1, 2)  # a blank text is none
+    assert (source.documents, source.sentences) == (1, 2)  # a blank text does not count
     path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nth\u00ad \n  ree\n\u3000\nfour")
     assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
     path = write(tmp_path / "raw.jsonl", '{"text": "th\\u00ad\\r\\nree"}\n')
@@ -142,7 +142,7 @@ def test_characters_become_nfc_unless_they_are_to_stay_and_korean_may_be_archaic
 @given(st.text(st.sampled_from("aeE \u00e9\u0301\u0323가각\u1100\u1161\u11a8\u212b'.-—\u0915\u093c\u0958")))
 @example(".\u0301\u0323")  # NFC has these marks in the other order
 def test_keeping_the_spelling_changes_the_spelling_alone(text: str):
-    assume(not re.search(r"(.)\1{3}", unicodedata.normalize("NFC", text)))  # of which `tokenize` keeps three
+    assume(not re.search(r"(.)\1{3}", unicodedata.normalize("NFC", text)))  # `tokenize` keeps only three of these
     kept = keep_spelling(text)
     assert [unicodedata.normalize("NFC", token) for token in kept] == tokenize(text)
     letters = [character for character in "".join(kept) if unicodedata.category(character) in ("Lu", "Ll", "Lo", "Mn")]

@@ -91,10 +91,10 @@ def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path:
     for expected in (0o666 & ~umask, 0o640):
         with atomic_write(path) as unfinished:
             unfinished.write_text("text")
-            unfinished.chmod(0o600)  # as safetensors makes its files
+            unfinished.chmod(0o600)  # like files that safetensors writes
         assert path.stat().st_mode & 0o777 == expected
         path.chmod(0o640)
-    # Between two calls of it, another thread would make files that everybody may write to.
+    # Between two calls of umask, another thread would make files that everybody may write to.
     monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was changed"))
     with atomic_write(tmp_path / "result.txt") as unfinished:
         unfinished.write_text("text")
@@ -103,7 +103,7 @@ def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path:
 def test_a_read_only_place_is_refused_at_once_and_by_its_own_name(tmp_path: Path):
     folder = tmp_path / "read-only"
     folder.mkdir(mode=0o555)
-    if os.access(folder, os.W_OK):  # the superuser may write to any folder, except where the kernel keeps its own
+    if os.access(folder, os.W_OK):  # root may write to any folder except the kernel's
         folder = Path("/proc/self")
     path = folder / "result.txt"
     with pytest.raises(OSError) as refusal, atomic_write(path):
@@ -114,7 +114,7 @@ def test_a_read_only_place_is_refused_at_once_and_by_its_own_name(tmp_path: Path
 def test_an_error_names_the_file_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError) as refusal, atomic_write("result.txt"):
-        pass  # which leaves nothing to move
+        pass  # leaves nothing to move
     assert (refusal.value.filename, refusal.value.filename2) == ("result.txt", None)
     with pytest.raises(OSError) as refusal, atomic_write("result.txt"):
         failing(errno.ENOSPC)()
@@ -136,7 +136,7 @@ def test_what_a_killed_process_left_goes_but_not_what_is_being_written(tmp_path:
     assert forks.wait(forks.start("-c", path, script=KILLED)) == -signal.SIGKILL
     check_output(tmp_path / "other.txt")
     assert len(os.listdir(tmp_path)) == 3  # the folder and its lock are still there
-    check_output(path)  # when the same file is written again
+    check_output(path)  # they go when the same file is written again
     assert list(tmp_path.iterdir()) == [path]
     best.mkdir()
     assert forks.wait(forks.start("-c", best / "other.txt", script=KILLED)) == -signal.SIGKILL
@@ -153,7 +153,7 @@ def test_a_lock_without_its_folder_is_left_over_and_nothing_else_is(remove: Call
     (tmp_path / name.replace("0", "1")).symlink_to(tmp_path / "elsewhere")
     (tmp_path / ".result.txt.mine.tmp").mkdir()
     before = sorted(tmp_path.iterdir())
-    (tmp_path / f".{name.replace('0', '2')}.lock").touch()  # of a killed process
+    (tmp_path / f".{name.replace('0', '2')}.lock").touch()  # left by a killed process
     remove(tmp_path / "result.txt")
     assert sorted(tmp_path.iterdir()) == before
 
@@ -257,7 +257,7 @@ def test_names_that_lead_to_one_place_have_one_lock(tmp_path: Path, monkeypatch:
 
 
 def test_no_lock_is_lost_while_others_are_released(tmp_path: Path, forks: Any):
-    """Each process counts to 60; two holders at once, one of them with a removed file, would lose some."""
+    """Each process counts to 60. If two held the lock at once, one of them on a removed file, counts would be lost."""
     counter = tmp_path / "counter"
     counter.write_text("0")
     processes = [forks.start("-c", counter, script=COUNT) for _ in range(3)]
@@ -267,7 +267,7 @@ def test_no_lock_is_lost_while_others_are_released(tmp_path: Path, forks: Any):
 
 
 @pytest.mark.parametrize(
-    ("module", "function", "number"),  # the second is of a folder that cannot be written to
+    ("module", "function", "number"),  # the second is what a read-only folder gives
     [(fcntl, "flock", errno.ENOLCK), (os, "open", errno.EACCES)],
 )
 def test_a_place_without_locks_is_warned_about(
@@ -282,7 +282,7 @@ def test_a_place_without_locks_is_warned_about(
 
 
 def test_the_lock_of_another_user_keeps_others_out_and_is_left_there():
-    """In a folder that everybody may write to, which pytest's own are not. Root becomes nobody."""
+    """Uses a folder that everybody may write to, unlike pytest's own folders. Root becomes the user nobody."""
     belongs = r"out\.h5: the lock belongs to another user; wait until"
     with TemporaryDirectory() as shared, lock(target := Path(shared, "out.h5")):
         os.chmod(shared, 0o777)

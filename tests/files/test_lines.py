@@ -21,7 +21,7 @@ COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.c
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "shard.txt"  # whatever is in it: the name does not decide
+    return tmp_path / "shard.txt"  # whatever is in it: the name does not matter
 
 
 def assert_refused(path: Path, content: bytes, message: str) -> None:
@@ -55,7 +55,7 @@ def test_zeros_may_be_between_streams_and_damage_in_the_second_is_an_error(path:
 
 def test_zstd_is_read_where_python_can(path: Path, monkeypatch: pytest.MonkeyPatch):
     class Stored:
-        """As if zstd stored bytes as they are, behind its magic number."""
+        """Acts as if zstd stored bytes unchanged after its magic number."""
 
         eof, needs_input, unused_data = False, True, b""
 
@@ -123,7 +123,7 @@ def test_a_line_has_a_largest_length(path: Path, compress):
 
 @pytest.mark.parametrize("open_packed", [gzip.open, bz2.open])
 def test_a_small_file_with_an_endless_line_is_refused_in_little_memory(path: Path, open_packed):
-    """120 MB in half a MB."""
+    """120 MB are compressed to half a MB."""
     with open_packed(path, "wb", compresslevel=1) as file:
         for _ in range(120):
             file.write(b"x" * 1_000_000)

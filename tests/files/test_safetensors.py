@@ -16,7 +16,7 @@ from toy_stored import without_allocation
 
 
 def arrays_of_every_type() -> dict[str, np.ndarray]:
-    """Names whose order is not that of the types; no dimension, no numbers, and an odd name are among them."""
+    """Arrays named in another order than their types; some have no dimension, no numbers or an odd name."""
     random = np.random.default_rng(0)
     arrays = {
         f"{9 - number}.{name}": (random.normal(size=(3, number + 1)) * 9).astype(dtype)
@@ -32,7 +32,7 @@ def test_what_was_written_is_read_also_by_the_library(tmp_path: Path, metadata: 
     save_file(arrays, tmp_path / "theirs", metadata=metadata)
     write_arrays(path, arrays, metadata=metadata)
     assert path.read_bytes() == (tmp_path / "theirs").read_bytes()
-    arrays |= {"turned": np.arange(60, dtype=np.float32).reshape(6, 10).T}  # the package would not turn it back
+    arrays |= {"turned": np.arange(60, dtype=np.float32).reshape(6, 10).T}  # safetensors would ignore the transposition
     write_arrays(path, arrays, metadata=metadata)
     layout = read_layout(path)
     assert layout.metadata == (metadata or {}) and layout.tensors.keys() == arrays.keys()

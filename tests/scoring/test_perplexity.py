@@ -1,4 +1,4 @@
-"""Perplexity of streams, stored models and raw text; by bands, words and files against sums over single predictions."""
+"""Perplexity of streams, stored models and raw text; bands, words and files compared with sums over predictions."""
 
 import json
 import math
@@ -43,7 +43,7 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
         return math.exp(-float(logs[torch.arange(6), targets].mean()))
 
     measured = bilm_perplexity(bilm, softmax, VOCABULARY, [path], carry_state=True)
-    forward = expected(bilm.forward_lstm, "<S> a b <S> c a", "a b </S> c a </S>")  # it never reads an end
+    forward = expected(bilm.forward_lstm, "<S> a b <S> c a", "a b </S> c a </S>")  # it never reads </S>
     assert measured.forward.perplexity == pytest.approx(forward, rel=1e-5)
     backward = expected(bilm.backward_lstm, "</S> b a </S> a c", "b a <S> a c <S>")
     assert measured.backward is not None and measured.backward.perplexity == pytest.approx(backward, rel=1e-5)
@@ -128,7 +128,7 @@ def run(*arguments: object) -> int:
 
 
 def measure(folder: Path, **options: Any) -> PerplexityTable:
-    """Both texts, by the biLM."""
+    """Measure both texts with the biLM."""
     return measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], **options)
 
 
@@ -291,7 +291,7 @@ def test_piped_text_is_measured_whole_and_files_of_one_name_are_told_apart(folde
     again.write_text("a\n")
     first, second = measure_files(str(folder / "model"), [folder / "news.txt", again]).files
     assert piped == first.perplexity
-    assert (first.name, second.name) == (str(folder / "news.txt"), str(again))  # of one name, told apart
+    assert (first.name, second.name) == (str(folder / "news.txt"), str(again))  # the same name, told apart
     with pytest.raises(ValueError, match="pipe can be read only once, and carried state needs it for each direction"):
         measure_files(str(folder / "model"), [pipe], carry_state=True)
 

@@ -1,4 +1,4 @@
-"""Character ids: bytes, against bilm-tf's conventions (docs/model.md, section 1), and numbers in dictionaries."""
+"""Character ids: bytes by bilm-tf's conventions (docs/model.md, section 1), and numbers from dictionaries."""
 
 from pathlib import Path
 
@@ -135,7 +135,7 @@ def test_reads_files_with_any_line_end_and_without_the_line_maxtermid_and_what_w
 
 def test_a_vocabulary_that_is_not_sorted_by_frequency_is_told_by_a_text() -> None:
     words = [f"w{number}" for number in range(6_000)]
-    counts = np.array([0, 0, 0, *(6_000 // (number + 1) for number in range(6_000))])  # as Zipf's law has them
+    counts = np.array([0, 0, 0, *(6_000 // (number + 1) for number in range(6_000))])  # by Zipf's law
     assert not Vocabulary([*SPECIALS, *words]).is_out_of_order(counts)
     assert Vocabulary([*SPECIALS, *words]).is_out_of_order(counts[::-1])
     assert not Vocabulary([*SPECIALS, *words[:4_000]]).is_out_of_order(counts[:4_003][::-1])  # too small to tell

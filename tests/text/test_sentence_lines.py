@@ -206,7 +206,7 @@ def test_raw_text_is_warned_of_once_unless_it_will_be_tokenised(path: Path, text
     ) as warned:
         list(sentence_lines(path))
     assert len(warned) == 1
-    path.write_text("It was .\n" * 500 + text * 99)  # what follows the beginning is not looked at
+    path.write_text("It was .\n" * 500 + text * 99)  # only the beginning is checked
     list(sentence_lines(path))
 
 
@@ -239,7 +239,7 @@ def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
 def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: list[str]):
     path.write_text(text)
     assert list(sentence_lines(path, column=column)) == lines
-    path.with_suffix(".csv").write_text('text\n"We sat, there ."\nYou ran .\n')  # of one column, which has quotes
+    path.with_suffix(".csv").write_text('text\n"We sat, there ."\nYou ran .\n')  # one column, with quotes
     assert list(sentence_lines(path.with_suffix(".csv"), column="text")) == ["We sat, there .", "You ran ."]
 
 

@@ -1,4 +1,4 @@
-"""Tokens and sentences, against the conventions of the bundled models' corpora (their cards name them)."""
+"""Tokens and sentences follow the conventions of the bundled models' corpora (the model cards name them)."""
 
 import doctest
 import re
@@ -44,7 +44,7 @@ ANY_TEXT = st.text(
         ("_word_ snake_case ___", "_ word _ snake_case ___"),
         ("co\u00adop\u200b \ufeffﬁne", "coop fine"),
         ("a\u2028b\u0085c\u00a0d\u3000e", "a b c d e"),
-        ("Mr. Kim (김) doesn't know.", "Mr. Kim ( 김 ) does n't know ."),  # whose sentence is not Korean
+        ("Mr. Kim (김) doesn't know.", "Mr. Kim ( 김 ) does n't know ."),  # the sentence is not Korean
         ("col\u00b7legi \u00b7 N\u00b7m, l\u00b7l", "col\u00b7legi \u00b7 N \u00b7 m , l \u00b7 l"),
         ("\uf0b7First \uf0b7", "\uf0b7 First \uf0b7"),  # a bullet of Word
         ("\ufb01\u0301x", "fíx"),  # composed only once the ligature is two letters
@@ -200,7 +200,7 @@ def pieces(text: str, tokens: list[str] | None = None) -> list[str]:
 )
 def test_gives_the_text_of_each_token(text: str, expected: list[str]):
     assert pieces(text) == expected
-    assert token_offsets("ab", ["a", "\u200b", "b"]) == [(0, 1), (1, 1), (1, 2)]  # nothing of one that is invisible
+    assert token_offsets("ab", ["a", "\u200b", "b"]) == [(0, 1), (1, 1), (1, 2)]  # an invisible token is empty
 
 
 @given(ANY_TEXT)

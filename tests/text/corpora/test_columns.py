@@ -26,7 +26,7 @@ def test_a_blank_line_ends_a_sentence_which_knows_its_columns_and_lines():
 @pytest.mark.parametrize(
     ("lines", "sentences"),
     [
-        (["  a    1", "2\u00a01/2  2 "], [[["a", "1"], ["2\u00a01/2", "2"]]]),  # spaces align columns, and no others do
+        (["  a    1", "2\u00a01/2  2 "], [[["a", "1"], ["2\u00a01/2", "2"]]]),  # only plain spaces align columns
         (["New York\tB", "b \t O"], [[["New York", "B"], ["b", "O"]]]),  # with a tab, cells may hold spaces
         (["a\t1", "\t", "b\t2"], [[["a", "1"]], [["b", "2"]]]),  # a lone tab is a blank line
     ],
