@@ -1,4 +1,4 @@
-"""Documentation, examples and public names: the code runs, what it imports is public, links lead somewhere."""
+"""Documentation, examples and public names: the code runs, imports only public names, and links work."""
 
 import ast
 import importlib.metadata
@@ -29,7 +29,7 @@ FUNCTIONS, CLASSES = (
 
 @pytest.mark.slow
 def test_the_examples_of_the_public_names_run_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """In the folder that docs/api.md describes."""
+    """They run in the folder that docs/api.md describes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     words = TEXT.split()
@@ -166,7 +166,7 @@ def test_the_reference_has_every_public_name():
 
 
 def test_the_commands_have_the_help_of_every_command(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("COLUMNS", "80")  # which the page changes
+    monkeypatch.setenv("COLUMNS", "80")  # the page changes it
     monkeypatch.setattr(sys, "path", [*sys.path])
     shown = SITE_PAGES.commands()
     names = {command.name for command in COMMANDS}

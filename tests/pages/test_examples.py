@@ -18,11 +18,11 @@ from elmokit import Elmo
 from page_code import ROOT, needs_large_packages, run_page
 
 FOLDER = ROOT / "examples"
-NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/formats/test_hub.py has one
-SERVER = FOLDER / "serve.py"  # which is tested below
+NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/formats/test_hub.py serves one
+SERVER = FOLDER / "serve.py"  # tested below
 EXAMPLES = sorted(path for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB, SERVER} if not needs_large_packages(path))
 PAGES = [page.stem for page in sorted(ROOT.glob("docs/integrations/*.md")) if not needs_large_packages(page)]
-PAGES.remove("hub")  # as its example
+PAGES.remove("hub")  # needs a hub, like its example
 
 
 def test_there_is_one_for_each_task_and_one_for_a_model_of_your_own():

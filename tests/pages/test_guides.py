@@ -1,4 +1,4 @@
-"""What the README and the guides in docs/ tell people to type works, and prints what they say."""
+"""The commands and the code in the README and the guides in docs/ work, and print what the pages say."""
 
 import json
 import re
@@ -34,7 +34,7 @@ STUBS = {
     "elmokit explore --corpus senses.tsv --umap": "needs a package that these tests do without",
     "elmokit embed train.txt -o bert.npy": "needs what `hf download` fetches",
 }
-"""Commands that no test runs, by their beginning, and why. All others run."""
+"""Commands that no test runs, by how they begin, and why. All others run."""
 SMALLER = {
     "--recipe mini": "--recipe tiny",
     "num_steps=20000": "num_steps=20",
@@ -53,13 +53,13 @@ SMALLER = {
     "export small-en": "export runs/residues",
     "runs/residues --recipe tiny": "runs/residues --recipe tiny --set num_steps=2",
 }
-"""Hours become seconds."""
+"""Replacements that turn hours into seconds."""
 MADE_ELSEWHERE = {"model.tar.gz": FIXTURES / "formats/allennlp/frozen.model.tar.gz"}
 """Files of other programs that pages read."""
 
 
 def texts_of_readers(page: str) -> dict[str, str]:
-    """Small texts and data sets in place of those that readers have, by name."""
+    """Small texts and data sets, by name, in place of the reader's own files."""
     if page == "README":
         return {
             "sentences.txt": "The bank raised its rates .\n",
@@ -179,7 +179,7 @@ def test_elmo_in_a_model_is_saved_without_the_bilm_and_trains_in_processes(
 
 @pytest.mark.filterwarnings("ignore")
 def test_published_models_open_by_name(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """With a small model of AllenNLP in place of each download."""
+    """A small AllenNLP model takes the place of each download."""
     pair = [FIXTURES / "allennlp" / name for name in ("options.json", "lm_weights.hdf5")]
     shutil.copy(pair[0], folder)
     shutil.copy(pair[1], folder / "weights.hdf5")

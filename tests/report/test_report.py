@@ -1,4 +1,4 @@
-"""Reports of pretraining runs: what is drawn where, what the tables say, and which logs are refused."""
+"""Reports of pretraining runs: what the figure draws, what the tables say, and which logs are refused."""
 
 import json
 import math
@@ -31,7 +31,7 @@ MEASURED = [(1_000_000, 300.0), (1_500_000, 250.0), (2_000_000, 260.0)]
 
 
 def trained(num_tokens: int, perplexity: float) -> dict[str, Any]:
-    """A line of the log; forward is 0.5 nats below the mean, backward as much above."""
+    """A line of the log; forward is 0.5 nats below the mean, and backward is 0.5 nats above it."""
     loss = math.log(perplexity)
     losses = [loss - 0.5, loss + 0.5]
     return {"step": num_tokens // 1000, "num_tokens": num_tokens, "losses": losses, "seconds": num_tokens / 500}

@@ -1,4 +1,4 @@
-"""A run's folder: config.json survives being written, and what is not a run is refused."""
+"""A run's folder: config.json is read back as written, and anything that is not a run is refused."""
 
 import json
 from pathlib import Path
@@ -68,12 +68,12 @@ def test_the_model_of_a_run_is_its_best_if_it_has_one(tmp_path: Path):
     (run / "metrics.jsonl").touch()
     assert model_folder(run) == run
     write_tensors(best / "model.safetensors", {}, metadata={"step": "7"})
-    assert model_folder(run) == best  # they are the same: there is nothing to say
+    assert model_folder(run) == best  # both have the same step: no warning is needed
     write_tensors(best / "model.safetensors", {}, metadata={"step": "5"})
     with pytest.warns(UserWarning, match=rf"run: using its best weights, {best} \(step 5\); the last ones \(step 7\)"):
         assert model_folder(run) == resolve_model(run) == best
     assert resolve_model(run / "model.safetensors") == run / "model.safetensors"
-    (run / "metrics.jsonl").unlink()  # a folder with a folder that is called best
+    (run / "metrics.jsonl").unlink()  # now it is only a folder that contains a folder named best
     assert model_folder(run) == run
 
 
@@ -92,7 +92,7 @@ def test_a_run_that_has_not_begun_says_how_it_is_started_and_a_place_without_roo
     with pytest.raises(FileNotFoundError, match="new is not a run folder: it does not exist"):
         existing_run(tmp_path / "new").__enter__()
     assert list(tmp_path.iterdir()) == []
-    read_only = Path("/proc/self/run")  # not even the superuser writes there
+    read_only = Path("/proc/self/run")  # not even root can write there
     with pytest.raises(OSError) as refusal, new_run(read_only):
         pytest.fail("nothing should be computed")
     assert refusal.value.filename == str(read_only)

@@ -1,4 +1,4 @@
-"""The table of results: what is written is read back, sorted, and damage is named with its line."""
+"""The table of results: rows are read back sorted, and errors name the damaged line."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ RUN = Result(
 def test_results_are_read_back_sorted_with_the_settings_in_which_they_differ(tmp_path: Path) -> None:
     path = tmp_path / "results.tsv"
     without = replace(RUN, arm="no ELMo", best_epoch=None, cpu_minutes=None, settings={"training.dropout_rate": "0.1"})
-    write_results(path, [without, replace(RUN, machine="two\tcores\nof a machine")])  # which would break the line
+    write_results(path, [without, replace(RUN, machine="two\tcores\nof a machine")])  # would break the line
     first, second = read_results(path)
     assert first == replace(RUN, machine="two cores of a machine", settings={"training.dropout_rate": ""})
     assert second == without

@@ -69,7 +69,7 @@ def test_a_site_is_files_alone_and_its_page_loads_nothing_from_elsewhere(site: P
     assert 'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;' in page
     for path in (*site.glob("*.html"), *site.glob("*.css"), *site.glob("scripts/*.js")):
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "").replace("https?://", "")
-        text = text.replace('<a href="https://arxiv.org/', "")  # a link, which loads nothing
+        text = text.replace('<a href="https://arxiv.org/', "")  # a link loads nothing
         assert "http://" not in text and "https://" not in text, path
         assert "innerHTML" not in text and "eval(" not in text, path
 
@@ -146,7 +146,7 @@ def test_files_with_labels_name_the_senses_of_tokens_in_nfc_that_are_split_at_sp
     assert corpus.sentences[first : first + 2] == tokens
     senses = [(first, 3, "slope"), (first + 1, 1, "snow"), (first, 0, "we"), (first + 3, 1, "eye")]
     assert corpus.senses()[first:] == [*senses, *((number + 4, index, sense) for number, index, sense in senses)]
-    assert corpus.sources == [(str(paths[0]), first), (str(paths[1]), first + 4)]  # which have one name
+    assert corpus.sources == [(str(paths[0]), first), (str(paths[1]), first + 4)]  # both have the same name
     (tmp_path / "senses.tsv").write_text("A bank.\t1\tslope\n", encoding="utf-8")
     with pytest.raises(ValueError, match="labels are of tokens; give text whose tokens are separated by spaces"):
         read_corpus([tmp_path / "senses.tsv"], "en", raw_text=True)

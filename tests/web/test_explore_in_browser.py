@@ -1,4 +1,4 @@
-"""Ten flows through the explorer in Chromium. Skipped without Chromium or Playwright."""
+"""Flows through the explorer in Chromium. Skipped without Chromium or Playwright."""
 
 import csv
 import json
@@ -48,7 +48,7 @@ LEAD = """(state) => new Promise((done) => {
 
 
 class Page:
-    """A page of the explorer, and all that it did besides."""
+    """A page of the explorer, with a record of its errors and requests."""
 
     def __init__(self, page: Any, site: str) -> None:
         self.page, self.site = page, site
@@ -60,7 +60,7 @@ class Page:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def open(self, state: str = "#") -> None:
-        """Open the page once; afterwards, a link to a state of it."""
+        """Open the page once; after that, follow a link to one of its states."""
         if self.page.url.startswith(self.site):
             self.page.evaluate(LEAD, state)
             if language := re.search(r"\bl=(en|ko)\b", state):
@@ -91,7 +91,7 @@ class Page:
         self.settle()
 
     def rows(self, selector: str) -> list[list[str]]:
-        """Texts of the cells of rows, also where they are folded away."""
+        """The texts of the cells of rows, even if the rows are folded away."""
         script = "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
         return self.page.locator(selector).evaluate_all(script)
 
@@ -115,7 +115,7 @@ def served(site: Path) -> Iterator[str]:
 
 
 def first_words(path: Path = LISTS["en"]) -> list[Occurrence]:
-    """The first five words of a list, and one whose sentences have `bank`, because models need minutes for them all."""
+    """Uses of the first five words, and of one with `bank` in its sentences; models need minutes for the whole list."""
     uses = read_polysemes(path)
     return [use for use in uses if use.word in (*words_of(uses)[:5], "interest")]
 
@@ -130,7 +130,7 @@ def short_lists() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def toy_en(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model for what does not depend on the weights."""
+    """A model for tests that do not depend on the weights."""
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", "bank"])
     return write_toy(tmp_path_factory.mktemp("models") / "toy-en", vocabulary=vocabulary)
 
@@ -153,7 +153,7 @@ def elmo() -> Elmo:
 
 @pytest.fixture
 def new_page(browser: Any, sites: dict[str, str]) -> Iterator[Callable[..., Page]]:
-    """Makes pages that are not opened yet, which complain of nothing until the test ends."""
+    """Makes pages that are not open yet; no page may report an error until the test ends."""
     pages: list[Page] = []
 
     def make(site: str = "toy-en", **viewport: int) -> Page:
@@ -177,7 +177,7 @@ def opened(browser: Any, sites: dict[str, str]) -> Iterator[Page]:
 
 @pytest.fixture
 def english(opened: Page) -> Iterator[Page]:
-    """The page as it is at first; whatever a test does, it complains of nothing and asks nobody else for anything."""
+    """The page in its initial state; whatever a test does, it reports no error and requests nothing from elsewhere."""
     opened.open("#")
     yield opened
     assert opened.complaints == []
@@ -201,7 +201,7 @@ def test_vectors_and_tokens_are_those_of_python(new_page: Callable[..., Page], n
     page.page.goto(page.site)
     sentences = [text.split() for text in texts]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the token that is too long
+        warnings.simplefilter("ignore")  # about the token that is too long
         expected = Elmo(name).encode(sentences, layers="all")
     found = page.run(READ, [sentences])
     for layers, exact, tokens in zip(found, expected, sentences, strict=True):
@@ -265,7 +265,7 @@ def test_similarities_and_characters_choose_words_and_long_texts_are_cut(english
     assert english.page.locator("button.token").count() == 0
     assert "A line has more than 1000 tokens" in english.page.inner_text("#notes")
     english.type("a bank by the river .\n" * 200)
-    assert english.page.locator("button.token").count() == 996  # whole lines alone
+    assert english.page.locator("button.token").count() == 996  # only whole lines
     assert english.page.inner_text("#notes").startswith("The first 166 of 200 lines are read")
     assert "The first 48 of 996 tokens." in english.show("similarity")
     for text, note in (
@@ -329,7 +329,7 @@ def test_the_mix_of_the_layers_follows_the_mouse_and_its_rate_is_the_one_that_py
     assert english.page.locator("#weights output").all_text_contents() == ["0.50", "0.00", "0.50"]
     assert english.run("() => location.hash").endswith("&w=1%2C0%2C1")
     english.open("#")
-    methods = english.run(DRAG_WHILE_THE_WORKER_IS_BUSY)  # of the views asked for meanwhile only the newest is computed
+    methods = english.run(DRAG_WHILE_THE_WORKER_IS_BUSY)  # computes only the newest view asked for meanwhile
     assert methods[-2:] == ["neighbours", "rate"] and len(methods) <= 3
 
 
@@ -385,7 +385,7 @@ def test_expectations_are_those_of_python_and_sentences_are_compared(english: Pa
     english.show("expectations")
     with english.page.expect_request("**/softmax-*"):
         english.page.click("#panel button")
-    assert "of “bank” in the corpus" in english.show("contexts")  # other views can be looked at meanwhile
+    assert "of “bank” in the corpus" in english.show("contexts")  # other views work meanwhile
     is_held = False
     held[0].continue_()
     english.show("expectations")
@@ -414,7 +414,7 @@ def test_a_text_tells_whether_a_vocabulary_is_sorted_by_frequency_in_no_time(eng
     text = vocabulary + vocabulary[:5000] * 2
     for words, expected in ((vocabulary, True), (vocabulary[::-1], False), (vocabulary[4990:5010], False)):
         found, milliseconds = english.run(script, [words, text])
-        assert found == expected and milliseconds < 5000  # each pair of words: a minute
+        assert found == expected and milliseconds < 5000  # comparing each pair of words takes a minute
 
 
 @pytest.mark.parametrize("view", ["similarity", "contexts", "map", "characters", "tour"])
@@ -434,7 +434,7 @@ def test_the_lines_of_python_compute_what_is_shown(english: Page, view: str):
         np.testing.assert_allclose([near.similarity for near in names["found"]], [row[0] for row in data], atol=1e-4)
     elif view == "map":
         shown = np.array([row[:2] for row in data], float)[-len(names["plane"]) :]
-        plane = np.roll(names["plane"], -2, axis=0)  # the page draws those of the text last
+        plane = np.roll(names["plane"], -2, axis=0)  # the page draws the uses in the text last
         distances = [np.linalg.norm(points[:, None] - points, axis=-1) for points in (shown, plane)]
         np.testing.assert_allclose(*distances, atol=1e-3)
     elif view == "similarity":
@@ -511,12 +511,12 @@ def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
         page.settle()
         assert page.page.locator("#tokens [aria-pressed=true]").inner_text() == "Bush"
         page.show("map")
-        assert "person (yours)" in page.page.inner_text("#panel .legend")  # which one of the files knows
+        assert "person (yours)" in page.page.inner_text("#panel .legend")  # one of the files has this label
         page.open("#t=a+jackdaw&i=1&v=contexts")
         page.page.locator("#panel tbody tr").first.click()
         assert page.page.inner_text("#notes").startswith("A line has more than 1000 tokens")
         assert page.page.input_value("#text") == "a jackdaw"
-        page.open("#t=a+mouse&i=1&v=map&p=corpora&f=3&g=3")  # and not with itself
+        page.open("#t=a+mouse&i=1&v=map&p=corpora&f=3&g=3")  # not compared with itself
         elmo = Elmo(toy_en, device="cpu")
         old, new = (np.stack([elmo.encode([use.split()])[0][2] for use in of]).astype(float) for of in uses)
         found = [float(text) for text in page.page.locator("#panel dd").all_inner_texts()]
