@@ -1,4 +1,4 @@
-"""Each file of `src` is run by the tests, line by line: `python tests/check_coverage.py COVERAGE_JSON --at-least 85`.
+"""Check what share of each file of `src` the tests run: `python tests/check_coverage.py COVERAGE_JSON --at-least 85`.
 
 Reads the report of `coverage json`, prints the files below the bound, and exits with 1 if there are any.
 """

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 import shape_checks
 
 shape_checks.install()  # before the fixtures below import elmokit
-os.fsync = lambda _: None  # which is for machines that lose their power, and takes long
+os.fsync = lambda _: None  # fsync takes long, and only helps if a machine loses power
 for name in ("ELMOKIT_OFFLINE", "HF_HUB_OFFLINE"):  # clusters set them; the tests reach no network anyway
     os.environ.pop(name, None)
 
@@ -25,7 +25,7 @@ pytest_plugins = ["toy_task"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Toys learn a few sentences by heart, in a few steps; tests of these warnings see them all the same."""
+    """Ignore warnings about toys that learn a few sentences by heart in a few steps; tests of the warnings see them."""
     for toy in (".*model learns them by heart", ".*steps would be warm-up"):
         config.addinivalue_line("filterwarnings", f"ignore:{toy}")
 
@@ -88,7 +88,7 @@ os._exit(0)
 
 
 class Forks:
-    """`elmokit` commands and Python scripts in processes of their own, which start with torch imported."""
+    """`elmokit` commands and Python scripts in separate processes, which start with torch imported."""
 
     def __init__(self, server: subprocess.Popen[str], folder: Path) -> None:
         self._server = server
@@ -108,7 +108,7 @@ class Forks:
         return self._ask(job | {"words": list(map(str, words)), "outputs": [str(stdout), str(stderr)]})
 
     def wait(self, process: int) -> int:
-        """The exit code, or that of the signal, negative."""
+        """The exit code, or the negative number of the signal."""
         return self._ask({"wait": process})
 
     def run_script(
@@ -128,7 +128,7 @@ class Forks:
 
 @pytest.fixture(scope="module")
 def on_cpu() -> Iterator[None]:
-    """For tests of the same bits, which GPUs do not promise: nothing computes on one until the module ends."""
+    """Compute nothing on a GPU until the module ends; for tests of equal bits, which GPUs do not guarantee."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.cuda, "is_available", lambda: False)
         yield

@@ -1,9 +1,9 @@
-"""Shapes are checked while the tests run: `Float[Tensor, "B T D"]` in a signature is a promise that can fail.
+"""Check shapes while the tests run: `Float[Tensor, "B T D"]` in a signature is a promise that can fail.
 
-`src` imports jaxtyping for type checkers only, so that users need not have it. `install` puts an import hook in front:
-when a test imports a file of `src` whose annotations have shapes, its `if TYPE_CHECKING:` imports are made, and
-beartype checks each function and each dataclass that has a shape, these annotations alone. Nothing is cached on disk,
-and no other process sees it.
+`src` imports jaxtyping for type checkers only, so that users do not need it. `install` adds an import hook. When a test
+imports a file of `src` that has shapes in its annotations, the hook runs the file's `if TYPE_CHECKING:` imports, and
+beartype checks each function and dataclass that has a shape, but only these annotations. Nothing is cached on disk, and
+other processes do not see the hook.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def install() -> None:
 
 
 def with_checked_shapes(thing: Any) -> Any:
-    """The function, or the dataclass, whose shapes are checked when it has run: its own refusals come first."""
+    """Make a function or a dataclass check its shapes after it has run, so that its own errors come first."""
     call = thing.__init__ if isinstance(thing, type) else thing
     parameters = list(inspect.signature(call).parameters)
     hints: dict[str, Any] = {}
-    passed: set[Any] = set()  # checking costs much more than the small tensors of a test: the same shapes pass again
+    passed: set[Any] = set()  # a check costs much more than a test's small tensors: equal shapes are checked once
 
     @functools.wraps(call)
     def checked(*args: Any, **kwargs: Any) -> Any:
         result = call(*args, **kwargs)
         if torch.compiler.is_compiling():  # an export traces with lengths that are symbols
             return result
-        if not hints:  # now that everything they name is there
+        if not hints:  # only now does everything that they name exist
             hints.update({name: hint for name, hint in get_type_hints(call).items() if hint is not object})
         given = dict(zip(parameters, args, strict=False)) | kwargs | {"return": result}
         values = [(name, given[name]) for name in hints if name in given]
@@ -64,7 +64,7 @@ def with_checked_shapes(thing: Any) -> Any:
 
 
 def _kind(value: Any) -> Any:
-    """All of a value that a shape can be wrong about."""
+    """Everything about a value that a shape check looks at."""
     if isinstance(value, torch.Tensor | np.ndarray):
         return type(value), value.dtype, tuple(value.shape)
     if isinstance(value, dict):
@@ -79,7 +79,7 @@ class _Finder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if not fullname.startswith("elmokit."):
-            return None  # the package itself among others, which has no shapes and would import everything
+            return None  # this also skips the package itself, which has no shapes and would import everything
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
             spec.loader = _Loader(spec.loader.name, spec.loader.path)
@@ -131,7 +131,7 @@ def _shape_or(other: Any, annotation: ast.expr | None) -> Any:
 
 
 def _has_shape(node: ast.AST) -> bool:
-    """Whether a `Float[Tensor, ...]` or one of its kind is in these annotations."""
+    """Whether these annotations contain a `Float[Tensor, ...]` or a similar type."""
     subscribed = [part.value for part in ast.walk(node) if isinstance(part, ast.Subscript)]
     kinds = [getattr(jaxtyping, value.id, None) for value in subscribed if isinstance(value, ast.Name)]
     return any(isinstance(kind, type) and issubclass(kind, jaxtyping.AbstractDtype) for kind in kinds)

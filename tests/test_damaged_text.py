@@ -84,7 +84,7 @@ def test_a_damaged_file_is_read_or_refused(
 def test_a_damaged_run_of_pretraining_is_resumed_and_reported_or_refused(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ):
-    """Up to the first step, which a config may make as large as it likes."""
+    """Runs stop before the first step, because a damaged config can make a step arbitrarily large."""
     small = ("num_steps=2", "checkpoint_every=1", "evaluate_every=1", "log_every=1", "batch_size=2", "lstm_dim=16")
     shape = ("filters=[[1,4],[3,8]]", "character_dim=4", "projection_dim=6", "bptt_steps=3", "optimizer=adam")
     run = pretrain_toy(tmp_path / "run", *small, *shape, held_out=[tmp_path / "shard.txt"], device="cpu")

@@ -1,4 +1,4 @@
-"""A process that is forked after torch has used several threads ends, with what one thread computes."""
+"""A process forked after torch used several threads does not hang, and computes what one thread computes."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Odd lines through each command that reads text: row `i` of an output belongs to line `i`, or an error names the line.
+"""Each command that reads text gets odd lines: row `i` of its output belongs to line `i`, or an error names the line.
 
 Most lines begin with a word that tells them apart, so that a vector or a prediction can be traced to its line.
 """
@@ -45,7 +45,7 @@ NOT_UTF8 = (b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x
 
 
 def first_word(number: int) -> str:
-    """The word at the start of line `number`, of letters that no tokenizer takes apart."""
+    """The word at the start of line `number`, made of letters that no tokenizer splits."""
     digest = hashlib.blake2b(str(number).encode(), digest_size=7).hexdigest()
     return digest.translate(str.maketrans("0123456789", "ghijklmnop"))
 
@@ -71,7 +71,7 @@ def contents(draw: Any) -> tuple[bytes, list[str]]:
     """Bytes of a file, and its lines."""
     rests, blank = [draw(REST), *draw(LINES)], draw(st.sampled_from(BLANK))  # one sentence at least
     lines = [blank if rest is None else f"{word} {rest}" for word, rest in zip(FIRST_WORDS, rests, strict=False)]
-    assume(2 * sum("\t" in line.strip("\t") for line in lines) <= len(lines))  # more of them look like columns
+    assume(2 * sum("\t" in line.strip("\t") for line in lines) <= len(lines))  # more tabs would look like columns
     ends = draw(st.sampled_from(("\n", "\r\n")))
     content = ends.join(lines).encode() + (b"" if lines[-1] and draw(st.booleans()) else ends.encode())
     return draw(st.sampled_from((b"", b"", b"\xef\xbb\xbf"))) + content, lines
@@ -86,7 +86,7 @@ class Models:
     elmo: Elmo
     tagger: TrainedTask
     vectors: np.ndarray
-    """Of the first words: layer 0, which does not depend on the context."""
+    """Vectors of the first words in layer 0, which does not depend on the context."""
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def predict(models: Models, text: OddText) -> None:
 
 
 def tokens_of(line: str) -> list[str]:
-    """Tokens of tokenised text, written here a second time."""
+    """Tokens of tokenised text; this is a second implementation."""
     return [token for part in line.split("\t") for token in part.split(" ") if token]
 
 

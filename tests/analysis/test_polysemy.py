@@ -38,14 +38,14 @@ FOUR = [occurrence(sense) for sense in ("river", "river", "money", "money")]
 
 
 def test_cosines_and_rates_worked_out_by_hand():
-    """At 0, 30, 40 and 90 degrees: the nearest of 30 is 40, of 40 is 30; those at the ends have a neighbour inside."""
+    """At 0, 30, 40 and 90 degrees: 30 and 40 are nearest to each other, 0 is nearest to 30, and 90 is nearest to 40."""
     found = cosines(np.array([[3.0, 4.0], [4.0, 3.0], [0.0, 0.0]]))
     assert found == pytest.approx(np.array([[1, 0.96, 0], [0.96, 1, 0], [0, 0, 0]]))
     vectors = at_degrees(0, 30, 40, 90) * np.array([[1e-3], [1.0], [50.0], [7.0]])  # only the direction counts
     assert nearest_hits(vectors, FOUR).tolist() == [1, 0, 0, 1]  # 30 for 0; 40 for 30; 30 for 40; 40 for 90
     others = [occurrence(sense, word="play") for sense in ("drama", "drama", "game", "game")]
     mixed = np.concatenate([at_degrees(0, 10, 80, 90), at_degrees(0, 10, 80, 90)])
-    assert nearest_hits(mixed, FOUR + others).tolist() == [1] * 8  # a word is compared with itself only
+    assert nearest_hits(mixed, FOUR + others).tolist() == [1] * 8  # only uses of the same word are compared
     tied = at_degrees(0, 20, 20, 90)  # one other sense as near as the same sense, one further away
     assert nearest_hits(tied, FOUR)[0] == 0.5
     for static in (np.ones((4, 3)), np.ones((4, 3)) + 1e-5 * np.arange(12).reshape(4, 3)):  # all tie: chance
@@ -55,7 +55,7 @@ def test_cosines_and_rates_worked_out_by_hand():
 
 
 def test_with_known_ones_the_rest_is_judged_by_them_alone():
-    """Known at 0 (river), 90 and 104 degrees (money); of the rivers at 10, 80 and 60 only the first is nearest to 0."""
+    """Known: 0 (river), 90 and 104 degrees (money). Of the rivers at 10, 80 and 60, only the first is nearest to 0."""
     occurrences = [occurrence(sense) for sense in ("river", "money", "money", "river", "river", "river")]
     vectors = at_degrees(0, 90, 104, 10, 80, 60)
     assert nearest_hits(vectors, occurrences, num_known=3).tolist() == [1, 0, 0]
@@ -76,7 +76,7 @@ def test_measure_puts_baselines_beside_every_layer():
     occurrences = [occurrence(sense, index=2) for sense in ("river", "river", "money", "money")]
     encoded: list[np.ndarray] = []
     for angle, (x, y) in zip((0, 30, 40, 90), at_degrees(0, 10, 80, 90), strict=True):
-        static = np.array([[x, y], [x, y], [1, 1], [x, y]])  # around the word, context that separates
+        static = np.array([[x, y], [x, y], [1, 1], [x, y]])  # the words around it tell the senses apart
         contextual = np.concatenate([static[:2], at_degrees(angle), static[3:]])
         encoded.append(np.stack([static, contextual]).astype(np.float32))
     measured = {one.name: one for one in measure_senses(encoded, occurrences)}
@@ -106,9 +106,9 @@ def test_each_sentence_is_new_tokenised_as_ours_and_has_the_word_once(occurrence
 
 @pytest.mark.parametrize("word", [*words_of(THE_LIST), *words_of(KOREAN)])
 def test_no_other_word_gives_the_sense_away(word: str):
-    """A rule on one word, in the sentence or next to the target, is right in three of four at best.
+    """A rule about one word, in the sentence or next to the target, is right in at most three of four cases.
 
-    Of Korean also a rule on a word's first two syllables, which it keeps when it is inflected.
+    For Korean, this also holds for a rule about a word's first two syllables, which inflection does not change.
     """
     cues: dict[str, Counter[tuple[str, int]]] = {}
     for one in (one for one in [*THE_LIST, *KOREAN] if one.word == word):

@@ -1,4 +1,4 @@
-"""The rules that neither ruff nor import-linter can hold (ARCHITECTURE.md, pyproject.toml)."""
+"""The rules that neither ruff nor import-linter can check (ARCHITECTURE.md, pyproject.toml)."""
 
 import ast
 import os
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "elmokit"
 FILES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_bytes()) for path in sorted(SOURCE.rglob("*.py"))}
 CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2", "filelock", "msgspec", "safetensors"}
-"""The dependencies that pyproject.toml requires; everything else is asked for by `system.optional.require`."""
+"""The dependencies that pyproject.toml requires; code asks for everything else with `system.optional.require`."""
 
 IMPORTS_BY_NAME = {"__init__.py", "tasks/task.py", "system/optional.py", "files/lines.py"}  # these import by name
 
@@ -37,7 +37,7 @@ def imported(tree: ast.Module) -> set[str]:
 
 
 def run_python(*arguments: str) -> str:
-    """Standard output of a Python that coverage does not start in: it would load modules and take half of the time."""
+    """Standard output of a Python process without coverage, which would load modules and take half of the time."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -14,7 +14,7 @@ from elmokit.formats import find as names
 
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch):
-    """Reading them takes long; the first test does it."""
+    """Reading models takes long; only the first test does it."""
     monkeypatch.setattr(names, "bundled_models", dict)
 
 
@@ -38,7 +38,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
     version = importlib.metadata.version
     monkeypatch.setattr(importlib.metadata, "version", lambda name: version("gone" if name == "h5py" else name))
     assert found("h5py", capsys) == ["FAIL  h5py         is not installed: pip install h5py"]
-    assert found("GPU", capsys) == []  # what follows would import it
+    assert found("GPU", capsys) == []  # this and later checks would import h5py
     assert main(["doctor"]) == 1
 
 

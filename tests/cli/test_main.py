@@ -31,7 +31,7 @@ for line in sys.stdin:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current one, with a model that has no softmax, and a text of three lines."""
+    """The current folder, with a model that has no softmax and a text of three lines."""
     monkeypatch.chdir(tmp_path)
     Elmo(random_bilm()).save("model")
     Path("text.txt").write_text("the cat sat\n\non the mat .\n")
@@ -220,7 +220,7 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(c
 
 
 def refusal(command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """The last line of what a command that exits with 2 prints: the only one, or one after the usage."""
+    """The last line that a command prints when it exits with 2: its only line, or the line after the usage."""
     try:
         code = run(command)
     except SystemExit as exit:
@@ -323,7 +323,7 @@ def test_a_current_folder_that_is_gone_is_said(
 @pytest.mark.parametrize(
     ("name", "encoding", "errors"),
     [
-        (b"\xff.txt", "utf-8", "strict"),  # as with most people's locale: printed as it is
+        (b"\xff.txt", "utf-8", "strict"),  # most locales: printed unchanged
         *(("눈œ.txt".encode(), "ascii", errors) for errors in ("surrogateescape", "strict")),
         *(("눈œ.txt".encode(), encoding, "strict") for encoding in ("cp1252", "cp949")),
     ],

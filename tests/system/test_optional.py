@@ -12,7 +12,7 @@ def test_the_error_says_what_to_install(package: str | None, named: str):
     said = rf"^reading documents needs {named}: pip install 'elmokit\[x\]'$"
     with pytest.raises(ModuleNotFoundError, match=said) as caught:
         require("no_such_package.part", package=package, extra="x", purpose="reading documents")
-    assert isinstance(caught.value, ValueError)  # which the command line shows
+    assert isinstance(caught.value, ValueError)  # the command line shows these
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_the_error_says_what_to_install(package: str | None, named: str):
         ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
         ("from json import no_such_name", "ImportError: cannot import name 'no_such_name' from 'json' .*"),
         ("import json; json.no_such_name", "AttributeError: module 'json' has no attribute 'no_such_name'"),
-        ("", "ModuleNotFoundError: No module named 'toy_package.part'"),  # of an older version
+        ("", "ModuleNotFoundError: No module named 'toy_package.part'"),  # an older version
     ],
 )
 def test_a_package_that_is_there_and_fails_is_not_called_missing(

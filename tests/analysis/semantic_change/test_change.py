@@ -30,12 +30,12 @@ FEW = ChangeSettings(resamples=99)
 
 @pytest.fixture(scope="module")
 def elmo() -> Elmo:
-    sizes = replace(TINY, filters=((1, 32), (3, 32)), lstm_dim=64, projection_dim=64)  # the same bits in any batch
+    sizes = replace(TINY, filters=((1, 32), (3, 32)), lstm_dim=64, projection_dim=64)  # same bits in any batch
     return Elmo(random_bilm(sizes), device="cpu")
 
 
 def write_corpora(folder: Path, changed: tuple[str, ...], unchanged: tuple[str, ...], language: Language = "en"):
-    """`a.txt` has one sense of the changed words and `b.txt` the other; both have half of each of the unchanged."""
+    """`a.txt` has one sense of the changed words, `b.txt` the other; each has half the uses of the unchanged words."""
     sides: tuple[list[str], list[str]] = ([], [])
     for word in (*changed, *unchanged):
         uses = [occurrence for occurrence in read_polysemes(LISTS[language]) if occurrence.word == word]

@@ -68,7 +68,7 @@ def test_redistributions_go_on_while_none_reaches_the_distance():
         assert distance.q == distance.p == pytest.approx(1 / 1001)
         assert distance.unchanged < distance.low < distance.estimate < distance.high
     same = measure_distances(cloud(0, 40), cloud(1, 40), most_resamples=1000, **few)
-    assert (same.excess.p * 51) % 1 == pytest.approx(0, abs=1e-9)  # of the first fifty
+    assert (same.excess.p * 51) % 1 == pytest.approx(0, abs=1e-9)  # p comes from the first fifty
 
 
 def test_resamples_are_drawn_in_blocks_that_take_no_more_memory_if_there_are_more_of_them():
